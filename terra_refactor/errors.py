@@ -1,0 +1,35 @@
+"""The three kinds of failure, and nothing else.
+
+Computes: nothing. Gives: one exception class per kind, so that every caller can tell a wrong call (exit code 2) from a source
+that cannot be read (listed, exit code 3) from a bug of ours (costs one function, is logged, fails the tests).
+"""
+
+from __future__ import annotations
+
+
+class TerraError(Exception):
+    """Base of the errors that this project raises on purpose."""
+
+
+class UsageError(TerraError):
+    """The call was wrong: an unknown option, a path that does not exist, a configuration that does not parse."""
+
+
+class SourceError(TerraError):
+    """A source cannot be analysed: it does not parse, does not decode, or cannot be read.
+
+    Attributes:
+        path: the path as it was given.
+        line: the line, counted from 1, or None where there is none.
+        message: one sentence for a person.
+    """
+
+    def __init__(self, path: str, message: str, line: int | None = None) -> None:
+        super().__init__(f"{path}:{line}: {message}" if line is not None else f"{path}: {message}")
+        self.path = path
+        self.line = line
+        self.message = message
+
+
+class InternalError(TerraError):
+    """A bug of ours. It costs the function in which it happened, never the run."""
