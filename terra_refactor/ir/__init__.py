@@ -1,0 +1,1 @@
+"""The intermediate representation: what a program is, before anything is known about it."""

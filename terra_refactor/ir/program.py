@@ -1,0 +1,45 @@
+"""Modules and programs of the IR.
+
+Computes: nothing. Gives: `ModuleIR` (one lowered source file) and `Program` (all of a repository, with its module index).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from terra_refactor.ir.function import Function
+from terra_refactor.ir.ids import FunctionId
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleIR:
+    """One source file, lowered. Picklable, so that worker processes and the cache can hand it over."""
+
+    name: str
+    """Name of the module in its repository; unique within a program."""
+    path: str
+    """As in reports: relative to the current folder, with `/`."""
+    is_package: bool
+    """True for `__init__.py`: relative imports start one level deeper."""
+    functions: tuple[Function, ...]
+    """By `FunctionId.index`; the first is the module's body."""
+    digest: str
+    """Of the source text, so that a fact can say which text it speaks of."""
+    line_count: int
+
+    @property
+    def body(self) -> Function:
+        """The module's own code."""
+        return self.functions[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The modules that are analysed together, by name."""
+
+    modules: Mapping[str, ModuleIR]
+
+    def function(self, identity: FunctionId) -> Function:
+        """The function with that identity; KeyError or IndexError if there is none."""
+        return self.modules[identity.module].functions[identity.index]
