@@ -1,0 +1,184 @@
+"""Sizes of axes: known, symbolic, or unknown.
+
+Computes: arithmetic and three-valued comparison of sizes. Gives: `Dim`, which is an `int`, a `SymbolicDim` (a normalised polynomial
+over symbols, for example `2*n + 1` or `h*w*c`), or None where nothing is known. Two equal symbols are the same size; two different
+ones may or may not be. Sizes are never negative; symbols stand for sizes, so they are at least 0.
+
+Ignores: anything but integer polynomials. What cannot be expressed is None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+
+class Truth(Enum):
+    """The answer to a question that cannot always be answered."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+Monomial: TypeAlias = tuple[str, ...]
+"""A product of symbols, sorted, with repetition: `("c", "h", "w")` is `c*h*w`; `()` is 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolicDim:
+    """A polynomial over symbols with integer coefficients, normalised: sorted by monomial, no zero coefficient, not constant."""
+
+    terms: tuple[tuple[Monomial, int], ...]
+
+    def __str__(self) -> str:
+        return format_dim(self)
+
+
+Dim: TypeAlias = int | SymbolicDim | None
+
+
+def symbol(name: str) -> SymbolicDim:
+    """The size called `name`."""
+    return SymbolicDim((((name,), 1),))
+
+
+def _terms(dim: int | SymbolicDim) -> dict[Monomial, int]:
+    if isinstance(dim, int):
+        return {(): dim} if dim else {}
+    return dict(dim.terms)
+
+
+def _normal(terms: dict[Monomial, int]) -> int | SymbolicDim:
+    kept = {monomial: factor for monomial, factor in terms.items() if factor}
+    if not kept:
+        return 0
+    if len(kept) == 1 and () in kept:
+        return kept[()]
+    return SymbolicDim(tuple(sorted(kept.items())))
+
+
+def add(left: Dim, right: Dim) -> Dim:
+    """`left + right`; None if either is unknown."""
+    if left is None or right is None:
+        return None
+    if isinstance(left, int) and isinstance(right, int):
+        return left + right
+    terms = _terms(left)
+    for monomial, factor in _terms(right).items():
+        terms[monomial] = terms.get(monomial, 0) + factor
+    return _normal(terms)
+
+
+def negate(dim: Dim) -> Dim:
+    """`-dim`."""
+    if dim is None:
+        return None
+    return multiply(dim, -1)
+
+
+def subtract(left: Dim, right: Dim) -> Dim:
+    """`left - right`; None if either is unknown."""
+    return add(left, negate(right))
+
+
+def multiply(left: Dim, right: Dim) -> Dim:
+    """`left * right`; 0 if either is 0, else None if either is unknown."""
+    if left == 0 or right == 0:
+        return 0
+    if left is None or right is None:
+        return None
+    if isinstance(left, int) and isinstance(right, int):
+        return left * right
+    product: dict[Monomial, int] = {}
+    for left_monomial, left_factor in _terms(left).items():
+        for right_monomial, right_factor in _terms(right).items():
+            monomial = tuple(sorted(left_monomial + right_monomial))
+            product[monomial] = product.get(monomial, 0) + left_factor * right_factor
+    return _normal(product)
+
+
+def divide_exactly(left: Dim, right: Dim) -> Dim:
+    """`left / right` where that is a polynomial with integer coefficients and `right` a single term; None otherwise."""
+    if left is None or right is None or right == 0:
+        return None
+    if left == right:
+        return 1
+    divisor = list(_terms(right).items())
+    if len(divisor) != 1:
+        return None
+    (divisor_monomial, divisor_factor) = divisor[0]
+    quotient: dict[Monomial, int] = {}
+    for monomial, factor in _terms(left).items():
+        rest = list(monomial)
+        for name in divisor_monomial:
+            if name not in rest:
+                return None
+            rest.remove(name)
+        if factor % divisor_factor:
+            return None
+        quotient[tuple(rest)] = factor // divisor_factor
+    return _normal(quotient)
+
+
+def floor_divide(left: Dim, right: Dim) -> Dim:
+    """`left // right` where it is exact or both are known; None otherwise."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left // right if right else None
+    return divide_exactly(left, right)
+
+
+def ceil_divide(left: Dim, right: Dim) -> Dim:
+    """`-(-left // right)` where it is exact or both are known; None otherwise."""
+    if isinstance(left, int) and isinstance(right, int):
+        return -(-left // right) if right else None
+    return divide_exactly(left, right)
+
+
+def equal(left: Dim, right: Dim) -> Truth:
+    """Whether two sizes are the same.
+
+    `n` and `n` are; `n` and `n + 1` are not; `n` and `m`, or `n` and 3, may be. `n + 4` and 3 are not, since sizes are at least 0.
+    """
+    if left is None or right is None:
+        return Truth.UNKNOWN
+    difference = subtract(left, right)
+    if isinstance(difference, int):
+        return Truth.YES if difference == 0 else Truth.NO
+    assert difference is not None
+    factors = [factor for monomial, factor in difference.terms if monomial]
+    constant = dict(difference.terms).get((), 0)
+    if (constant > 0 and all(factor > 0 for factor in factors)) or (
+        constant < 0 and all(factor < 0 for factor in factors)
+    ):
+        return Truth.NO
+    return Truth.UNKNOWN
+
+
+def definitely_equal(left: Dim, right: Dim) -> bool:
+    """True only if the two are the same size in every run."""
+    return equal(left, right) is Truth.YES
+
+
+def definitely_different(left: Dim, right: Dim) -> bool:
+    """True only if the two differ in every run."""
+    return equal(left, right) is Truth.NO
+
+
+def format_dim(dim: Dim) -> str:
+    """`3`, `N`, `2*n + 1`, or `?` where it is unknown."""
+    if dim is None:
+        return "?"
+    if isinstance(dim, int):
+        return str(dim)
+    parts: list[str] = []
+    for monomial, factor in sorted(dim.terms, key=lambda term: (-len(term[0]), term[0])):
+        magnitude = abs(factor)
+        text = "*".join(monomial) if magnitude == 1 and monomial else "*".join([str(magnitude), *monomial])
+        if parts:
+            parts.append(" - " if factor < 0 else " + ")
+        elif factor < 0:
+            parts.append("-")
+        parts.append(text)
+    return "".join(parts)

@@ -1,0 +1,95 @@
+"""Effects: what a call does besides giving a result.
+
+Computes: nothing. Gives: `Effect`, a small frozen value; a set of them is a function's effect summary. Tensor operations, optimizer,
+metric and variable updates are effects on TensorFlow state, which a graph performs as eager code does: they are no Python side effects.
+
+Source: the effect kinds follow the families of docs/rules; the composition over calls is in `analysis.effects`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from terra_refactor.domain.value import ObjectId
+
+
+class EffectKind(Enum):
+    """What is done."""
+
+    PRINT = "print"
+    LOG = "log"
+    INPUT_OUTPUT = "input_output"
+    """Files, sockets, processes, sleeping, environment writes."""
+    RANDOM = "random"
+    """Draws from Python's or NumPy's generators."""
+    TIME = "time"
+    """Clocks, unique ids, environment reads: differs from call to call."""
+    ITERATE = "iterate"
+    """Advances an iterator that outlives the call."""
+    STATE_WRITE = "state_write"
+    """Writes an attribute, an element, a global or a captured variable."""
+    STATE_READ = "state_read"
+    """Reads such state where other code changes it."""
+    TENSOR_STATE = "tensor_state"
+    """Assigns a variable or updates an optimizer or a metric: fine in a graph."""
+    TENSOR_RANDOM = "tensor_random"
+    """Draws from TensorFlow's generators: fine in a graph."""
+    VARIABLE_CREATION = "variable_creation"
+    """Makes a variable, layer, metric, optimizer or model."""
+    UNKNOWN_CALL = "unknown_call"
+    """Calls what cannot be resolved."""
+
+
+class RootKind(Enum):
+    """Whose state it is, seen from the function that has the effect."""
+
+    PARAMETER = "parameter"
+    SELF = "self"
+    GLOBAL = "global"
+    CLOSURE = "closure"
+    FRESH = "fresh"
+    """Made inside the call: dropped when the effect is translated to the caller."""
+    EXTERNAL = "external"
+    """The world outside the program."""
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an effect acts on: a root and a path from it, for example `self.history`."""
+
+    root: RootKind
+    name: str
+    """The parameter, global or captured variable; `self`; empty for the external world."""
+    path: str = ""
+    """Attributes and items from there, for example `.history[]`."""
+    object: ObjectId | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}{self.path}" or self.root.value
+
+
+@dataclass(frozen=True, slots=True)
+class EffectSite:
+    """A place in a function: `function` as in `domain.value.FunctionKey`, `op` its operation."""
+
+    module: str
+    function: int
+    op: int
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One effect of one function in one context."""
+
+    kind: EffectKind
+    target: Target
+    detail: str
+    """A few words for a person: `print(...)`, `self.history.append(...)`."""
+    site: EffectSite
+    """Where the effect itself happens (in the innermost callee)."""
+    via: tuple[EffectSite, ...] = ()
+    """The calls that lead there from this function, outermost first; empty for an effect of the function's own code."""
+    assumed: bool = False
+    """It may happen, but only if something that was assumed (an unknown callee, a weak alias) is so."""

@@ -1,0 +1,25 @@
+"""How it is known what a parameter is. Gives: `Evidence`, ordered from strong to weak as in the report."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Evidence(Enum):
+    """Why a parameter is believed to be a tensor (or anything else), strongest first."""
+
+    DATAFLOW = "dataflow"
+    """A call site brings it."""
+    ANNOTATION = "annotation"
+    FRAMEWORK = "framework"
+    """Keras or tf.data calls the function with tensors."""
+    USAGE = "usage"
+    """The body hands it to operations that take tensors."""
+    DEFAULT = "default"
+    KEYWORD = "keyword"
+    """Only its name, or its function's name, suggests it: an assumption."""
+    NONE = "none"
+
+
+STRENGTH = {evidence: rank for rank, evidence in enumerate(reversed(Evidence))}
+"""Larger is stronger."""

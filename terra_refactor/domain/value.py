@@ -1,0 +1,343 @@
+"""Abstract values: what an expression may be.
+
+Computes: nothing. Gives: a closed union of frozen, hashable, picklable classes. The lattice operations are in `lattice.py`.
+
+The heap is not here: a mutable object is a `Reference` to an `ObjectId`, and what it holds is in the state of the interpreter (`state.py`).
+Library entities are known by canonical name only (`LibraryValue`); what they mean is `tf_model`'s to say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from types import EllipsisType
+from typing import TypeAlias
+
+from terra_refactor.domain.dim import Dim
+from terra_refactor.domain.dtype import DType
+from terra_refactor.domain.shape import Shape
+from terra_refactor.domain.tensor import TensorType
+
+ObjectId: TypeAlias = int
+"""Number of an abstract object; what it is (allocation site, class) is in the interpreter's object table."""
+
+FunctionKey: TypeAlias = tuple[str, int]
+"""Module name and index of a function: the fields of `ir.ids.FunctionId`, which this room does not know."""
+
+
+class PythonType(Enum):
+    """The built-in types of which only the type is tracked when the content is unknown."""
+
+    INT = "int"
+    FLOAT = "float"
+    COMPLEX = "complex"
+    BOOL = "bool"
+    STR = "str"
+    BYTES = "bytes"
+
+
+class TensorKind(Enum):
+    """What kind of array a `TensorValue` is."""
+
+    TENSOR = "tensor"
+    VARIABLE = "variable"
+    NDARRAY = "ndarray"
+    NUMPY_SCALAR = "numpy scalar"
+    KERAS = "keras tensor"
+    """A symbolic input or output of functional model building."""
+    SPARSE = "sparse tensor"
+    RAGGED = "ragged tensor"
+    INDEXED_SLICES = "indexed slices"
+
+
+@dataclass(frozen=True, slots=True)
+class Bottom:
+    """No value: code that cannot be reached, or a call that never returns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unbound:
+    """A variable or attribute that has not been set on some path. Occurs in unions."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant:
+    """A Python constant. 1, 1.0 and True are three different constants; so are 0.0 and -0.0."""
+
+    value: int | float | complex | bool | str | bytes | EllipsisType | None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Constant) or type(self.value) is not type(other.value):
+            return False
+        if isinstance(self.value, float | complex):
+            return repr(self.value) == repr(other.value)
+        return self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A Python number or text whose content is unknown. `dim` is an int's value where it is a symbolic size."""
+
+    type: PythonType
+    dim: Dim = None
+
+
+@dataclass(frozen=True, slots=True)
+class TensorValue:
+    """A tensor, variable or array.
+
+    `content` is the abstract content of a small one: a `Constant` or `Scalar` for rank 0, a `TupleValue` of such for rank 1 and so
+    on (`tf.shape(x)` has a content of sizes). `variable` identifies a variable's allocation. `layout` of a Keras tensor and
+    other details are not kept.
+    """
+
+    type: TensorType
+    kind: TensorKind = TensorKind.TENSOR
+    content: Value | None = None
+    variable: ObjectId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TupleValue:
+    """A tuple by its elements; `fields` and `name` for a named tuple."""
+
+    elements: tuple[Value, ...]
+    name: str | None = None
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceValue:
+    """An immutable sequence or iterator of unknown length. `kind` is its Python type: `tuple`, `range`, `iterator`, `generator`, `zip`, ..."""
+
+    element: Value
+    kind: str = "tuple"
+
+
+@dataclass(frozen=True, slots=True)
+class RangeValue:
+    """`range(start, stop, step)` of Python ints."""
+
+    start: Value
+    stop: Value
+    step: Value
+
+
+@dataclass(frozen=True, slots=True)
+class SliceValue:
+    """`slice(lower, upper, step)`; an absent bound is `Constant(None)`."""
+
+    lower: Value
+    upper: Value
+    step: Value
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenList:
+    """The content of a list when it was handed to a library operation: an element each, or one `element` of unknown number.
+
+    Only `tf_model` sees it; in the interpreter a list is a `Reference`.
+    """
+
+    elements: tuple[Value, ...] | None
+    element: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenDict:
+    """The content of a dict when it was handed to a library operation; `rest` joins the values under unknown keys."""
+
+    items: tuple[tuple[Value, Value], ...]
+    rest: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A mutable object (instance, list, dict, set, class) by its identity."""
+
+    object: ObjectId
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionValue:
+    """A Python function object: its code and the objects that hold its captured variables and defaults."""
+
+    function: FunctionKey
+    closure: tuple[tuple[str, ObjectId], ...] = ()
+    """For each free variable the object (a cell) that holds it."""
+    defaults: tuple[tuple[str, Value], ...] = ()
+    annotations: tuple[tuple[str, Value], ...] = ()
+    hybrid: tuple[tuple[str, Value], ...] | None = None
+    """The arguments of the `tf.function` that wraps it; None if it is not wrapped, () if wrapped without arguments."""
+    wrappers: tuple[str, ...] = ()
+    """Qualified names of library decorators that were applied and keep the function callable as it is, outermost last."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundMethod:
+    """A function (a `FunctionValue` or a `LibraryValue`) with its first argument."""
+
+    function: Value
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class PartialValue:
+    """`functools.partial`."""
+
+    function: Value
+    arguments: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleValue:
+    """A module of the repository."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryValue:
+    """A module, class, function or object of a library by its canonical qualified name, for example `tensorflow.math.add`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SuperValue:
+    """`super()`: attributes are looked up after `cls` in the method resolution order of `receiver`."""
+
+    cls: Value
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetValue:
+    """A `tf.data.Dataset` (or its iterator, where `iterator`) by the structure of one element."""
+
+    element: Value
+    cardinality: Dim = None
+    iterator: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SpecValue:
+    """A `tf.TensorSpec` (or sparse, ragged, variable spec by `kind`)."""
+
+    type: TensorType
+    kind: TensorKind = TensorKind.TENSOR
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeValue:
+    """A `tf.TensorShape` (`x.shape` of a tensor). What it is when asked for an element is decided by the interpreter."""
+
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class DTypeValue:
+    """A `tf.DType` or NumPy dtype; `dtype` is None where it is one of unknown name."""
+
+    dtype: DType | None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an unknown value came from: the root of the access path, for effects on it.
+
+    `root` is `parameter`, `global`, `library`, or `call`; `name` what is called so there.
+    """
+
+    root: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownValue:
+    """Nothing is known, except perhaps that it is no tensor, and where it came from."""
+
+    may_be_tensor: bool = True
+    origin: Origin | None = None
+    reason: str = ""
+    """Why: `budget`, `unresolved import`, ...; empty where it is ordinary."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnionValue:
+    """One of several values: at least two, none a union, none implied by another, in a fixed order."""
+
+    members: tuple[Value, ...]
+
+
+Value: TypeAlias = (
+    Bottom
+    | Unbound
+    | Constant
+    | Scalar
+    | TensorValue
+    | TupleValue
+    | SequenceValue
+    | RangeValue
+    | SliceValue
+    | FrozenList
+    | FrozenDict
+    | Reference
+    | FunctionValue
+    | BoundMethod
+    | PartialValue
+    | ModuleValue
+    | LibraryValue
+    | SuperValue
+    | DatasetValue
+    | SpecValue
+    | ShapeValue
+    | DTypeValue
+    | UnknownValue
+    | UnionValue
+)
+"""The closed union of abstract values."""
+
+BOTTOM = Bottom()
+UNBOUND = Unbound()
+NONE = Constant(None)
+TRUE = Constant(True)
+FALSE = Constant(False)
+UNKNOWN = UnknownValue()
+NOT_A_TENSOR = UnknownValue(may_be_tensor=False)
+UNKNOWN_INT = Scalar(PythonType.INT)
+UNKNOWN_FLOAT = Scalar(PythonType.FLOAT)
+UNKNOWN_BOOL = Scalar(PythonType.BOOL)
+UNKNOWN_STR = Scalar(PythonType.STR)
+UNKNOWN_TENSOR = TensorValue(TensorType())
+
+
+def members(value: Value) -> tuple[Value, ...]:
+    """The alternatives of a value: a union's members, nothing for `Bottom`, else the value itself."""
+    if type(value) is UnionValue:
+        return value.members
+    if type(value) is Bottom:
+        return ()
+    return (value,)
+
+
+def is_tensor(value: Value) -> bool:
+    """True if every alternative is a tensor of TensorFlow (no ndarray), and there is one."""
+    alternatives = members(value)
+    return bool(alternatives) and all(
+        isinstance(member, TensorValue) and member.kind not in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
+        for member in alternatives
+    )
+
+
+def may_be_tensor(value: Value) -> bool:
+    """True if some alternative is, or may be, a tensor of TensorFlow."""
+    return any(
+        (isinstance(member, TensorValue) and member.kind not in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR))
+        or (isinstance(member, UnknownValue) and member.may_be_tensor)
+        for member in members(value)
+    )

@@ -1,0 +1,1 @@
+"""What is known about TensorFlow, Keras, NumPy and Python itself, as declarations."""

@@ -1,0 +1,167 @@
+"""The form in which library knowledge is declared, and the little protocol between a declaration and the interpreter.
+
+Computes: nothing. Gives: `Entity` (what is known about one qualified name), `BoundCall` (one call of it, arguments bound to parameters)
+and `Rule` (from a bound call to the abstract result). A rule is a pure function of its bound call, apart from `BoundCall.invoke`.
+
+Conventions for rules:
+
+- Arguments hold no unions at the top level (the interpreter calls a rule once for each combination and joins) and no references
+  to lists, tuples or dicts (they arrive as `FrozenList`, `TupleValue`, `FrozenDict`, nested as deep as they are). Layers, models and
+  other instances stay `Reference`s.
+- A rule checks its inputs in order, raises `OperationError` if, and only if, the operation certainly fails on these inputs in
+  TensorFlow's eager mode and in graphs alike, and then computes the result. What is not known is an unknown dtype, size, rank or value.
+- A rule never guesses: less precise is fine, different from TensorFlow is a bug (tests/conformance).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol, TypeAlias
+
+from terra_refactor.domain.effect import EffectKind
+from terra_refactor.domain.value import Value
+
+
+class EntityKind(Enum):
+    MODULE = "module"
+    FUNCTION = "function"
+    """A function, or a method called with its receiver in `BoundCall.receiver`."""
+    CLASS = "class"
+    VALUE = "value"
+    """A constant such as `tensorflow.float32`; its value is `Entity.value`."""
+
+
+class Trait(Enum):
+    """What rules about hazards and the cost model need to know about a library function or class."""
+
+    EAGER_ONLY = "eager only"
+    """Raises when it meets a symbolic tensor or runs while a graph is traced (`Tensor.numpy`, Keras `fit`): TR301."""
+    CONCRETE_ARRAYS = "concrete arrays"
+    """Converts its arguments to ndarrays on the host (NumPy, SciPy, pandas, PIL, cv2): raises on symbolic tensors: TR302."""
+    TENSOR_OPERATION = "tensor operation"
+    """Does tensor work: runs TensorFlow operations."""
+    RETURNS_TENSOR = "returns tensor"
+    """Returns a tensor (or a structure of them), even where no rule says which."""
+    CREATES_STATE = "creates state"
+    """Makes variables, layers, metrics, optimizers or models: TR603."""
+    TENSOR_STATE = "tensor state"
+    """Reads or updates state that TensorFlow owns (variables, optimizers, metrics): fine in a graph."""
+    TRACES_CALLBACK = "traces callback"
+    """Runs a function argument as a graph (`Dataset.map`, `tf.while_loop`)."""
+    HOST_CALLBACK = "host callback"
+    """Runs a function argument as Python at every execution (`tf.py_function`, `tf.numpy_function`)."""
+    XLA_UNSUPPORTED = "xla unsupported"
+    DATASET = "dataset"
+    """Makes or transforms a dataset."""
+    TAKES_TENSORS = "takes tensors"
+    """Accepts tensors, arrays or numbers where it takes data (its parameters are evidence of kind `usage`)."""
+    TRANSPARENT_DECORATOR = "transparent decorator"
+    """Applied to a function it gives a function that means the same to its callers (`functools.wraps(f)`, `functools.lru_cache`)."""
+
+
+class ParameterPassing(Enum):
+    POSITIONAL_ONLY = "positional only"
+    POSITIONAL = "positional or keyword"
+    VAR_POSITIONAL = "*args"
+    KEYWORD_ONLY = "keyword only"
+    VAR_KEYWORD = "**kwargs"
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterSpec:
+    """One parameter of a library function; `default` is its value where it is a plain constant."""
+
+    name: str
+    passing: ParameterPassing = ParameterPassing.POSITIONAL
+    has_default: bool = False
+    default: Value | None = None
+
+
+class Invoker(Protocol):
+    """Calls a value abstractly, in the place of the library."""
+
+    def __call__(self, function: Value, arguments: Sequence[Value], *, graph: bool = False) -> Value:
+        """The result of `function(*arguments)`; `graph` if the library traces it as a graph. `UNKNOWN` if it cannot be called."""
+        ...
+
+
+def never_invoke(function: Value, arguments: Sequence[Value], *, graph: bool = False) -> Value:
+    """The invoker of a call that has no interpreter behind it (tests of rules that take no functions)."""
+    raise AssertionError(f"this rule was not expected to call {function} with {arguments} (graph={graph})")
+
+
+@dataclass(frozen=True, slots=True)
+class BoundCall:
+    """One call of a library function, arguments bound to its parameters."""
+
+    name: str
+    """The canonical name of what is called."""
+    arguments: Mapping[str, Value]
+    """By parameter name. A parameter that was not passed has its default if that is a plain constant, else it is absent."""
+    extra_arguments: tuple[Value, ...] = ()
+    """What went to `*args`."""
+    extra_keywords: Mapping[str, Value] = field(default_factory=dict)
+    """What went to `**kwargs`."""
+    receiver: Value | None = None
+    """`self` of a method."""
+    configuration: Mapping[str, Value] = field(default_factory=dict)
+    """Of a method of a library class's instance: what its constructor was given, by parameter name, defaults included."""
+    incomplete: bool = False
+    """A `*` or `**` argument of unknown content was passed: an absent argument may be there all the same."""
+    invoke: Invoker = never_invoke
+
+    def argument(self, name: str) -> Value | None:
+        """The argument bound to parameter `name`, or None if it was not passed and has no plain default."""
+        return self.arguments.get(name)
+
+
+class ErrorKind(Enum):
+    """What is wrong; each is a rule of the TR4xx family."""
+
+    SHAPE = "shape"
+    RANK = "rank"
+    DTYPE = "dtype"
+
+
+class OperationError(Exception):
+    """An operation that certainly fails on its inputs.
+
+    Attributes:
+        kind: which rule of the TR4xx family it is.
+        message: one sentence that names both shapes (or dtypes) and the axis.
+        arguments: names of the parameters whose values contradict each other.
+    """
+
+    def __init__(self, kind: ErrorKind, message: str, arguments: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.arguments = arguments
+
+
+Rule: TypeAlias = Callable[[BoundCall], Value]
+"""From a bound call to the abstract result. Raises OperationError where the operation certainly fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """What is known about one qualified name."""
+
+    name: str
+    """Canonical: aliases are resolved by the registry, for example `tensorflow.keras.layers.Dense` to `keras.layers.Dense`."""
+    kind: EntityKind
+    parameters: tuple[ParameterSpec, ...] | None = None
+    """Of a function or of a class's constructor, without `self`; None if unknown."""
+    bases: tuple[str, ...] = ()
+    """Canonical names of a class's bases, in method resolution order, without itself and `object`."""
+    value: Value | None = None
+    """Of a constant."""
+    effects: frozenset[EffectKind] = frozenset()
+    """What a call does to the world outside the program."""
+    traits: frozenset[Trait] = frozenset()
+    rule: Rule | None = None
+    """The result of a call (for a class: of its constructor, where an instance is a plain value such as a variable or a spec)."""
+    operations: int = 0
+    """About how many eager operations one call executes: what the cost model multiplies."""
