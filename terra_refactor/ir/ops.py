@@ -3,12 +3,14 @@
 Conventions:
 
 - Every operation is final and frozen, subclasses `Op` directly and carries `id`, its number within its function, in source order of
-  evaluation. A later operation names an earlier one's result by that number (`OpId`).
+  evaluation. A later operation names an earlier one's result by that number (`OpId`). An operation that holds blocks is numbered
+  before what is in them: a pre-order walk meets 0, 1, 2, ...
 - The IR is *structured*: control flow is an operation that holds blocks (`If`, `For`, `Try`, ...), not a graph of basic blocks
   (docs/adr/0001-structured-ir.md). A block is a tuple of operations that run in order.
 - A result is assigned once. Where two ways meet (`IfExpression`, `ShortCircuit`), the operation names the result of each.
 - Names are loaded and stored by operations of their own (`LoadName`, `StoreName`): evaluation order is explicit.
-- What Python evaluates lazily (right side of `and`, branches of a conditional expression, comprehension bodies) is in a block.
+- What Python evaluates only sometimes (right side of `and`, branches of a conditional expression, comprehension bodies) is in a
+  block. What it evaluates later or never (an annotation in a function) is in the block of a `Lazy`.
 - `assert`, `match`, chained comparison, augmented assignment and decorators are lowered to these operations by `ir.build`.
 
 `ir.walk` gives the temporaries an operation reads and its nested blocks. A visitor that matches on `OpKind` and ends in
@@ -36,7 +38,7 @@ class Scope(Enum):
     GLOBAL = "global"
     """A variable of the module, or a built-in where the module has none."""
     CLASS = "class"
-    """A name in a class body: looked up there first, then as a global (or in `outer`, where `LoadName.free_fallback` says so)."""
+    """A name that a class body binds: looked up there first, then as a global, never in an enclosing function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +64,21 @@ class Literal(Op):
 
 
 @dataclass(frozen=True, slots=True)
-class FormatString(Op):
-    """An f-string. `parts` are literal texts and the temporaries that are formatted."""
+class FormatField:
+    """`{value!conversion:spec}` of an f-string."""
 
-    parts: tuple[str | OpId, ...]
+    value: OpId
+    conversion: str | None = None
+    """`r`, `s` or `a`. `{x=}` has the text `x=` before it and, with no `spec`, the conversion `r`."""
+    spec: OpId | None = None
+    """The result of a `Literal` (a str), or of a `FormatString` where the format itself has fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormatString(Op):
+    """An f-string. `parts` are literal texts and the fields between them; two texts never follow each other."""
+
+    parts: tuple[str | FormatField, ...]
 
 
 class ContainerKind(Enum):
@@ -84,7 +97,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class BuildContainer(Op):
-    """A tuple, list or set display."""
+    """A tuple, list or set display; also several indices in one subscript."""
 
     kind: ContainerKind
     elements: tuple[Element, ...]
@@ -123,8 +136,6 @@ class LoadName(Op):
 
     name: str
     scope: Scope
-    free_fallback: bool = False
-    """Only with `Scope.CLASS`: when the class body lacks the name, an enclosing function has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +272,18 @@ class IfExpression(Op):
     else_value: OpId
 
 
+@dataclass(frozen=True, slots=True)
+class Lazy(Op):
+    """An expression that does not run where it stands: later, if somebody asks for its value, or never.
+
+    An annotation in a function or under `from __future__ import annotations`, the value of a `type` statement, the bound or default of a
+    type parameter. The result stands for the value that `block` would give; no effect of `block` happens here.
+    """
+
+    block: Block
+    value: OpId
+
+
 # --- calls and definitions ------------------------------------------------------------------------------------------------------
 
 
@@ -304,7 +327,7 @@ class MakeFunction(Op):
 
 @dataclass(frozen=True, slots=True)
 class MakeClass(Op):
-    """A `class` statement: runs the body function and makes the class object."""
+    """A `class` statement: runs the body function and makes the class object, which fills the body's cell `__class__` if it has one."""
 
     name: str
     body: FunctionId
@@ -367,7 +390,7 @@ class PatternKind(Enum):
     MAPPING = "mapping"
     """The subject is a mapping that has the keys in `operands`."""
     CLASS = "class"
-    """The subject is an instance of the class in `operands[0]`."""
+    """The subject is an instance of the class in `operands[0]`, which has `length` positional sub-patterns, and has all `attributes`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,11 +402,15 @@ class PatternTest(Op):
     operands: tuple[OpId, ...] = ()
     length: int = 0
     at_least: bool = False
+    attributes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PatternAttribute(Op):
-    """Positional sub-pattern `position` of a class pattern: the attribute that `__match_args__` of `cls` names."""
+    """Positional sub-pattern `position` of a class pattern: the attribute that `__match_args__` of `cls` names.
+
+    For the built-in classes that have no `__match_args__` (`int`, `str`, `list`, ...), position 0 is the subject itself.
+    """
 
     subject: OpId
     cls: OpId
@@ -415,7 +442,7 @@ class While(Op):
 
 @dataclass(frozen=True, slots=True)
 class NextItem(Op):
-    """The element that a `For`, a comprehension clause or a `With` hands to its target; the first operation of its block."""
+    """What a `For`, a `Comprehension`, a `With` or a `Handler` hands to its target; the first operation of its body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,7 +467,8 @@ class Comprehension(Op):
     """A comprehension or generator expression.
 
     `body` is made of the clauses after the first, as nested `For` and `If` operations, and ends in one `CollectElement`. It runs once
-    for each element of `iterable` and starts with `NextItem`. Its variables are locals under fresh names (`x%1`) that nothing else reads.
+    for each element of `iterable` and starts with `NextItem`. Its variables are locals under fresh names (`x%1`) that nothing else
+    reads, except that a lambda inside it may capture them. `is_async` tells of the first clause (`async for`).
     """
 
     kind: ComprehensionKind
@@ -459,7 +487,7 @@ class CollectElement(Op):
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """`except type_block/type as name: body`; `type` is None for a bare `except`. `exception` is the `NextItem` that is bound."""
+    """`except type_block/type as name: body`; `type` is None for a bare `except`. `body` starts with `NextItem`, the exception."""
 
     type_block: Block
     type: OpId | None
@@ -532,6 +560,7 @@ OpKind: TypeAlias = (
     | Compare
     | ShortCircuit
     | IfExpression
+    | Lazy
     | Call
     | MakeFunction
     | MakeClass
