@@ -1,0 +1,1 @@
+"""From facts and hazards to classification and action."""

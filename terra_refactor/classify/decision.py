@@ -1,0 +1,133 @@
+"""What is decided about a function: the vocabulary of classification and action.
+
+Computes: nothing. Gives: frozen records that the report serialises, the refactorings act on, and the editor shows. Words and meanings
+are those of the report (`report/1`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from terra_refactor.domain.evidence import Evidence
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.syntax.location import Span
+
+
+class Classification(Enum):
+    """Does graph execution keep the meaning?"""
+
+    SAFE = "safe"
+    SPECULATIVE = "speculative"
+    """It does if the listed assumptions hold."""
+    UNSAFE = "unsafe"
+    """It does not, or nobody can tell."""
+
+
+class Action(Enum):
+    """What to do."""
+
+    ADD_TF_FUNCTION = "add_tf_function"
+    REMOVE_TF_FUNCTION = "remove_tf_function"
+    TUNE_TF_FUNCTION = "tune_tf_function"
+    CO_EXECUTE = "co_execute"
+    NONE = "none"
+
+
+class Level(Enum):
+    """How far `fix` may go; each level includes those before it."""
+
+    SAFE = "safe"
+    SPECULATIVE = "speculative"
+    COEXEC = "coexec"
+
+
+class ParameterValueKind(Enum):
+    """What a parameter is, coarsely; one word of the report."""
+
+    TENSOR = "tensor"
+    VARIABLE = "variable"
+    NDARRAY = "ndarray"
+    PRIMITIVE = "primitive"
+    CONTAINER = "container"
+    OBJECT = "object"
+    FUNCTION = "function"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterDecision:
+    """What a parameter is, how that is known, and the distinct tensor types that reach it."""
+
+    name: str
+    kind: ParameterValueKind
+    evidence: Evidence
+    types: tuple[TensorType, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SideEffect:
+    """A Python side effect that a call of the function has. `via` names the functions it goes through, outermost first."""
+
+    kind: str
+    span: Span
+    """In the file of the function in which the effect happens."""
+    path: str
+    detail: str
+    via: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hazard:
+    """A reason why graph execution would fail or differ; `span` is in the decided function (the call, where `via` is not empty)."""
+
+    rule: str
+    span: Span
+    message: str
+    via: tuple[str, ...]
+    assumed: bool = False
+    """It is one only if an assumption fails: the function is speculative, not unsafe."""
+
+
+@dataclass(frozen=True, slots=True)
+class HybridArguments:
+    """Arguments of the `tf.function` to add or change: keyword and source text, in the order in which they are to be written."""
+
+    arguments: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Everything that is decided about one function."""
+
+    function: FunctionId
+    path: str
+    module: str
+    qualname: str
+    line: int
+    """Of `def` (or `lambda`), from 1."""
+    end_line: int
+    kind: FunctionKind
+    hybrid: bool
+    """It is a `tf.function` already."""
+    hybrid_arguments: tuple[tuple[str, str], ...]
+    """The arguments of the `tf.function` it has now, as source text."""
+    classification: Classification
+    action: Action
+    level: Level
+    """The least level at which `fix` performs the action."""
+    reason: str
+    assumptions: tuple[str, ...]
+    parameters: tuple[ParameterDecision, ...]
+    returns: tuple[TensorType, ...]
+    side_effects: tuple[SideEffect, ...]
+    recursive: bool
+    tensor_computation: bool
+    covered_by_graph_callers: bool
+    input_signature: str | None
+    """Source text of a signature that agrees with every known call, or None."""
+    proposal: HybridArguments
+    """Only with `add_tf_function` and `tune_tf_function`: what the decorator's arguments should be."""
+    hazards: tuple[Hazard, ...]
