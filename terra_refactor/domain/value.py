@@ -111,7 +111,10 @@ class TupleValue:
 
 @dataclass(frozen=True, slots=True)
 class SequenceValue:
-    """An immutable sequence or iterator of unknown length. `kind` is its Python type: `tuple`, `range`, `iterator`, `generator`, `zip`, ..."""
+    """An immutable sequence or iterator of unknown length.
+
+    `kind` is its Python type: `tuple`, `set`, `iterator`, `generator`, `zip`, ...
+    """
 
     element: Value
     kind: str = "tuple"
@@ -269,7 +272,7 @@ class UnknownValue:
 
 @dataclass(frozen=True, slots=True)
 class UnionValue:
-    """One of several values: at least two, none a union, none implied by another, in a fixed order."""
+    """One of several values: at least two, none a union, none implied by another, in the order in which they were first seen."""
 
     members: tuple[Value, ...]
 

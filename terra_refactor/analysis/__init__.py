@@ -1,0 +1,1 @@
+"""The abstract interpreter and the facts it publishes."""

@@ -1,0 +1,193 @@
+"""The facts: everything that later rooms read about a program.
+
+Computes: nothing. Needs: the driver, which makes them. Gives: frozen tables keyed by our own ids. A function has a set of *contexts*, one for each
+distinct tuple of abstract arguments (and state) in which it was analysed; each context has the value of every operation.
+
+Ignores: contexts of earlier rounds of the fixpoint; only those that the last round reached are here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from terra_refactor.domain.effect import Effect
+from terra_refactor.domain.evidence import Evidence
+from terra_refactor.domain.value import ObjectId, Value
+from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.tf_model.spec import ErrorKind
+
+ContextId: TypeAlias = int
+"""Index into `ProgramFacts.contexts`."""
+
+
+class EntryKind(Enum):
+    """Why a context was analysed."""
+
+    MODULE = "module"
+    """A module or class body."""
+    CALLED = "called"
+    """Some analysed code calls the function with these arguments."""
+    FRAMEWORK = "framework"
+    """Nobody in the program calls it, but Keras or tf.data will."""
+    UNCALLED = "uncalled"
+    """Nobody calls it: its parameters come from annotations, defaults, usage or names."""
+
+
+class BranchKind(Enum):
+    """What decides a branch or a loop."""
+
+    PYTHON = "python"
+    TENSOR = "tensor"
+    """A tensor's value: AutoGraph converts it."""
+    DATASET = "dataset"
+    """A loop over a dataset or its iterator."""
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class CallFact:
+    """What one `Call` operation (or an operator, attribute or item that runs code) reached in one context."""
+
+    op: OpId
+    callees: tuple[ContextId, ...]
+    """Functions of the program."""
+    library: tuple[str, ...]
+    """Canonical names of library functions."""
+    unknown: str | None
+    """What could not be resolved, in the program's words (`mylib.scale`), or None if everything was."""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchFact:
+    """What decides an `If`, `IfExpression`, `While`, `ShortCircuit`, `For` or `Comprehension`, and what comes out of it."""
+
+    op: OpId
+    kind: BranchKind
+    taken: tuple[bool, bool]
+    """Whether the first block (then, body) and the second (else) can run at all."""
+    falls_through: tuple[bool, bool]
+    """Whether control can reach the end of each block."""
+    changed: tuple[tuple[str, Value, Value], ...] = ()
+    """Local variables that differ: name, value at the end of the first block, value at the end of the second (or before a loop).
+    Only for branches and loops on tensors."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureFact:
+    """An operation that certainly fails in this context."""
+
+    op: OpId
+    kind: ErrorKind
+    message: str
+    operation: str
+    """Canonical name, or the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextFacts:
+    """One function, analysed for one tuple of abstract arguments."""
+
+    id: ContextId
+    function: FunctionId
+    entry: EntryKind
+    in_graph: bool
+    """A trace runs this code: it is (called from) a `tf.function`, or a function given to `Dataset.map` and the like."""
+    parameters: Mapping[str, Value]
+    values: tuple[Value | None, ...]
+    """By operation; None for one that is not reached (or has no result)."""
+    returns: Value
+    calls: tuple[CallFact, ...]
+    branches: tuple[BranchFact, ...]
+    effects: tuple[Effect, ...]
+    """Composed over calls; effects on objects made inside the call are left out."""
+    failures: tuple[FailureFact, ...]
+    problem: str | None
+    """Why the result is not complete: `budget`, `recursion depth`, or the pass that failed; None if it is."""
+
+    def value(self, op: OpId) -> Value | None:
+        """The value of operation `op`, or None where it is not reached."""
+        return self.values[op]
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterFacts:
+    """What reaches a parameter, over all contexts and calls."""
+
+    name: str
+    evidence: Evidence
+    values: tuple[Value, ...]
+    """The distinct values that calls bring (or that the entry assumed), at most a few; without the widening of contexts."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallerFact:
+    """A place from which a function is called."""
+
+    context: ContextId
+    """The calling context."""
+    op: OpId
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionFacts:
+    """One function, over all its contexts."""
+
+    function: FunctionId
+    contexts: tuple[ContextId, ...]
+    parameters: tuple[ParameterFacts, ...]
+    returns: Value
+    callers: tuple[CallerFact, ...]
+    recursive: bool
+    hybrid: tuple[tuple[str, Value], ...] | None
+    """Arguments of the `tf.function` that wraps it; None if none does."""
+    wrappers: tuple[str, ...]
+    """Decorators from libraries that were looked through."""
+    problem: str | None
+    """Why the function could not be analysed, fully or at all (a bug of ours names the pass); None if it was."""
+
+
+class ObjectKind(Enum):
+    """What an abstract object is."""
+
+    INSTANCE = "instance"
+    CLASS = "class"
+    LIST = "list"
+    DICT = "dict"
+    SET = "set"
+    CELL = "cell"
+    MODULE = "module"
+    VARIABLE = "variable"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectFacts:
+    """An abstract object: what it is and where it is made."""
+
+    id: ObjectId
+    kind: ObjectKind
+    name: str
+    """A class's or module's name; the class's name for an instance; the variable's for a cell."""
+    function: FunctionId | None
+    """In whose code it is made."""
+    op: OpId | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFacts:
+    """Everything that is known about a program."""
+
+    functions: Mapping[FunctionId, FunctionFacts]
+    contexts: tuple[ContextFacts, ...]
+    objects: Mapping[ObjectId, ObjectFacts]
+    missing_rules: Mapping[str, int]
+    """Library functions that were called and have no rule, with the number of call operations."""
+    rounds: int
+    """How many rounds the fixpoint over the state of the program took."""
+
+    def contexts_of(self, function: FunctionId) -> tuple[ContextFacts, ...]:
+        """The contexts of a function; () for one that was never reached."""
+        facts = self.functions.get(function)
+        return () if facts is None else tuple(self.contexts[index] for index in facts.contexts)

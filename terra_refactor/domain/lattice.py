@@ -1,0 +1,440 @@
+"""The lattice of abstract values.
+
+Computes: join (least upper bound, bounded), widening (join that surely stops), filtering. Needs: nothing. Gives: values that say less than,
+or as much as, each of their inputs. Approximates upward only: a union of more than `MAX_ALTERNATIVES` members becomes less precise,
+never wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+from terra_refactor.domain.dim import Dim
+from terra_refactor.domain.shape import join_shapes
+from terra_refactor.domain.tensor import TensorType, join_tensor_types
+from terra_refactor.domain.value import (
+    BOTTOM,
+    UNBOUND,
+    Bottom,
+    BoundMethod,
+    Constant,
+    DatasetValue,
+    DTypeValue,
+    FrozenDict,
+    FrozenList,
+    FunctionValue,
+    PartialValue,
+    PythonType,
+    RangeValue,
+    Reference,
+    Scalar,
+    SequenceValue,
+    ShapeValue,
+    SliceValue,
+    SpecValue,
+    TensorValue,
+    TupleValue,
+    UnionValue,
+    UnknownValue,
+    Value,
+    members,
+)
+
+MAX_ALTERNATIVES = 8
+"""A union has at most this many members."""
+MAX_CONSTANTS = 4
+"""Of these, at most so many constants of one type; more become a `Scalar`."""
+MAX_TENSORS = 4
+"""And at most so many tensors of one kind; more become one with the joined type."""
+MAX_DEPTH = 8
+"""Values nested deeper than this become unknown under widening."""
+
+_PYTHON_TYPES = {
+    int: PythonType.INT,
+    float: PythonType.FLOAT,
+    complex: PythonType.COMPLEX,
+    bool: PythonType.BOOL,
+    str: PythonType.STR,
+    bytes: PythonType.BYTES,
+}
+
+
+def python_type(value: Value) -> PythonType | None:
+    """The built-in type of a constant or scalar; None for None, Ellipsis and everything else."""
+    if type(value) is Scalar:
+        return value.type
+    if type(value) is Constant:
+        return _PYTHON_TYPES.get(type(value.value))
+    return None
+
+
+def dim_of(value: Value) -> Dim:
+    """The size that a Python int stands for; None if it is unknown or no int."""
+    if type(value) is Constant and type(value.value) is int:
+        return value.value
+    if type(value) is Scalar and value.type is PythonType.INT:
+        return value.dim
+    return None
+
+
+def join(left: Value, right: Value) -> Value:
+    """A value that covers both."""
+    if left is right or left == right:
+        return left
+    if type(left) is Bottom:
+        return right
+    if type(right) is Bottom:
+        return left
+    return _union(members(left) + members(right))
+
+
+def join_all(values: Iterable[Value]) -> Value:
+    """A value that covers all; `BOTTOM` for none."""
+    result: Value = BOTTOM
+    for value in values:
+        result = join(result, value)
+    return result
+
+
+def _union(alternatives: Iterable[Value]) -> Value:
+    distinct = list(dict.fromkeys(alternatives))
+    unknowns = [value for value in distinct if type(value) is UnknownValue]
+    if unknowns:
+        # what is unknown covers everything, except that an unset variable stays visible
+        unknown = _join_unknowns(unknowns, distinct)
+        return UnionValue((unknown, UNBOUND)) if UNBOUND in distinct else unknown
+    distinct = _merge_constants(distinct)
+    distinct = _merge_tensors(distinct, MAX_TENSORS)
+    distinct = _merge_structures(distinct)
+    if len(distinct) == 1:
+        return distinct[0]
+    if len(distinct) > MAX_ALTERNATIVES:
+        unbound = UNBOUND in distinct
+        tensor = any(type(value) is TensorValue for value in distinct)
+        opaque = any(type(value) in (Reference, FunctionValue, BoundMethod, PartialValue) for value in distinct)
+        unknown = UnknownValue(may_be_tensor=tensor or opaque)
+        return UnionValue((unknown, UNBOUND)) if unbound else unknown
+    return UnionValue(tuple(distinct))
+
+
+def _join_unknowns(unknowns: list[UnknownValue], distinct: list[Value]) -> UnknownValue:
+    origins = {unknown.origin for unknown in unknowns}
+    may_be_tensor = any(unknown.may_be_tensor for unknown in unknowns) or any(
+        type(value) not in (UnknownValue, Constant, Scalar) for value in distinct
+    )
+    return UnknownValue(
+        may_be_tensor=may_be_tensor,
+        origin=origins.pop() if len(origins) == 1 else None,
+        reason=next((unknown.reason for unknown in unknowns if unknown.reason), ""),
+    )
+
+
+def _merge_constants(values: list[Value]) -> list[Value]:
+    by_type: dict[PythonType, list[Value]] = {}
+    for value in values:
+        kind = python_type(value)
+        if kind is not None:
+            by_type.setdefault(kind, []).append(value)
+    merged = values
+    for kind, group in by_type.items():
+        if len(group) == 1:
+            continue
+        if len(group) > MAX_CONSTANTS or any(type(value) is Scalar for value in group):
+            rest = [value for value in merged if python_type(value) is not kind]
+            merged = [*rest, Scalar(kind)]
+        elif kind is PythonType.BOOL:
+            # True or False is simply a bool
+            rest = [value for value in merged if python_type(value) is not kind]
+            merged = [*rest, Scalar(kind)]
+    return merged
+
+
+def _merge_tensors(values: list[Value], limit: int) -> list[Value]:
+    tensors = [value for value in values if type(value) is TensorValue]
+    if len(tensors) < 2:
+        return values
+    result = [value for value in values if type(value) is not TensorValue]
+    for kind in dict.fromkeys(tensor.kind for tensor in tensors):
+        group = [tensor for tensor in tensors if tensor.kind is kind]
+        # contents and identities are told apart only as long as the types are
+        by_type: dict[TensorType, TensorValue] = {}
+        for tensor in group:
+            known = by_type.get(tensor.type)
+            by_type[tensor.type] = tensor if known is None else _join_same_type(known, tensor)
+        kept = list(by_type.values())
+        if len(kept) > limit:
+            joined = kept[0].type
+            for tensor in kept[1:]:
+                joined = join_tensor_types(joined, tensor.type)
+            kept = [TensorValue(joined, kind)]
+        result.extend(kept)
+    return result
+
+
+def _join_same_type(left: TensorValue, right: TensorValue) -> TensorValue:
+    return TensorValue(
+        left.type,
+        left.kind,
+        left.content if left.content == right.content else None,
+        left.variable if left.variable == right.variable else None,
+    )
+
+
+def _merge_structures(values: list[Value]) -> list[Value]:
+    """Joins structures of one kind member by member: two tuples of the same length, two sequences, two datasets, list contents."""
+    result: list[Value] = []
+    for value in values:
+        for position, known in enumerate(result):
+            joined = _join_structures(known, value)
+            if joined is not None:
+                result[position] = joined
+                break
+        else:
+            result.append(value)
+    return result
+
+
+def _join_structures(left: Value, right: Value) -> Value | None:
+    if type(left) is not type(right):
+        return None
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        if len(left.elements) != len(right.elements) or left.name != right.name:
+            return None
+        elements = tuple(join(a, b) for a, b in zip(left.elements, right.elements, strict=True))
+        return TupleValue(elements, left.name, left.fields)
+    if isinstance(left, SequenceValue) and isinstance(right, SequenceValue):
+        return SequenceValue(join(left.element, right.element), left.kind) if left.kind == right.kind else None
+    if isinstance(left, FrozenList) and isinstance(right, FrozenList):
+        return join_list_contents(left, right)
+    if isinstance(left, FrozenDict) and isinstance(right, FrozenDict):
+        return join_dict_contents(left, right)
+    if isinstance(left, DatasetValue) and isinstance(right, DatasetValue):
+        if left.iterator != right.iterator:
+            return None
+        cardinality = left.cardinality if left.cardinality == right.cardinality else None
+        return DatasetValue(join(left.element, right.element), cardinality, left.iterator)
+    if isinstance(left, ShapeValue) and isinstance(right, ShapeValue):
+        return ShapeValue(join_shapes(left.shape, right.shape))
+    if isinstance(left, DTypeValue) and isinstance(right, DTypeValue):
+        return DTypeValue(None)
+    if isinstance(left, SpecValue) and isinstance(right, SpecValue):
+        return SpecValue(join_tensor_types(left.type, right.type), left.kind) if left.kind is right.kind else None
+    if isinstance(left, RangeValue) and isinstance(right, RangeValue):
+        return RangeValue(join(left.start, right.start), join(left.stop, right.stop), join(left.step, right.step))
+    if isinstance(left, SliceValue) and isinstance(right, SliceValue):
+        return SliceValue(join(left.lower, right.lower), join(left.upper, right.upper), join(left.step, right.step))
+    return None
+
+
+def list_element(content: FrozenList) -> Value:
+    """What an element of the list may be; `BOTTOM` for an empty one."""
+    if content.elements is not None:
+        return join_all(content.elements)
+    return content.element if content.element is not None else BOTTOM
+
+
+def join_list_contents(left: FrozenList, right: FrozenList) -> FrozenList:
+    """The content of a list that is one or the other."""
+    if left.elements is not None and right.elements is not None and len(left.elements) == len(right.elements):
+        return FrozenList(tuple(join(a, b) for a, b in zip(left.elements, right.elements, strict=True)))
+    return FrozenList(None, join(list_element(left), list_element(right)))
+
+
+def join_dict_contents(left: FrozenDict, right: FrozenDict) -> FrozenDict:
+    """The content of a dict that is one or the other: a key that only one has may be unset."""
+    left_items, right_items = dict(left.items), dict(right.items)
+    items: list[tuple[Value, Value]] = []
+    for key in dict.fromkeys([*left_items, *right_items]):
+        items.append((key, join(left_items.get(key, UNBOUND), right_items.get(key, UNBOUND))))
+    rest = left.rest if right.rest is None else right.rest if left.rest is None else join(left.rest, right.rest)
+    return FrozenDict(tuple(items), rest)
+
+
+def widen(old: Value, new: Value) -> Value:
+    """A value that covers both and is reached after finitely many steps: for the heads of loops and for recursion."""
+    if old is new or old == new:
+        return old
+    joined = join(old, new)
+    if joined == old:
+        return old
+    return _widened(joined, 0)
+
+
+def _widened(value: Value, depth: int) -> Value:
+    if depth > MAX_DEPTH:
+        return UnknownValue()
+    match value:
+        case UnionValue():
+            result: list[Value] = []
+            seen: dict[object, int] = {}
+            for member in value.members:
+                widened = _widened(member, depth)
+                group: object = python_type(widened)
+                if isinstance(widened, TensorValue):
+                    group = widened.kind
+                elif isinstance(widened, TupleValue):
+                    group = "tuple"
+                if group is not None and group in seen:
+                    result[seen[group]] = _collapse(result[seen[group]], widened)
+                else:
+                    if group is not None:
+                        seen[group] = len(result)
+                    result.append(widened)
+            return _union(result)
+        case TupleValue():
+            return TupleValue(
+                tuple(_widened(element, depth + 1) for element in value.elements), value.name, value.fields
+            )
+        case SequenceValue():
+            return SequenceValue(_widened(value.element, depth + 1), value.kind)
+        case FrozenList():
+            if value.elements is None:
+                return FrozenList(None, None if value.element is None else _widened(value.element, depth + 1))
+            return FrozenList(tuple(_widened(element, depth + 1) for element in value.elements))
+        case FrozenDict():
+            items = tuple((key, _widened(item, depth + 1)) for key, item in value.items)
+            if len(items) > 4 * MAX_ALTERNATIVES:
+                return FrozenDict((), join_all([item for _, item in items] + ([value.rest] if value.rest else [])))
+            return FrozenDict(items, None if value.rest is None else _widened(value.rest, depth + 1))
+        case BoundMethod():
+            return BoundMethod(value.function, _widened(value.receiver, depth + 1))
+        case PartialValue():
+            return PartialValue(
+                _widened(value.function, depth + 1),
+                tuple(_widened(argument, depth + 1) for argument in value.arguments),
+                tuple((name, _widened(argument, depth + 1)) for name, argument in value.keywords),
+            )
+        case _:
+            return value
+
+
+def _collapse(left: Value, right: Value) -> Value:
+    """One value of the kind that both have, without telling them apart."""
+    kind = python_type(left)
+    if kind is not None and kind is python_type(right):
+        return Scalar(kind)
+    if isinstance(left, TensorValue) and isinstance(right, TensorValue):
+        return TensorValue(join_tensor_types(left.type, right.type), left.kind)
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        return SequenceValue(join_all(left.elements + right.elements), "tuple")
+    return join(left, right)
+
+
+def filter_members(value: Value, keep: Callable[[Value], bool]) -> Value:
+    """The value without the alternatives for which `keep` is False; `BOTTOM` if none is left. Unknown members are kept."""
+    kept = [member for member in members(value) if isinstance(member, UnknownValue) or keep(member)]
+    if not kept:
+        return BOTTOM
+    if len(kept) == 1:
+        return kept[0]
+    return UnionValue(tuple(kept))
+
+
+def without_unbound(value: Value) -> Value:
+    """The value where it is set; `BOTTOM` if it never is."""
+    if value is UNBOUND:
+        return BOTTOM
+    if type(value) is UnionValue and UNBOUND in value.members:
+        return filter_members(value, lambda member: member is not UNBOUND and member != UNBOUND)
+    return value
+
+
+@lru_cache(maxsize=200_000)
+def references(value: Value) -> frozenset[int]:
+    """The objects that a value names directly or inside an immutable structure."""
+    found: set[int] = set()
+    _collect_references(value, found)
+    return frozenset(found)
+
+
+def _collect_references(value: Value, found: set[int]) -> None:
+    match value:
+        case Reference():
+            found.add(value.object)
+        case UnionValue():
+            for member in value.members:
+                _collect_references(member, found)
+        case TupleValue():
+            for element in value.elements:
+                _collect_references(element, found)
+        case SequenceValue():
+            _collect_references(value.element, found)
+        case FrozenList():
+            for element in value.elements or ():
+                _collect_references(element, found)
+            if value.element is not None:
+                _collect_references(value.element, found)
+        case FrozenDict():
+            for key, item in value.items:
+                _collect_references(key, found)
+                _collect_references(item, found)
+            if value.rest is not None:
+                _collect_references(value.rest, found)
+        case FunctionValue():
+            found.update(cell for _, cell in value.closure)
+            for _, default in value.defaults:
+                _collect_references(default, found)
+            for _, annotation in value.annotations:
+                _collect_references(annotation, found)
+        case BoundMethod():
+            _collect_references(value.function, found)
+            _collect_references(value.receiver, found)
+        case PartialValue():
+            _collect_references(value.function, found)
+            for argument in value.arguments:
+                _collect_references(argument, found)
+            for _, argument in value.keywords:
+                _collect_references(argument, found)
+        case DatasetValue():
+            _collect_references(value.element, found)
+        case TensorValue():
+            if value.variable is not None:
+                found.add(value.variable)
+        case _:
+            pass
+
+
+def rename(value: Value, mapping: dict[int, int]) -> Value:
+    """The value with objects renamed by `mapping`; the same object where nothing changes."""
+    if references(value).isdisjoint(mapping):
+        return value
+    match value:
+        case Reference():
+            return Reference(mapping.get(value.object, value.object))
+        case UnionValue():
+            return _union(rename(member, mapping) for member in value.members)
+        case TupleValue():
+            return TupleValue(tuple(rename(element, mapping) for element in value.elements), value.name, value.fields)
+        case SequenceValue():
+            return SequenceValue(rename(value.element, mapping), value.kind)
+        case FrozenList():
+            elements = None if value.elements is None else tuple(rename(element, mapping) for element in value.elements)
+            return FrozenList(elements, None if value.element is None else rename(value.element, mapping))
+        case FrozenDict():
+            items = tuple((rename(key, mapping), rename(item, mapping)) for key, item in value.items)
+            return FrozenDict(items, None if value.rest is None else rename(value.rest, mapping))
+        case FunctionValue():
+            return FunctionValue(
+                value.function,
+                tuple((name, mapping.get(cell, cell)) for name, cell in value.closure),
+                tuple((name, rename(default, mapping)) for name, default in value.defaults),
+                tuple((name, rename(annotation, mapping)) for name, annotation in value.annotations),
+                value.hybrid,
+                value.wrappers,
+            )
+        case BoundMethod():
+            return BoundMethod(rename(value.function, mapping), rename(value.receiver, mapping))
+        case PartialValue():
+            return PartialValue(
+                rename(value.function, mapping),
+                tuple(rename(argument, mapping) for argument in value.arguments),
+                tuple((name, rename(argument, mapping)) for name, argument in value.keywords),
+            )
+        case DatasetValue():
+            return DatasetValue(rename(value.element, mapping), value.cardinality, value.iterator)
+        case TensorValue():
+            variable = None if value.variable is None else mapping.get(value.variable, value.variable)
+            return TensorValue(value.type, value.kind, value.content, variable)
+        case _:
+            return value
