@@ -1,0 +1,145 @@
+"""The generated catalogue of public names: reading it, and nothing else.
+
+Computes: one merged table from the files in `catalogue_data/`, later files of `versions.CATALOGUE_FILES` hiding earlier ones name by name. Gives: `Catalogue`,
+two-level by owner (a module or class) and leaf, with entries decoded only when they are asked for. Ignores: what the names mean.
+
+An entry is a short text, its first letter says what it is:
+
+- `=keras.layers.Dense`: another name of that;
+- `M`: a module;
+- `f12`, `m12`, `s12`, `k12`: a function, method, static method, class method with signature 12 (no number: signature unknown);
+- `c12;a.B,a.C`: a class, with its constructor's signature and its bases in method resolution order;
+- `p`: a property or other attribute of instances;
+- `v1.5`: a constant by its literal, or by `dtype:float32`; `v` alone: a constant of unknown value.
+
+A signature is the text of a Python parameter list; `_` stands for a default that is no plain constant.
+Written by tools/make_catalogue.py, which documents how the names are found.
+"""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+
+from terra_refactor.domain.dtype import dtype_named
+from terra_refactor.domain.value import Constant, DTypeValue, FrozenList, TupleValue, Value
+from terra_refactor.errors import InternalError
+from terra_refactor.tf_model.spec import ParameterPassing, ParameterSpec
+from terra_refactor.tf_model.versions import CATALOGUE_FILES
+
+FORMAT = 1
+"""Of the files in `catalogue_data/`; a file of another format is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The merged catalogue: `owners` from a module or class to its members' entries, `signatures` as indexed by the entries."""
+
+    owners: Mapping[str, Mapping[str, tuple[str, int]]]
+    """An entry and the number of the file that it comes from, an index into `files`."""
+    files: tuple[CatalogueFile, ...]
+
+    def entry(self, name: str) -> tuple[str, int] | None:
+        """The entry under exactly this name, no alias followed; None if there is none."""
+        owner, _, leaf = name.rpartition(".")
+        members = self.owners.get(owner)
+        return members.get(leaf) if members is not None else None
+
+    def members(self, owner: str) -> Iterator[str]:
+        """The leaf names of a module or class, in no particular order."""
+        return iter(self.owners.get(owner, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueFile:
+    """One file of `catalogue_data/`, for example of TensorFlow 2.21."""
+
+    library: str
+    version: str
+    owners: Mapping[str, Mapping[str, str]]
+    signatures: tuple[str, ...]
+
+
+def read_catalogue_file(name: str) -> CatalogueFile:
+    """The file `catalogue_data/<name>.json.gz`. Raises InternalError if its format is not the one that is understood here."""
+    packed = resources.files("terra_refactor.tf_model").joinpath("catalogue_data", f"{name}.json.gz").read_bytes()
+    content = json.loads(gzip.decompress(packed))
+    if content["format"] != FORMAT:
+        raise InternalError(
+            f"catalogue {name} has format {content['format']}, not {FORMAT}; run tools/make_catalogue.py"
+        )
+    return CatalogueFile(content["library"], content["version"], content["owners"], tuple(content["signatures"]))
+
+
+@lru_cache(maxsize=1)
+def catalogue() -> Catalogue:
+    """The catalogue of all supported versions, merged; read once."""
+    files = tuple(read_catalogue_file(name) for name in CATALOGUE_FILES)
+    owners: dict[str, dict[str, tuple[str, int]]] = {}
+    for number, file in enumerate(files):
+        for owner, members in file.owners.items():
+            merged = owners.setdefault(owner, {})
+            for leaf, entry in members.items():
+                merged[leaf] = (entry, number)
+    return Catalogue(owners, files)
+
+
+@lru_cache(maxsize=None)
+def parse_signature(text: str) -> tuple[ParameterSpec, ...]:
+    """The parameters written in `text`, for example `x, axis=-1, *, name=None`."""
+    definition = ast.parse(f"def f({text}): ...").body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    arguments = definition.args
+    positional = [(argument, ParameterPassing.POSITIONAL_ONLY) for argument in arguments.posonlyargs]
+    positional += [(argument, ParameterPassing.POSITIONAL) for argument in arguments.args]
+    defaults: list[ast.expr | None] = [*([None] * (len(positional) - len(arguments.defaults))), *arguments.defaults]
+    specs = [_parameter(a.arg, passing, default) for (a, passing), default in zip(positional, defaults, strict=True)]
+    if arguments.vararg is not None:
+        specs.append(ParameterSpec(arguments.vararg.arg, ParameterPassing.VAR_POSITIONAL))
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        specs.append(_parameter(argument.arg, ParameterPassing.KEYWORD_ONLY, default))
+    if arguments.kwarg is not None:
+        specs.append(ParameterSpec(arguments.kwarg.arg, ParameterPassing.VAR_KEYWORD))
+    return tuple(specs)
+
+
+def _parameter(name: str, passing: ParameterPassing, default: ast.expr | None) -> ParameterSpec:
+    if default is None:
+        return ParameterSpec(name, passing)
+    return ParameterSpec(name, passing, True, _default(default))
+
+
+def _default(expression: ast.expr) -> Value | None:
+    """The value of a default as the generator writes it: a literal, `dtype("float32")`, or `_` for anything else."""
+    if isinstance(expression, ast.Name):
+        return None
+    if isinstance(expression, ast.Call):
+        argument = expression.args[0]
+        assert isinstance(argument, ast.Constant)
+        return DTypeValue(dtype_named(str(argument.value)))
+    return value_of(ast.literal_eval(expression))
+
+
+def parse_value(text: str) -> Value | None:
+    """The constant of a `v` entry, without the letter; None if its value is not known."""
+    if not text:
+        return None
+    return _default(ast.parse(text, mode="eval").body)
+
+
+def value_of(python: object) -> Value | None:
+    """The abstract value of a plain Python constant, tuple or list; None for anything else."""
+    if python is None or python is ... or isinstance(python, bool | int | float | complex | str | bytes):
+        return Constant(python)
+    if isinstance(python, tuple | list):
+        elements = [value_of(element) for element in python]
+        known = tuple(element for element in elements if element is not None)
+        if len(known) < len(elements):
+            return None
+        return TupleValue(known) if isinstance(python, tuple) else FrozenList(known)
+    return None

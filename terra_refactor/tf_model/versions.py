@@ -1,0 +1,11 @@
+"""Which versions of which libraries are known.
+
+Computes: nothing. Gives: the catalogue files and their order. Ignores: what is installed on the machine that runs the analysis.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+CATALOGUE_FILES: Final = ("tensorflow-2.21", "keras-3", "numpy-2", "python-3")
+"""In `catalogue_data/`, older first: where two files know a name, the later one describes it, and the earlier one only says that it existed."""

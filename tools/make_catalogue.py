@@ -1,0 +1,623 @@
+"""Generates `terra_refactor/tf_model/catalogue_data/`: the public names of the libraries that are installed in the running environment.
+
+Run it as `python tools/make_catalogue.py` with the environment's Python: it writes one file for each library that is importable (TensorFlow, Keras,
+tf_keras, NumPy, Python's standard library); `--only tensorflow` writes some of them, `--check` writes nothing and exits with 1 where a file would change.
+The result depends on the installed versions only: sorted, no time stamps. The form of a file is documented in `tf_model/catalogue.py`.
+
+Where several public names lead to one object, one is canonical and the others are aliases:
+
+- TensorFlow: its own choice (the first name it exports the symbol under, which is also the address of its documentation page); a symbol that only
+  `tf.compat.v1` has stays `tensorflow.compat.v1.X`.
+- Keras: a module's name before the package's, except for those in `KERAS_ROOT`; then as in `CANONICAL_ORDER`.
+- NumPy: the shortest name, then the first.
+
+Private base classes do not appear: what a class gets from them is listed as its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import enum
+import functools
+import gzip
+import importlib
+import importlib.util
+import inspect
+import json
+import math
+import os
+import re
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+FORMAT = 1
+DATA = Path(__file__).resolve().parent.parent / "terra_refactor" / "tf_model" / "catalogue_data"
+
+KERAS_ROOT = frozenset(
+    "Model Sequential Input Variable KerasTensor Function StatelessScope RematScope SymbolicScope DTypePolicy FloatDTypePolicy "
+    "Operation Quantizer name_scope device remat version".split()
+)
+"""What lives in the package itself, though a module has it too."""
+
+DUNDERS = frozenset(
+    f"__{name}__"
+    for name in (
+        "call getitem setitem delitem len iter next contains enter exit bool index int float complex array abs neg pos invert "
+        "add radd iadd sub rsub isub mul rmul imul truediv rtruediv itruediv floordiv rfloordiv ifloordiv mod rmod imod "
+        "pow rpow ipow matmul rmatmul imatmul and rand or ror xor rxor lshift rshift lt le gt ge eq ne divmod rdivmod "
+        "nonzero reversed missing"
+    ).split()
+)
+"""The special methods that code of a program can reach by syntax."""
+
+PYTHON_MODULES = (
+    "abc argparse array ast atexit base64 bisect builtins calendar cmath codecs collections collections.abc concurrent.futures configparser "
+    "contextlib copy csv ctypes dataclasses datetime decimal difflib enum errno fnmatch fractions ftplib functools gc getpass glob gzip hashlib "
+    "heapq html http importlib importlib.metadata importlib.resources importlib.util inspect io itertools json keyword linecache locale logging "
+    "logging.handlers math multiprocessing multiprocessing.pool numbers operator os os.path pathlib pickle pkgutil platform pprint queue random re "
+    "select shelve shlex shutil signal socket sqlite3 stat statistics string struct subprocess sys sysconfig tarfile tempfile textwrap threading "
+    "time timeit token tokenize traceback types typing unicodedata unittest unittest.mock urllib urllib.error urllib.parse urllib.request uuid "
+    "warnings weakref xml.etree.ElementTree zipfile zlib"
+).split()
+"""Standard library modules that programs of this field use."""
+
+NUMPY_MODULES = (
+    "numpy numpy.char numpy.ctypeslib numpy.dtypes numpy.exceptions numpy.fft numpy.lib numpy.lib.format numpy.lib.stride_tricks numpy.linalg "
+    "numpy.ma numpy.polynomial numpy.polynomial.polynomial numpy.random numpy.rec numpy.strings numpy.testing numpy.typing"
+).split()
+
+
+@dataclass
+class Symbol:
+    """One object of a library and every public name that leads to it."""
+
+    value: Any
+    names: list[str] = field(default_factory=list)
+    canonical: str = ""
+
+
+@dataclass
+class Library:
+    """What is needed to walk a library."""
+
+    name: str
+    version: str
+    roots: dict[str, types.ModuleType]
+    """Public module name to module; a module reached from it is walked under the extended name."""
+    inside: Callable[[types.ModuleType], bool]
+    """Whether a module that is found as an attribute belongs to the library's public part."""
+    choose: Callable[[Symbol], str]
+    private: tuple[str, ...] = ()
+    """Prefixes of private modules in which an exported object is known under the name of its definition."""
+    renamed: dict[str, str] = field(default_factory=dict)
+    """Module names that are other names of a module, for example `tensorflow.keras` of `keras`."""
+    extra_members: dict[str, type] = field(default_factory=dict)
+    """Canonical class to the class its instances really have, for example `tensorflow.Tensor` to the eager tensor."""
+    descend: bool = True
+
+
+def plain(value: object) -> bool:
+    """Whether `value` is a constant that `literal` can write."""
+    if isinstance(value, enum.Enum):
+        return False
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if type(value) in (tuple, list):
+        return all(plain(element) for element in value)  # type: ignore[attr-defined]
+    return value is None or value is ... or type(value) in (bool, int, str, bytes, complex)
+
+
+def dtype_name(value: object) -> str | None:
+    """TensorFlow's name of a dtype object (TensorFlow's or NumPy's, or NumPy's scalar classes), else None."""
+    if type(value).__name__ == "DType" and type(value).__module__.startswith("tensorflow."):
+        return str(value.name)  # type: ignore[attr-defined]
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        if isinstance(value, numpy.dtype) and value.kind in "biufcS":
+            return str(value.name)
+        if isinstance(value, type) and issubclass(value, (numpy.number, numpy.bool_)):
+            name = value.__name__
+            return "bool" if name in ("bool", "bool_") else name
+    return None
+
+
+def literal(value: object) -> str:
+    """The text of a constant, `dtype("float32")` for a dtype, `_` for anything else."""
+    if plain(value):
+        text = repr(value)
+        return text if len(text) <= 120 else "_"
+    name = dtype_name(value)
+    return f'dtype("{name}")' if name is not None else "_"
+
+
+def signature_text(function: object, *, drop_first: bool) -> str | None:
+    """The parameter list of a callable as a Python text, None if it cannot be found out."""
+    try:
+        signature = inspect.signature(function)  # type: ignore[arg-type]
+    except (TypeError, ValueError, AttributeError, NameError):
+        return documented_signature(function)
+    parameters = list(signature.parameters.values())
+    if drop_first:
+        if parameters and parameters[0].kind in (parameters[0].POSITIONAL_ONLY, parameters[0].POSITIONAL_OR_KEYWORD):
+            parameters = parameters[1:]
+        elif not parameters:
+            return None
+    return render(parameters)
+
+
+def render(parameters: Iterable[inspect.Parameter]) -> str:
+    """The parameters as they stand between the parentheses of a definition; no annotations."""
+    parts: list[str] = []
+    last_kind = None
+    for parameter in parameters:
+        if last_kind is parameter.POSITIONAL_ONLY and parameter.kind is not parameter.POSITIONAL_ONLY:
+            parts.append("/")
+        if parameter.kind is parameter.KEYWORD_ONLY and last_kind not in (
+            parameter.KEYWORD_ONLY,
+            parameter.VAR_POSITIONAL,
+        ):
+            parts.append("*")
+        text = parameter.name
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            text = f"*{text}"
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            text = f"**{text}"
+        if parameter.default is not parameter.empty:
+            text += f"={literal(parameter.default)}"
+        parts.append(text)
+        last_kind = parameter.kind
+    if last_kind is inspect.Parameter.POSITIONAL_ONLY:
+        parts.append("/")
+    return ", ".join(parts)
+
+
+def documented_signature(function: object) -> str | None:
+    """The signature in the first line of a C function's documentation, where that is a valid Python parameter list."""
+    documentation = getattr(function, "__doc__", None)
+    name = getattr(function, "__name__", None)
+    if not isinstance(documentation, str) or not isinstance(name, str):
+        return None
+    found = re.match(rf"\s*(?:\w+\.)*{re.escape(name)}\(([^()]*(?:\([^()]*\)[^()]*)*)\)", documentation)
+    if found is None:
+        return None
+    text = re.sub(r"\s+", " ", found.group(1)).strip()
+    try:
+        definition = ast.parse(f"def f({text}): ...").body[0]
+    except SyntaxError:
+        return None
+    assert isinstance(definition, ast.FunctionDef)
+    for default in [*definition.args.defaults, *definition.args.kw_defaults]:
+        if default is None:
+            continue
+        try:
+            if not plain(ast.literal_eval(default)):
+                return None
+        except ValueError:
+            if not isinstance(default, ast.Name | ast.Attribute):
+                return None
+    names = ast.unparse(definition.args)
+    # A name as a default (`dtype=float`) is not a constant that this format can hold.
+    return re.sub(r"=(?!None\b|True\b|False\b)[A-Za-z_][\w.]*", "=_", names)
+
+
+class Signatures:
+    """Numbers the distinct signatures of one file."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, int] = {}
+
+    def number(self, text: str | None) -> str:
+        if text is None:
+            return ""
+        return str(self.texts.setdefault(text, len(self.texts)))
+
+
+def public_names(module: types.ModuleType) -> Iterator[str]:
+    """The names a program may use from a module."""
+    for name in sorted(dir(module)):
+        if not name.startswith("_") or name == "__version__":
+            yield name
+
+
+class Walk:
+    """Finds the public modules and objects of a library."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self.modules: dict[str, types.ModuleType] = {}
+        self.symbols: dict[int, Symbol] = {}
+        self.constants: dict[str, object] = {}
+
+    def run(self) -> None:
+        waiting = list(self.library.roots.items())
+        while waiting:
+            name, module = waiting.pop(0)
+            if name in self.modules or name in self.library.renamed:
+                continue
+            self.modules[name] = module
+            for leaf in public_names(module):
+                full = f"{name}.{leaf}"
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    try:
+                        value = getattr(module, leaf)
+                    except (AttributeError, ImportError, RuntimeError):
+                        continue
+                if isinstance(value, types.ModuleType):
+                    if self.library.descend and self.library.inside(value) and full.count(".") <= 8:
+                        waiting.append((full, value))
+                    continue
+                self.add(full, value)
+
+    def add(self, name: str, value: object) -> None:
+        if self.is_symbol(value):
+            self.symbols.setdefault(id(value), Symbol(value)).names.append(name)
+        else:
+            self.constants.setdefault(name, value)
+
+    @staticmethod
+    def is_symbol(value: object) -> bool:
+        return isinstance(value, type) or (
+            callable(value) and dtype_name(value) is None and not isinstance(value, enum.Enum)
+        )
+
+
+def unwrapped(value: object) -> object:
+    """The function under TensorFlow's decorators."""
+    decorator = sys.modules.get("tensorflow.python.util.tf_decorator")
+    return decorator.unwrap(value)[1] if decorator is not None else value
+
+
+def is_exception_or_message(cls: type) -> bool:
+    """Protocol buffer classes: their members are of no use here."""
+    return any(base.__module__.startswith("google.") for base in cls.__mro__)
+
+
+def constructor_signature(cls: type) -> str | None:
+    """The signature of a class's constructor, without `self`."""
+    initialiser = inspect.getattr_static(cls, "__init__", None)
+    if isinstance(initialiser, types.FunctionType) or (
+        initialiser is not None and isinstance(unwrapped(initialiser), types.FunctionType)
+    ):
+        text = signature_text(initialiser, drop_first=True)
+        if text != "*args, **kwargs":
+            return text
+    maker = inspect.getattr_static(cls, "__new__", None)
+    if isinstance(maker, staticmethod) and isinstance(maker.__func__, types.FunctionType):
+        text = signature_text(maker.__func__, drop_first=True)
+        if text != "*args, **kwargs":
+            return text
+    return signature_text(cls, drop_first=False)
+
+
+class Writer:
+    """Turns what a walk found into the content of a file."""
+
+    def __init__(self, library: Library, walk: Walk, foreign: Callable[[type], str | None]) -> None:
+        self.library = library
+        self.walk = walk
+        self.foreign = foreign
+        self.signatures = Signatures()
+        self.owners: dict[str, dict[str, str]] = {}
+        self.canonical: dict[int, str] = {}
+        for symbol in walk.symbols.values():
+            symbol.canonical = library.choose(symbol)
+            self.canonical[id(symbol.value)] = symbol.canonical
+
+    def content(self) -> dict[str, Any]:
+        for name in self.walk.modules:
+            self.put(name, "M")
+            self.owners.setdefault(name, {})
+        for name, target in self.library.renamed.items():
+            self.put(name, f"={target}")
+        for name, value in self.walk.constants.items():
+            text = literal(value)
+            self.put(name, "v" if text == "_" else f"v{text}")
+        for symbol in sorted(self.walk.symbols.values(), key=lambda symbol: symbol.canonical):
+            for name in symbol.names:
+                if name != symbol.canonical:
+                    self.put(name, f"={symbol.canonical}")
+            self.define(symbol)
+            self.put_private(symbol)
+        order = sorted(self.signatures.texts, key=self.signatures.texts.__getitem__)
+        return {
+            "format": FORMAT,
+            "library": self.library.name,
+            "version": self.library.version,
+            "signatures": order,
+            "owners": {owner: dict(sorted(members.items())) for owner, members in sorted(self.owners.items())},
+        }
+
+    def put(self, name: str, entry: str) -> None:
+        owner, _, leaf = name.rpartition(".")
+        self.owners.setdefault(owner, {})[leaf] = entry
+
+    def put_private(self, symbol: Symbol) -> None:
+        """The name under which the library itself defines the object: programs import that too."""
+        value = unwrapped(symbol.value)
+        module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
+        if isinstance(module, str) and isinstance(name, str) and module.startswith(self.library.private or ("\0",)):
+            full = f"{module}.{name}"
+            if full != symbol.canonical and self.entry(full) is None:
+                self.put(full, f"={symbol.canonical}")
+
+    def entry(self, name: str) -> str | None:
+        owner, _, leaf = name.rpartition(".")
+        return self.owners.get(owner, {}).get(leaf)
+
+    def define(self, symbol: Symbol) -> None:
+        value, name = symbol.value, symbol.canonical
+        if not isinstance(value, type):
+            self.put(name, "f" + self.signatures.number(signature_text(value, drop_first=False)))
+            return
+        bases = [base_name for base in value.__mro__[1:] if (base_name := self.class_name(base)) is not None]
+        bases = [base for base in dict.fromkeys(bases) if base != name]
+        entry = "c" + self.signatures.number(constructor_signature(value))
+        self.put(name, ";".join([entry, ",".join(bases)]) if bases else entry)
+        self.owners.setdefault(name, {})
+        if not is_exception_or_message(value):
+            for leaf, member in self.members(value):
+                self.put_member(name, leaf, member)
+            really = self.library.extra_members.get(name)
+            if really is not None:
+                for leaf, member in self.members(really, everything=True):
+                    if leaf not in self.owners[name]:
+                        self.put_member(name, leaf, member)
+
+    def class_name(self, cls: type) -> str | None:
+        if cls is object:
+            return None
+        return self.canonical.get(id(cls)) or self.foreign(cls)
+
+    def members(self, cls: type, *, everything: bool = False) -> Iterator[tuple[str, object]]:
+        """What a class defines, and what it gets from private bases before any public one does."""
+        seen: set[str] = set()
+        for base in cls.__mro__:
+            if base is object:
+                continue
+            own = base is cls or (everything or self.class_name(base) is None)
+            for leaf, member in sorted(vars(base).items()):
+                if leaf in seen or (leaf.startswith("_") and leaf not in DUNDERS):
+                    continue
+                seen.add(leaf)
+                if own and member is not None or (own and leaf not in DUNDERS):
+                    yield leaf, member
+
+    def put_member(self, owner: str, leaf: str, member: object) -> None:
+        name = f"{owner}.{leaf}"
+        if isinstance(member, staticmethod):
+            self.put(name, "s" + self.signatures.number(signature_text(member.__func__, drop_first=False)))
+        elif isinstance(member, classmethod):
+            self.put(name, "k" + self.signatures.number(signature_text(member.__func__, drop_first=True)))
+        elif isinstance(member, property | functools.cached_property) or inspect.isdatadescriptor(member):
+            self.put(name, "p")
+        elif isinstance(member, type):
+            canonical = self.canonical.get(id(member)) or self.foreign(member)
+            self.put(name, f"={canonical}" if canonical is not None and canonical != name else "c")
+        elif (
+            isinstance(member, types.BuiltinMethodType)
+            and member.__self__ is not None
+            and isinstance(member.__self__, type)
+        ):
+            self.put(name, "s" + self.signatures.number(signature_text(member, drop_first=False)))
+        elif type(member).__name__ == "classmethod_descriptor":
+            self.put(name, "k" + self.signatures.number(signature_text(member, drop_first=True)))
+        elif callable(member):
+            self.put(name, "m" + self.signatures.number(signature_text(member, drop_first=True)))
+        else:
+            text = literal(member)
+            self.put(name, "v" if text == "_" else f"v{text}")
+
+
+def tensorflow_library() -> Library:
+    import tensorflow as tf
+    from tensorflow.python.framework import ops
+    from tensorflow.python.ops import resource_variable_ops
+    from tensorflow.python.util import tf_export
+
+    def choose(symbol: Symbol) -> str:
+        modern = [name for name in symbol.names if not name.startswith("tensorflow.compat.v1.")]
+        if modern:
+            own = tf_export.get_canonical_name_for_symbol(symbol.value)
+            if own is not None and f"tensorflow.{own}" in modern:
+                return f"tensorflow.{own}"
+            # `tf.experimental.numpy` and names without an export: the shortest is what documentation shows.
+            return min(modern, key=lambda name: (name.startswith("tensorflow.experimental."), name.count("."), name))
+        exported = [f"tensorflow.compat.v1.{name}" for name in tf_export.get_v1_names(unwrapped(symbol.value))]
+        candidates = [name for name in exported if name in symbol.names] or symbol.names
+        return candidates[0] if exported else min(candidates, key=lambda name: (name.count("."), name))
+
+    renamed = {
+        "tensorflow.keras": "keras",
+        "tensorflow.compat.v1.keras": "keras",
+        "tensorflow.compat.v2": "tensorflow",
+        "tensorflow.compat.v1.compat": "tensorflow.compat",
+        "tensorflow._api.v2": "tensorflow",
+        "tensorflow._api.v2.v2": "tensorflow",
+        "tensorflow.python.keras": "keras",
+    }
+    return Library(
+        name="tensorflow",
+        version=tf.__version__,
+        roots={"tensorflow": tf, "tensorflow.compat.v1": tf.compat.v1},
+        inside=lambda module: getattr(module, "__name__", "").startswith("tensorflow._api."),
+        choose=choose,
+        private=("tensorflow.python.", "tensorflow.lite."),
+        renamed=renamed,
+        extra_members={
+            "tensorflow.Tensor": type(tf.constant(0)),
+            "tensorflow.Variable": resource_variable_ops.ResourceVariable,
+            "tensorflow.data.Iterator": importlib.import_module(
+                "tensorflow.python.data.ops.iterator_ops"
+            ).OwnedIterator,
+            "tensorflow.function": importlib.import_module(
+                "tensorflow.python.eager.polymorphic_function.polymorphic_function"
+            ).Function,
+        }
+        if ops is not None
+        else {},
+    )
+
+
+def keras_choice(symbol: Symbol) -> str:
+    """The canonical one among a Keras symbol's public names."""
+
+    def order(name: str) -> tuple[bool, bool, bool, int, bool, str]:
+        parts = name.split(".")
+        at_root = len(parts) == 2
+        return (
+            at_root != (parts[-1] in KERAS_ROOT),
+            ".legacy" in name or ".experimental" in name,
+            # What is both a loss and a metric is a loss; `keras.tree` before `keras.utils`.
+            parts[1] in ("metrics", "utils", "backend"),
+            len(parts),
+            # A class's own name before its function-style alias, `MeanSquaredError` before `mse`.
+            parts[-1] != getattr(symbol.value, "__name__", ""),
+            name,
+        )
+
+    return min(symbol.names, key=order)
+
+
+def keras_library() -> Library:
+    import keras
+    import tensorflow as tf
+
+    return Library(
+        name="keras",
+        version=keras.__version__,
+        # `tf.keras` has a few names of Keras 2 that `keras` has not.
+        roots={"keras": keras},
+        inside=lambda module: module.__name__.startswith("keras.") and not module.__name__.startswith("keras.src"),
+        choose=keras_choice,
+        private=("keras.src.",),
+        renamed={"keras._tf_keras.keras": "keras", "keras.api": "keras"},
+    )
+
+
+def tf_keras_library() -> Library:
+    import tf_keras
+
+    return Library(
+        name="tf_keras",
+        version=tf_keras.__version__,
+        roots={"keras": tf_keras},
+        inside=lambda module: module.__name__.startswith("tf_keras.api."),
+        choose=keras_choice,
+        private=("tf_keras.src.",),
+        renamed={"tf_keras": "keras"},
+    )
+
+
+def numpy_library() -> Library:
+    import numpy
+
+    modules: dict[str, types.ModuleType] = {}
+    for name in NUMPY_MODULES:
+        if importlib.util.find_spec(name) is not None:
+            modules[name] = importlib.import_module(name)
+    return Library(
+        name="numpy",
+        version=numpy.__version__,
+        roots=modules,
+        inside=lambda module: False,
+        choose=lambda symbol: min(
+            symbol.names,
+            key=lambda name: (name.count("."), name.split(".")[-1] != getattr(symbol.value, "__name__", ""), name),
+        ),
+        renamed={"numpy.core": "numpy", "numpy._core": "numpy"},
+    )
+
+
+def python_library() -> Library:
+    modules = {name: importlib.import_module(name) for name in PYTHON_MODULES}
+
+    def choose(symbol: Symbol) -> str:
+        own = f"{getattr(symbol.value, '__module__', '')}.{getattr(symbol.value, '__qualname__', '')}"
+        return min(
+            symbol.names, key=lambda name: (name != own, not name.startswith("builtins."), name.count("."), name)
+        )
+
+    return Library(
+        name="python",
+        version=".".join(map(str, sys.version_info[:3])),
+        roots=modules,
+        inside=lambda module: False,
+        choose=choose,
+        renamed={"posixpath": "os.path", "ntpath": "os.path", "_collections_abc": "collections.abc", "posix": "os"},
+    )
+
+
+LIBRARIES: dict[str, Callable[[], Library]] = {
+    "tensorflow": tensorflow_library,
+    "keras": keras_library,
+    "tf_keras": tf_keras_library,
+    "numpy": numpy_library,
+    "python": python_library,
+}
+PACKAGES = {"python": "sys"}
+
+
+def foreign_class_name(cls: type) -> str | None:
+    """The name of a base class that belongs to another library of the catalogue."""
+    module, name = cls.__module__, cls.__qualname__
+    if module in PYTHON_MODULES:
+        return f"{module}.{name}"
+    if module == "numpy":
+        return f"numpy.{name}"
+    return None
+
+
+def generate(name: str) -> dict[str, Any]:
+    """The content of one library's file."""
+    library = LIBRARIES[name]()
+    walk = Walk(library)
+    walk.run()
+    return Writer(library, walk, foreign_class_name).content()
+
+
+def file_name(content: dict[str, Any]) -> str:
+    """Which file it is: TensorFlow by minor version, the others by major version."""
+    parts = content["version"].split(".")
+    kept = parts[:2] if content["library"] in ("tensorflow",) else parts[:1]
+    return f"{content['library']}-{'.'.join(kept)}.json.gz"
+
+
+def packed(content: dict[str, Any]) -> bytes:
+    text = json.dumps(content, separators=(",", ":"), sort_keys=False, ensure_ascii=True)
+    return gzip.compress(text.encode(), compresslevel=9, mtime=0)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=sorted(LIBRARIES), default=sorted(LIBRARIES))
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a file would change")
+    options = parser.parse_args()
+    stale = False
+    for name in options.only:
+        if importlib.util.find_spec(PACKAGES.get(name, name)) is None:
+            continue
+        content = generate(name)
+        path = DATA / file_name(content)
+        data = packed(content)
+        count = sum(len(members) for members in content["owners"].values())
+        if options.check:
+            same = path.exists() and gzip.decompress(path.read_bytes()) == gzip.decompress(data)
+            stale = stale or not same
+            print(f"{path.name}: {'up to date' if same else 'stale'}")
+            continue
+        partial = path.with_suffix(".partial")
+        partial.write_bytes(data)
+        os.replace(partial, path)
+        print(f"{path.name}: {count} names, {len(content['signatures'])} signatures, {len(data) // 1024} KiB")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
