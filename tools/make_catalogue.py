@@ -6,8 +6,9 @@ The result depends on the installed versions only: sorted, no time stamps. The f
 
 Where several public names lead to one object, one is canonical and the others are aliases:
 
-- TensorFlow: its own choice (the first name it exports the symbol under, which is also the address of its documentation page); a symbol that only
-  `tf.compat.v1` has stays `tensorflow.compat.v1.X`.
+- TensorFlow: its own choice (the first name it exports the symbol under, which is also the address of its documentation page). What only
+  `tf.compat.v1` has stays `tensorflow.compat.v1.X`, the shortest name; but a function that has the same name and parameters in both is
+  the same one (TensorFlow merely wraps it twice), except for those in `DIFFERENT_IN_V1`.
 - Keras: a module's name before the package's, except for those in `KERAS_ROOT`; then as in `CANONICAL_ORDER`.
 - NumPy: the shortest name, then the first.
 
@@ -40,37 +41,23 @@ FORMAT = 1
 DATA = Path(__file__).resolve().parent.parent / "terra_refactor" / "tf_model" / "catalogue_data"
 
 KERAS_ROOT = frozenset(
-    "Model Sequential Input Variable KerasTensor Function StatelessScope RematScope SymbolicScope DTypePolicy FloatDTypePolicy "
-    "Operation Quantizer name_scope device remat version".split()
+    ["Model", "Sequential", "Input", "Variable", "KerasTensor", "Function", "StatelessScope", "RematScope", "SymbolicScope", "DTypePolicy", "FloatDTypePolicy", "Operation", "Quantizer", "name_scope", "device", "remat", "version"]
 )
 """What lives in the package itself, though a module has it too."""
 
 DUNDERS = frozenset(
     f"__{name}__"
-    for name in (
-        "call getitem setitem delitem len iter next contains enter exit bool index int float complex array abs neg pos invert "
-        "add radd iadd sub rsub isub mul rmul imul truediv rtruediv itruediv floordiv rfloordiv ifloordiv mod rmod imod "
-        "pow rpow ipow matmul rmatmul imatmul and rand or ror xor rxor lshift rshift lt le gt ge eq ne divmod rdivmod "
-        "nonzero reversed missing"
-    ).split()
+    for name in ["call", "getitem", "setitem", "delitem", "len", "iter", "next", "contains", "enter", "exit", "bool", "index", "int", "float", "complex", "array", "abs", "neg", "pos", "invert", "add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "truediv", "rtruediv", "itruediv", "floordiv", "rfloordiv", "ifloordiv", "mod", "rmod", "imod", "pow", "rpow", "ipow", "matmul", "rmatmul", "imatmul", "and", "rand", "or", "ror", "xor", "rxor", "lshift", "rshift", "lt", "le", "gt", "ge", "eq", "ne", "divmod", "rdivmod", "nonzero", "reversed", "missing"]
 )
 """The special methods that code of a program can reach by syntax."""
 
-PYTHON_MODULES = (
-    "abc argparse array ast atexit base64 bisect builtins calendar cmath codecs collections collections.abc concurrent.futures configparser "
-    "contextlib copy csv ctypes dataclasses datetime decimal difflib enum errno fnmatch fractions ftplib functools gc getpass glob gzip hashlib "
-    "heapq html http importlib importlib.metadata importlib.resources importlib.util inspect io itertools json keyword linecache locale logging "
-    "logging.handlers math multiprocessing multiprocessing.pool numbers operator os os.path pathlib pickle pkgutil platform pprint queue random re "
-    "select shelve shlex shutil signal socket sqlite3 stat statistics string struct subprocess sys sysconfig tarfile tempfile textwrap threading "
-    "time timeit token tokenize traceback types typing unicodedata unittest unittest.mock urllib urllib.error urllib.parse urllib.request uuid "
-    "warnings weakref xml.etree.ElementTree zipfile zlib"
-).split()
+DIFFERENT_IN_V1 = frozenset({"where", "case", "executing_eagerly", "variable_creator_scope"})
+"""Functions that have the same parameters in `tf.compat.v1`, but another meaning (`where` broadcasts in TensorFlow 2 only)."""
+
+PYTHON_MODULES = ["abc", "argparse", "array", "ast", "atexit", "base64", "bisect", "builtins", "calendar", "cmath", "codecs", "collections", "collections.abc", "concurrent.futures", "configparser", "contextlib", "copy", "csv", "ctypes", "dataclasses", "datetime", "decimal", "difflib", "enum", "errno", "fnmatch", "fractions", "ftplib", "functools", "gc", "getpass", "glob", "gzip", "hashlib", "heapq", "html", "http", "importlib", "importlib.metadata", "importlib.resources", "importlib.util", "inspect", "io", "itertools", "json", "keyword", "linecache", "locale", "logging", "logging.handlers", "math", "multiprocessing", "multiprocessing.pool", "numbers", "operator", "os", "os.path", "pathlib", "pickle", "pkgutil", "platform", "pprint", "queue", "random", "re", "select", "shelve", "shlex", "shutil", "signal", "socket", "sqlite3", "stat", "statistics", "string", "struct", "subprocess", "sys", "sysconfig", "tarfile", "tempfile", "textwrap", "threading", "time", "timeit", "token", "tokenize", "traceback", "types", "typing", "unicodedata", "unittest", "unittest.mock", "urllib", "urllib.error", "urllib.parse", "urllib.request", "uuid", "warnings", "weakref", "xml.etree.ElementTree", "zipfile", "zlib"]
 """Standard library modules that programs of this field use."""
 
-NUMPY_MODULES = (
-    "numpy numpy.char numpy.ctypeslib numpy.dtypes numpy.exceptions numpy.fft numpy.lib numpy.lib.format numpy.lib.stride_tricks numpy.linalg "
-    "numpy.ma numpy.polynomial numpy.polynomial.polynomial numpy.random numpy.rec numpy.strings numpy.testing numpy.typing"
-).split()
+NUMPY_MODULES = ["numpy", "numpy.char", "numpy.ctypeslib", "numpy.dtypes", "numpy.exceptions", "numpy.fft", "numpy.lib", "numpy.lib.format", "numpy.lib.stride_tricks", "numpy.linalg", "numpy.ma", "numpy.polynomial", "numpy.polynomial.polynomial", "numpy.random", "numpy.rec", "numpy.strings", "numpy.testing", "numpy.typing"]
 
 
 @dataclass
@@ -88,8 +75,8 @@ class Library:
 
     name: str
     version: str
-    roots: dict[str, types.ModuleType]
-    """Public module name to module; a module reached from it is walked under the extended name."""
+    roots: tuple[tuple[str, types.ModuleType], ...]
+    """Public module names and modules; a module reached from one is walked under the extended name."""
     inside: Callable[[types.ModuleType], bool]
     """Whether a module that is found as an attribute belongs to the library's public part."""
     choose: Callable[[Symbol], str]
@@ -230,17 +217,19 @@ class Walk:
 
     def __init__(self, library: Library) -> None:
         self.library = library
-        self.modules: dict[str, types.ModuleType] = {}
+        self.modules: set[str] = set()
         self.symbols: dict[int, Symbol] = {}
         self.constants: dict[str, object] = {}
 
     def run(self) -> None:
-        waiting = list(self.library.roots.items())
+        waiting = list(self.library.roots)
+        seen: set[tuple[str, int]] = set()
         while waiting:
             name, module = waiting.pop(0)
-            if name in self.modules or name in self.library.renamed:
+            if (name, id(module)) in seen or name in self.library.renamed:
                 continue
-            self.modules[name] = module
+            seen.add((name, id(module)))
+            self.modules.add(name)
             for leaf in public_names(module):
                 full = f"{name}.{leaf}"
                 with warnings.catch_warnings():
@@ -309,9 +298,33 @@ class Writer:
         for symbol in walk.symbols.values():
             symbol.canonical = library.choose(symbol)
             self.canonical[id(symbol.value)] = symbol.canonical
+        self.merge_compatible()
+
+    def merge_compatible(self) -> None:
+        """Makes `tf.compat.v1` functions other names of the TensorFlow 2 functions that they equal."""
+        prefix = "tensorflow.compat.v1."
+        modern = {
+            name: symbol
+            for symbol in self.walk.symbols.values()
+            for name in symbol.names
+            if not name.startswith(prefix)
+        }
+        for symbol in list(self.walk.symbols.values()):
+            if not symbol.canonical.startswith(prefix) or isinstance(symbol.value, type):
+                continue
+            for name in symbol.names:
+                same = modern.get("tensorflow." + name.removeprefix(prefix))
+                if same is None or isinstance(same.value, type) or name.removeprefix(prefix) in DIFFERENT_IN_V1:
+                    continue
+                signature = signature_text(symbol.value, drop_first=False)
+                if signature is not None and signature == signature_text(same.value, drop_first=False):
+                    same.names.extend(symbol.names)
+                    del self.walk.symbols[id(symbol.value)]
+                    self.canonical[id(symbol.value)] = same.canonical
+                    break
 
     def content(self) -> dict[str, Any]:
-        for name in self.walk.modules:
+        for name in sorted(self.walk.modules):
             self.put(name, "M")
             self.owners.setdefault(name, {})
         for name, target in self.library.renamed.items():
@@ -319,12 +332,18 @@ class Writer:
         for name, value in self.walk.constants.items():
             text = literal(value)
             self.put(name, "v" if text == "_" else f"v{text}")
-        for symbol in sorted(self.walk.symbols.values(), key=lambda symbol: symbol.canonical):
+        order_of_definition = sorted(
+            self.walk.symbols.values(),
+            key=lambda symbol: (symbol.canonical.startswith("tensorflow.compat.v1."), symbol.canonical),
+        )
+        for symbol in order_of_definition:
             for name in symbol.names:
                 if name != symbol.canonical:
                     self.put(name, f"={symbol.canonical}")
             self.define(symbol)
             self.put_private(symbol)
+        for owner in list(self.owners):
+            self.put_parents(owner)
         order = sorted(self.signatures.texts, key=self.signatures.texts.__getitem__)
         return {
             "format": FORMAT,
@@ -346,6 +365,13 @@ class Writer:
             full = f"{module}.{name}"
             if full != symbol.canonical and self.entry(full) is None:
                 self.put(full, f"={symbol.canonical}")
+
+    def put_parents(self, owner: str) -> None:
+        """Makes every private module reachable from its package."""
+        while owner:
+            if self.entry(owner) is None:
+                self.put(owner, "M")
+            owner = owner.rpartition(".")[0]
 
     def entry(self, name: str) -> str | None:
         owner, _, leaf = name.rpartition(".")
@@ -386,7 +412,7 @@ class Writer:
                 if leaf in seen or (leaf.startswith("_") and leaf not in DUNDERS):
                     continue
                 seen.add(leaf)
-                if own and member is not None or (own and leaf not in DUNDERS):
+                if (own and member is not None) or (own and leaf not in DUNDERS):
                     yield leaf, member
 
     def put_member(self, owner: str, leaf: str, member: object) -> None:
@@ -416,10 +442,13 @@ class Writer:
 
 
 def tensorflow_library() -> Library:
-    import tensorflow as tf
-    from tensorflow.python.framework import ops
-    from tensorflow.python.ops import resource_variable_ops
-    from tensorflow.python.util import tf_export
+    # tf.keras and tf.compat.v1.layers are Keras 2's where tf_keras is installed.
+    if importlib.util.find_spec("tf_keras") is not None:
+        os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+    tf = importlib.import_module("tensorflow")
+    tf_export = importlib.import_module("tensorflow.python.util.tf_export")
+    variables = importlib.import_module("tensorflow.python.ops.resource_variable_ops")
+    iterators = importlib.import_module("tensorflow.python.data.ops.iterator_ops")
 
     def choose(symbol: Symbol) -> str:
         modern = [name for name in symbol.names if not name.startswith("tensorflow.compat.v1.")]
@@ -429,9 +458,7 @@ def tensorflow_library() -> Library:
                 return f"tensorflow.{own}"
             # `tf.experimental.numpy` and names without an export: the shortest is what documentation shows.
             return min(modern, key=lambda name: (name.startswith("tensorflow.experimental."), name.count("."), name))
-        exported = [f"tensorflow.compat.v1.{name}" for name in tf_export.get_v1_names(unwrapped(symbol.value))]
-        candidates = [name for name in exported if name in symbol.names] or symbol.names
-        return candidates[0] if exported else min(candidates, key=lambda name: (name.count("."), name))
+        return min(symbol.names, key=lambda name: (name.count("."), name))
 
     renamed = {
         "tensorflow.keras": "keras",
@@ -445,23 +472,18 @@ def tensorflow_library() -> Library:
     return Library(
         name="tensorflow",
         version=tf.__version__,
-        roots={"tensorflow": tf, "tensorflow.compat.v1": tf.compat.v1},
-        inside=lambda module: getattr(module, "__name__", "").startswith("tensorflow._api."),
+        roots=(("tensorflow", tf), ("tensorflow.compat.v1", tf.compat.v1)),
+        inside=lambda module: getattr(module, "__name__", "").startswith(
+            ("tensorflow._api.", "tf_keras.api._v1.keras.__internal__.legacy")
+        ),
         choose=choose,
         private=("tensorflow.python.", "tensorflow.lite."),
         renamed=renamed,
         extra_members={
             "tensorflow.Tensor": type(tf.constant(0)),
-            "tensorflow.Variable": resource_variable_ops.ResourceVariable,
-            "tensorflow.data.Iterator": importlib.import_module(
-                "tensorflow.python.data.ops.iterator_ops"
-            ).OwnedIterator,
-            "tensorflow.function": importlib.import_module(
-                "tensorflow.python.eager.polymorphic_function.polymorphic_function"
-            ).Function,
-        }
-        if ops is not None
-        else {},
+            "tensorflow.Variable": variables.ResourceVariable,
+            "tensorflow.data.Iterator": iterators.OwnedIterator,
+        },
     )
 
 
@@ -486,14 +508,14 @@ def keras_choice(symbol: Symbol) -> str:
 
 
 def keras_library() -> Library:
-    import keras
-    import tensorflow as tf
+    keras = importlib.import_module("keras")
+    tf = importlib.import_module("tensorflow")
 
     return Library(
         name="keras",
         version=keras.__version__,
         # `tf.keras` has a few names of Keras 2 that `keras` has not.
-        roots={"keras": keras},
+        roots=(("keras", keras), ("keras", tf.keras)),
         inside=lambda module: module.__name__.startswith("keras.") and not module.__name__.startswith("keras.src"),
         choose=keras_choice,
         private=("keras.src.",),
@@ -502,13 +524,13 @@ def keras_library() -> Library:
 
 
 def tf_keras_library() -> Library:
-    import tf_keras
+    tf_keras = importlib.import_module("tf_keras")
 
     return Library(
         name="tf_keras",
         version=tf_keras.__version__,
-        roots={"keras": tf_keras},
-        inside=lambda module: module.__name__.startswith("tf_keras.api."),
+        roots=(("keras", tf_keras),),
+        inside=lambda module: module.__name__.startswith("tf_keras.") and ".src" not in module.__name__,
         choose=keras_choice,
         private=("tf_keras.src.",),
         renamed={"tf_keras": "keras"},
@@ -516,7 +538,7 @@ def tf_keras_library() -> Library:
 
 
 def numpy_library() -> Library:
-    import numpy
+    numpy = importlib.import_module("numpy")
 
     modules: dict[str, types.ModuleType] = {}
     for name in NUMPY_MODULES:
@@ -525,7 +547,7 @@ def numpy_library() -> Library:
     return Library(
         name="numpy",
         version=numpy.__version__,
-        roots=modules,
+        roots=tuple(modules.items()),
         inside=lambda module: False,
         choose=lambda symbol: min(
             symbol.names,
@@ -546,8 +568,8 @@ def python_library() -> Library:
 
     return Library(
         name="python",
-        version=".".join(map(str, sys.version_info[:3])),
-        roots=modules,
+        version=".".join(map(str, sys.version_info[:2])),
+        roots=tuple(modules.items()),
         inside=lambda module: False,
         choose=choose,
         renamed={"posixpath": "os.path", "ntpath": "os.path", "_collections_abc": "collections.abc", "posix": "os"},
@@ -571,6 +593,10 @@ def foreign_class_name(cls: type) -> str | None:
         return f"{module}.{name}"
     if module == "numpy":
         return f"numpy.{name}"
+    if module.startswith("tensorflow."):
+        exports = importlib.import_module("tensorflow.python.util.tf_export")
+        own = exports.get_canonical_name_for_symbol(cls)
+        return f"tensorflow.{own}" if own is not None else None
     return None
 
 

@@ -1,7 +1,7 @@
 """The generated catalogue of public names: reading it, and nothing else.
 
-Computes: one merged table from the files in `catalogue_data/`, later files of `versions.CATALOGUE_FILES` hiding earlier ones name by name. Gives: `Catalogue`,
-two-level by owner (a module or class) and leaf, with entries decoded only when they are asked for. Ignores: what the names mean.
+Computes: one merged view of the files in `catalogue_data/`, later files of `versions.CATALOGUE_FILES` hiding earlier ones name by name.
+Gives: `members` of a module or class, `entry` of a name, and the decoders of an entry's parts. Ignores: what the names mean.
 
 An entry is a short text, its first letter says what it is:
 
@@ -21,10 +21,11 @@ from __future__ import annotations
 import ast
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+import pkgutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
+from typing import Final
 
 from terra_refactor.domain.dtype import dtype_named
 from terra_refactor.domain.value import Constant, DTypeValue, FrozenList, TupleValue, Value
@@ -34,25 +35,6 @@ from terra_refactor.tf_model.versions import CATALOGUE_FILES
 
 FORMAT = 1
 """Of the files in `catalogue_data/`; a file of another format is refused."""
-
-
-@dataclass(frozen=True, slots=True)
-class Catalogue:
-    """The merged catalogue: `owners` from a module or class to its members' entries, `signatures` as indexed by the entries."""
-
-    owners: Mapping[str, Mapping[str, tuple[str, int]]]
-    """An entry and the number of the file that it comes from, an index into `files`."""
-    files: tuple[CatalogueFile, ...]
-
-    def entry(self, name: str) -> tuple[str, int] | None:
-        """The entry under exactly this name, no alias followed; None if there is none."""
-        owner, _, leaf = name.rpartition(".")
-        members = self.owners.get(owner)
-        return members.get(leaf) if members is not None else None
-
-    def members(self, owner: str) -> Iterator[str]:
-        """The leaf names of a module or class, in no particular order."""
-        return iter(self.owners.get(owner, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +49,9 @@ class CatalogueFile:
 
 def read_catalogue_file(name: str) -> CatalogueFile:
     """The file `catalogue_data/<name>.json.gz`. Raises InternalError if its format is not the one that is understood here."""
-    packed = resources.files("terra_refactor.tf_model").joinpath("catalogue_data", f"{name}.json.gz").read_bytes()
+    packed = pkgutil.get_data("terra_refactor.tf_model", f"catalogue_data/{name}.json.gz")
+    if packed is None:
+        raise InternalError(f"catalogue {name} is missing; run tools/make_catalogue.py")
     content = json.loads(gzip.decompress(packed))
     if content["format"] != FORMAT:
         raise InternalError(
@@ -77,16 +61,27 @@ def read_catalogue_file(name: str) -> CatalogueFile:
 
 
 @lru_cache(maxsize=1)
-def catalogue() -> Catalogue:
-    """The catalogue of all supported versions, merged; read once."""
-    files = tuple(read_catalogue_file(name) for name in CATALOGUE_FILES)
-    owners: dict[str, dict[str, tuple[str, int]]] = {}
-    for number, file in enumerate(files):
-        for owner, members in file.owners.items():
-            merged = owners.setdefault(owner, {})
-            for leaf, entry in members.items():
-                merged[leaf] = (entry, number)
-    return Catalogue(owners, files)
+def catalogue_files() -> tuple[CatalogueFile, ...]:
+    """The files of all supported versions, in the order of `versions.CATALOGUE_FILES`; read once."""
+    return tuple(read_catalogue_file(name) for name in CATALOGUE_FILES)
+
+
+_NOTHING: Final[Mapping[str, tuple[str, int]]] = {}
+
+
+@lru_cache(maxsize=None)
+def members(owner: str) -> Mapping[str, tuple[str, int]]:
+    """The members of a module or class by leaf name: the entry and the number of the file it comes from. Empty if it is unknown."""
+    found = [(file.owners[owner], number) for number, file in enumerate(catalogue_files()) if owner in file.owners]
+    if not found:
+        return _NOTHING
+    return {leaf: (entry, number) for entries, number in found for leaf, entry in entries.items()}
+
+
+def entry(name: str) -> tuple[str, int] | None:
+    """The entry under exactly this name, no alias followed, and the number of its file; None if there is none."""
+    owner, _, leaf = name.rpartition(".")
+    return members(owner).get(leaf)
 
 
 @lru_cache(maxsize=None)

@@ -36,7 +36,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.errors import InternalError
-from terra_refactor.tf_model.catalogue import catalogue, parse_signature, parse_value
+from terra_refactor.tf_model.catalogue import catalogue_files, entry, members, parse_signature, parse_value
 from terra_refactor.tf_model.spec import Entity, EntityKind, ParameterSpec, Rule
 
 FAMILIES: Final = (
@@ -109,8 +109,7 @@ def _step(owner: str, leaf: str) -> str:
 
 def _follow(name: str, leaf: str) -> str | None:
     """The canonical name of a member that the catalogue lists under `name`, None if it lists none."""
-    members = catalogue().owners.get(name)
-    found = members.get(leaf) if members is not None else None
+    found = members(name).get(leaf)
     if found is None:
         return None
     if found[0].startswith("="):
@@ -143,7 +142,7 @@ def attribute(name: str, attr: str) -> str | None:
 @lru_cache(maxsize=None)
 def class_bases(name: str) -> tuple[str, ...]:
     """Canonical names of a class's bases in method resolution order, without itself and `object`; empty for anything else."""
-    found = catalogue().entry(name)
+    found = entry(name)
     if found is None or not found[0].startswith("c"):
         return ()
     _, _, bases = found[0].partition(";")
@@ -213,10 +212,10 @@ def class_of(value: Value) -> str | None:
 @lru_cache(maxsize=None)
 def binding(name: str) -> Binding | None:
     """How a function that is a member of a class is bound; None for what is no member function of a class."""
-    found = catalogue().entry(name)
+    found = entry(name)
     if found is None:
         owner = name.rpartition(".")[0]
-        container = catalogue().entry(owner)
+        container = entry(owner)
         is_member = container is not None and container[0].startswith("c")
         return Binding.INSTANCE if is_member and name in _rules() else None
     return {"m": Binding.INSTANCE, "k": Binding.CLASS, "s": Binding.STATIC}.get(found[0][0])
@@ -225,7 +224,7 @@ def binding(name: str) -> Binding | None:
 @lru_cache(maxsize=None)
 def is_property(name: str) -> bool:
     """Whether a member of a class is an attribute of its instances that is read, not called."""
-    found = catalogue().entry(name)
+    found = entry(name)
     return found is not None and found[0].startswith("p")
 
 
@@ -235,12 +234,12 @@ def lookup(name: str) -> Entity | None:
     canonical = canonical_name(name)
     if canonical != name:
         return lookup(canonical)
-    found = catalogue().entry(name)
+    found = entry(name)
     rule = _rules().get(name)
     if found is None:
         return Entity(name, EntityKind.FUNCTION, rule=rule) if rule is not None else None
-    entry, file = found
-    letter, rest = entry[0], entry[1:]
+    text, file = found
+    letter, rest = text[0], text[1:]
     match letter:
         case "M":
             return Entity(name, EntityKind.MODULE)
@@ -254,11 +253,11 @@ def lookup(name: str) -> Entity | None:
         case "f" | "m" | "s" | "k":
             return Entity(name, EntityKind.FUNCTION, _parameters(rest, file), rule=rule)
         case _:
-            raise InternalError(f"the catalogue's entry of {name} is not understood: {entry!r}")
+            raise InternalError(f"the catalogue's entry of {name} is not understood: {text!r}")
 
 
 def _parameters(number: str, file: int) -> tuple[ParameterSpec, ...] | None:
-    return parse_signature(catalogue().files[file].signatures[int(number)]) if number else None
+    return parse_signature(catalogue_files()[file].signatures[int(number)]) if number else None
 
 
 @lru_cache(maxsize=None)
