@@ -1,0 +1,1 @@
+"""Rules for TensorFlow's functions, a file per family. Each family module has `RULES`, from canonical name to rule."""

@@ -1,0 +1,578 @@
+"""Python's operators on tensors, variables and arrays.
+
+Computes: the result of `left <op> right`, `<op> value`, comparisons and `value[index]` where at least one operand is an array. Gives:
+`operator_rule`, `unary_rule`, `compare_rule`, `index_rule`, and `convert_rule` for what becomes a tensor. Operators of two Python
+numbers are not decided here.
+
+Source: TensorFlow 2.21 (`tf.Tensor.__add__` and the like, `tf.Tensor.__getitem__`), NumPy 2 (`numpy.result_type`, basic and
+advanced indexing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import EllipsisType
+from typing import Final
+
+from terra_refactor.domain.dim import (
+    Dim,
+    add,
+    definitely_different,
+    floor_divide,
+    format_dim,
+    multiply,
+    negate,
+    subtract,
+)
+from terra_refactor.domain.dtype import BOOL, COMPLEX, FLOAT32, FLOATING, INT32, INT64, INTEGER, DType
+from terra_refactor.domain.shape import Shape, broadcast, format_shape
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import (
+    FALSE,
+    NONE,
+    TRUE,
+    UNKNOWN,
+    UNKNOWN_BOOL,
+    Constant,
+    FrozenList,
+    PythonType,
+    Scalar,
+    SliceValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+)
+from terra_refactor.tf_model.arguments import integer
+from terra_refactor.tf_model.dtype_rules import (
+    NOT_NUMERIC,
+    REFUSED,
+    numpy_promotion,
+    numpy_promotion_with_python,
+    python_value_fits,
+    quotient_dtype,
+)
+from terra_refactor.tf_model.ops.conversion import Operand, convert_rule, operand, size_value, value_size
+from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
+from terra_refactor.tf_model.shape_rules.indexing import slice_size
+from terra_refactor.tf_model.shape_rules.matmul import matmul_shape
+from terra_refactor.tf_model.spec import ErrorKind, OperationError
+
+__all__ = ["compare_rule", "convert_rule", "index_rule", "operator_rule", "unary_rule"]
+
+_COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
+_OPERANDS: Final = ("left", "right")
+
+
+def operator_rule(op: str, left: Value, right: Value) -> Value:
+    """`left <op> right` for `+ - * / // % ** @ & | ^ << >>`.
+
+    Returns `UNKNOWN` where neither operand is an array. Raises OperationError if the operation certainly fails.
+    """
+    if not isinstance(left, TensorValue) and not isinstance(right, TensorValue):
+        return UNKNOWN
+    first, second = operand(left), operand(right)
+    composite = _composite_result(op, first, second)
+    if composite is not None:
+        return composite
+    if first.is_tensor or second.is_tensor:
+        dtype = _tensor_operand_dtype(op, first, second)
+        if op == "/":
+            dtype = quotient_dtype(dtype)
+        kind = TensorKind.KERAS if TensorKind.KERAS in (first.kind, second.kind) else TensorKind.TENSOR
+    else:
+        dtype = _array_result_dtype(op, first, second)
+        kind = TensorKind.NDARRAY
+    if op == "@":
+        if kind is TensorKind.NDARRAY:
+            shape = array_matmul_shape(first.type.shape, second.type.shape)
+        else:
+            shape = matmul_shape(first.type.shape, second.type.shape, arguments=_OPERANDS)
+    elif first.known and second.known:
+        shape = broadcast_shapes(first.type.shape, second.type.shape, f"operator {op}", _OPERANDS)
+    else:
+        shape = None
+    if kind is TensorKind.NDARRAY and shape == ():
+        kind = TensorKind.NUMPY_SCALAR
+    return TensorValue(TensorType(dtype, shape), kind, content_result(op, first.content, second.content, dtype))
+
+
+def compare_rule(op: str, left: Value, right: Value) -> Value:
+    """`left <op> right` for `< <= > >= == !=`; `in` and `not in` give a bool."""
+    if op not in _COMPARISONS:
+        return UNKNOWN_BOOL
+    if not isinstance(left, TensorValue) and not isinstance(right, TensorValue):
+        return UNKNOWN
+    if op in ("==", "!=") and NONE in (left, right):
+        array = left if isinstance(left, TensorValue) else right
+        assert isinstance(array, TensorValue)
+        if array.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR):
+            return TensorValue(TensorType(BOOL, array.type.shape), TensorKind.NDARRAY)
+        return FALSE if op == "==" else TRUE
+    first, second = operand(left), operand(right)
+    composite = _composite_result(op, first, second)
+    if composite is not None:
+        return composite
+    if first.is_tensor or second.is_tensor:
+        _tensor_operand_dtype(op, first, second)
+        kind = TensorKind.KERAS if TensorKind.KERAS in (first.kind, second.kind) else TensorKind.TENSOR
+    else:
+        kind = TensorKind.NDARRAY
+    if not (first.known and second.known):
+        return TensorValue(TensorType(BOOL), kind)
+    try:
+        shape = broadcast_shapes(first.type.shape, second.type.shape, f"operator {op}", _OPERANDS)
+    except OperationError:
+        if op in ("==", "!=") and kind is TensorKind.TENSOR:
+            # `==` of tensors that cannot be broadcast is a False, not an error
+            return TensorValue(TensorType(BOOL))
+        raise
+    if kind is TensorKind.NDARRAY and shape == ():
+        kind = TensorKind.NUMPY_SCALAR
+    return TensorValue(TensorType(BOOL, shape), kind)
+
+
+def unary_rule(op: str, value: Value) -> Value:
+    """`-value`, `+value`, `~value`, and `abs` for `abs(value)`; `not` gives a bool."""
+    if op == "not":
+        return UNKNOWN_BOOL
+    if not isinstance(value, TensorValue):
+        return UNKNOWN
+    dtype, shape = value.type.dtype, value.type.shape
+    array = value.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
+    if op == "+" and not array:
+        return UNKNOWN
+    if op == "-" and not array and dtype in NOT_NUMERIC:
+        raise OperationError(ErrorKind.DTYPE, f"operator -: a tensor of dtype {dtype} has no negative", ("value",))
+    if op == "~" and not array and dtype is not None and dtype != BOOL and dtype not in INTEGER:
+        raise OperationError(
+            ErrorKind.DTYPE, f"operator ~: a tensor of dtype {dtype} is neither bool nor integer", ("value",)
+        )
+    if op == "abs" and dtype in COMPLEX:
+        dtype = DType("float32") if dtype == "complex64" else DType("float64")
+    kind = TensorKind.TENSOR if value.kind is TensorKind.VARIABLE else value.kind
+    content = None
+    if op == "-" and value.content is not None and dtype in (INT32, INT64):
+        content = _map_content(lambda item: size_value(negate(value_size(item))), value.content)
+    return TensorValue(TensorType(dtype, shape), kind, content)
+
+
+def _composite_result(op: str, first: Operand, second: Operand) -> Value | None:
+    """The result where a ragged or sparse tensor takes part; None where none does."""
+    kinds = (first.kind, second.kind)
+    if TensorKind.RAGGED in kinds:
+        dtype = BOOL if op in _COMPARISONS else _tensor_operand_dtype(op, first, second)
+        if op == "/":
+            dtype = quotient_dtype(dtype)
+        ragged = first if first.kind is TensorKind.RAGGED else second
+        other = second if ragged is first else first
+        keeps = other.kind is not TensorKind.RAGGED and other.known and other.type.shape == ()
+        return TensorValue(TensorType(dtype, ragged.type.shape if keeps else None), TensorKind.RAGGED)
+    if TensorKind.SPARSE in kinds:
+        return UNKNOWN
+    return None
+
+
+def _tensor_operand_dtype(op: str, first: Operand, second: Operand) -> DType | None:
+    """The dtype in which an operator of two operands works, at least one of them a tensor of TensorFlow."""
+    left, right = first.type.dtype, second.type.dtype
+    keras = TensorKind.KERAS in (first.kind, second.kind)
+    if keras:
+        return _keras_dtype(op, first, second)
+    if first.is_tensor and second.is_tensor:
+        if op == "*" and BOOL in (left, right):
+            return BOOL
+        if left is not None and right is not None and left != right:
+            raise OperationError(
+                ErrorKind.DTYPE,
+                f"operator {op}: a tensor of dtype {left} (shape {format_shape(first.type.shape)}) and one of dtype {right} "
+                f"(shape {format_shape(second.type.shape)}); TensorFlow does not promote",
+                _OPERANDS,
+            )
+        # the other one may be a bool, with which * has a result of another dtype
+        dtype = (left or right) if op != "*" or (left is not None and right is not None) else None
+    else:
+        tensor, other = (first, second) if first.is_tensor else (second, first)
+        dtype = tensor.type.dtype
+        if op == "*" and dtype == BOOL:
+            return BOOL
+        if other.weak and not python_value_fits(other.type.dtype, dtype):
+            raise OperationError(
+                ErrorKind.DTYPE,
+                f"operator {op}: a tensor of dtype {dtype} and a Python value of dtype {other.type.dtype}",
+                _OPERANDS,
+            )
+        if op == "*" and not other.known:
+            # an unknown operand may be a bool tensor
+            return dtype
+    if dtype is not None and dtype in REFUSED.get(op, frozenset()):
+        raise OperationError(ErrorKind.DTYPE, f"operator {op}: tensors of dtype {dtype} do not support it", _OPERANDS)
+    return dtype
+
+
+def _keras_dtype(op: str, first: Operand, second: Operand) -> DType | None:
+    """Keras 3 promotes; only what needs no table of promotions is decided here."""
+    left, right = first.type.dtype, second.type.dtype
+    if left == right:
+        return FLOAT32 if op == "/" and left in INTEGER else left
+    symbolic, other = (first, second) if first.kind is TensorKind.KERAS else (second, first)
+    if (
+        other.weak
+        and symbolic.type.dtype in FLOATING
+        and other.type.dtype is not None
+        and other.type.dtype not in COMPLEX
+    ):
+        return symbolic.type.dtype
+    return None
+
+
+def _array_result_dtype(op: str, first: Operand, second: Operand) -> DType | None:
+    """The dtype of an operator of NumPy arrays and Python numbers."""
+    left, right = first.type.dtype, second.type.dtype
+    if first.weak or second.weak:
+        array, python = (second, first) if first.weak else (first, second)
+        if python.type.shape == ():
+            dtype = numpy_promotion_with_python(array.type.dtype, python.type.dtype)
+        else:
+            dtype = numpy_promotion(array.type.dtype, _numpy_list_dtype(python.type.dtype))
+    else:
+        dtype = numpy_promotion(left, right)
+    if dtype is None:
+        return None
+    if op == "/" and (dtype in INTEGER or dtype == BOOL):
+        return (
+            DType("float16")
+            if dtype in ("int8", "uint8") and left == right
+            else DType("float64")
+            if dtype in ("int32", "int64", "uint32", "uint64", "bool")
+            else None
+        )
+    if op in ("//", "%", "**", "-", "<<", ">>") and dtype == BOOL:
+        return None
+    return dtype
+
+
+def _numpy_list_dtype(dtype: DType | None) -> DType | None:
+    """What NumPy makes of a list that TensorFlow would give this dtype."""
+    return {INT32: INT64, FLOAT32: DType("float64")}.get(dtype, dtype) if dtype is not None else None
+
+
+def array_matmul_shape(left: Shape, right: Shape) -> Shape:
+    """The shape of `numpy.matmul`, in which a vector stands for a row or a column."""
+    if left is None or right is None:
+        return None
+    if not left or not right:
+        raise OperationError(
+            ErrorKind.RANK,
+            f"matmul: shapes {format_shape(left)} and {format_shape(right)}: a number is no matrix",
+            _OPERANDS,
+        )
+    wide_left = (1, *left) if len(left) == 1 else left
+    wide_right = (*right, 1) if len(right) == 1 else right
+    shape = matmul_shape(wide_left, wide_right, arguments=_OPERANDS)
+    assert shape is not None
+    if len(right) == 1:
+        shape = shape[:-1]
+    if len(left) == 1:
+        shape = (*shape[:-1],) if len(right) == 1 else (*shape[:-2], shape[-1])
+    return shape
+
+
+_DIM_OPERATORS: Final[Mapping[str, Callable[[Dim, Dim], Dim]]] = {
+    "+": add,
+    "-": subtract,
+    "*": multiply,
+    "//": floor_divide,
+}
+
+
+def content_result(op: str, left: Value | None, right: Value | None, dtype: DType | None) -> Value | None:
+    """The content of an integer result of two known contents; None where it is not kept."""
+    if left is None or right is None or dtype not in (INT32, INT64):
+        return None
+    if op == "%":
+        return _zip_contents(_remainder, left, right)
+    function = _DIM_OPERATORS.get(op)
+    if function is None:
+        return None
+    return _zip_contents(lambda a, b: size_value(function(value_size(a), value_size(b))), left, right)
+
+
+def _remainder(left: Value, right: Value) -> Value:
+    a, b = value_size(left), value_size(right)
+    return Constant(a % b) if isinstance(a, int) and isinstance(b, int) and b else Scalar(PythonType.INT)
+
+
+def _map_content(function: Callable[[Value], Value], content: Value) -> Value:
+    if isinstance(content, TupleValue):
+        return TupleValue(tuple(_map_content(function, item) for item in content.elements))
+    return function(content)
+
+
+def _zip_contents(function: Callable[[Value, Value], Value], left: Value, right: Value) -> Value | None:
+    """Element-wise with broadcasting of numbers, and of vectors of the same length."""
+    match left, right:
+        case TupleValue(first), TupleValue(second):
+            if len(first) != len(second) or any(isinstance(item, TupleValue) for item in (*first, *second)):
+                return None
+            return TupleValue(tuple(function(a, b) for a, b in zip(first, second, strict=True)))
+        case TupleValue(), _:
+            return _map_content(lambda item: function(item, right), left)
+        case _, TupleValue():
+            return _map_content(lambda item: function(left, item), right)
+        case _:
+            return function(left, right)
+
+
+# --- indexing -------------------------------------------------------------------------------------------------------------------
+
+
+def index_rule(value: Value, index: Value) -> Value:
+    """`value[index]` of a tensor, variable or array: ints, slices, None, `...`, tensors, boolean masks, and for arrays index arrays.
+
+    Raises OperationError if there are more indices than axes, or a known index lies outside of a known axis.
+    """
+    if not isinstance(value, TensorValue):
+        return UNKNOWN
+    kind = TensorKind.TENSOR if value.kind is TensorKind.VARIABLE else value.kind
+    dtype, shape = value.type.dtype, value.type.shape
+    parts = index.elements if isinstance(index, TupleValue) else (index,)
+    if kind in (TensorKind.SPARSE, TensorKind.INDEXED_SLICES):
+        return UNKNOWN
+    if kind is TensorKind.RAGGED:
+        return _ragged_item(value, parts)
+    array = kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
+    mask = _mask_shape(index)
+    if mask is not False:
+        return TensorValue(TensorType(dtype, masked_shape(shape, mask)), kind)
+    if any(not _basic(part) for part in parts):
+        if array:
+            return TensorValue(TensorType(dtype, _advanced_shape(shape, parts)), kind)
+        for part in parts:
+            if isinstance(part, FrozenList) or (
+                isinstance(part, TensorValue) and part.type.shape is not None and len(part.type.shape) == 1
+            ):
+                if kind is TensorKind.KERAS:
+                    break
+                raise OperationError(
+                    ErrorKind.RANK,
+                    f"a tensor of shape {format_shape(shape)} is indexed with a vector; only numbers and slices index tensors "
+                    "(tf.gather takes vectors)",
+                    ("index",),
+                )
+        return TensorValue(TensorType(dtype, None), kind)
+    result = _basic_shape(shape, parts)
+    content = _content_item(value.content, parts)
+    if array and result == ():
+        kind = TensorKind.NUMPY_SCALAR
+    return TensorValue(TensorType(dtype, result), kind, content)
+
+
+def _basic(part: Value) -> bool:
+    """A number, slice, None or `...`: what changes one axis by itself."""
+    match part:
+        case Constant(bool()):
+            return False
+        case Constant(int() | None | EllipsisType()) | SliceValue():
+            return True
+        case Scalar(PythonType.INT):
+            return True
+        case TensorValue(TensorType(dtype, shape)):
+            return shape == () and (dtype in INTEGER)
+        case _:
+            return False
+
+
+def _mask_shape(index: Value) -> Shape | bool:
+    """The shape of a boolean mask; False if the index is none."""
+    if isinstance(index, TensorValue) and index.type.dtype == BOOL:
+        return index.type.shape
+    return False
+
+
+def masked_shape(shape: Shape, mask: Shape | bool, axis: int = 0) -> Shape:
+    """The shape of `boolean_mask`: the masked axes become one of unknown size.
+
+    Raises OperationError if the mask has more axes than there are, or another size.
+    """
+    if isinstance(mask, bool) or mask is None or shape is None:
+        return None
+    if len(mask) > len(shape) - axis:
+        raise OperationError(
+            ErrorKind.RANK,
+            f"a mask of shape {format_shape(mask)} does not fit a tensor of shape {format_shape(shape)}",
+            ("mask",),
+        )
+    for number, (wanted, given) in enumerate(zip(shape[axis:], mask, strict=False)):
+        if definitely_different(wanted, given):
+            raise OperationError(
+                ErrorKind.SHAPE,
+                f"a mask of shape {format_shape(mask)} does not fit a tensor of shape {format_shape(shape)} "
+                f"(axis {axis + number}: {format_dim(wanted)} and {format_dim(given)})",
+                ("mask",),
+            )
+    return (*shape[:axis], None, *shape[axis + len(mask) :])
+
+
+def _consumes_axis(part: Value) -> bool:
+    return not (isinstance(part, Constant) and (part.value is None or isinstance(part.value, EllipsisType)))
+
+
+def _basic_shape(shape: Shape, parts: tuple[Value, ...]) -> Shape:
+    axes = sum(1 for part in parts if _consumes_axis(part))
+    if shape is None:
+        return None
+    if axes > len(shape):
+        raise OperationError(
+            ErrorKind.RANK,
+            f"{axes} indices for a tensor of shape {format_shape(shape)}, which has {len(shape)} axes",
+            ("index",),
+        )
+    result: list[Dim] = []
+    axis = 0
+    for part in parts:
+        match part:
+            case Constant(None):
+                result.append(1)
+            case Constant(EllipsisType()):
+                spread = len(shape) - axes
+                result.extend(shape[axis : axis + spread])
+                axis += spread
+                # a second `...` stands for no axes
+            case SliceValue(lower, upper, step):
+                result.append(_sliced(shape[axis], lower, upper, step))
+                axis += 1
+            case _:
+                _check_index(shape, axis, integer(part))
+                axis += 1
+    return (*result, *shape[axis:])
+
+
+def _sliced(size: Dim, lower: Value, upper: Value, step: Value) -> Dim:
+    has_start, has_stop = lower != NONE, upper != NONE
+    stride = 1 if step == NONE else integer(step)
+    return slice_size(
+        size,
+        integer(lower),
+        integer(upper),
+        stride if isinstance(stride, int) else None,
+        has_start=has_start,
+        has_stop=has_stop,
+    )
+
+
+def _check_index(shape: tuple[Dim, ...], axis: int, number: Dim) -> None:
+    size = shape[axis]
+    if isinstance(number, int) and isinstance(size, int) and not -size <= number < size:
+        raise OperationError(
+            ErrorKind.SHAPE,
+            f"index {number} is out of range for axis {axis} of size {size} (shape {format_shape(shape)})",
+            ("index",),
+        )
+
+
+def _content_item(content: Value | None, parts: tuple[Value, ...]) -> Value | None:
+    """The content of a part of a small tensor, where every index is a known number or slice."""
+    if content is None or not parts:
+        return content
+    if not isinstance(content, TupleValue):
+        return None
+    head, rest = parts[0], parts[1:]
+    if isinstance(head, SliceValue):
+        bounds: list[int | None] = []
+        for bound in (head.lower, head.upper, head.step):
+            known = None if bound == NONE else integer(bound)
+            if bound != NONE and not isinstance(known, int):
+                return None
+            bounds.append(known if isinstance(known, int) else None)
+        items = content.elements[slice(bounds[0], bounds[1], bounds[2])]
+        if not rest:
+            return TupleValue(items)
+        inner = [_content_item(item, rest) for item in items]
+        known_items = tuple(item for item in inner if item is not None)
+        return TupleValue(known_items) if len(known_items) == len(inner) else None
+    number = integer(head)
+    if (
+        not _consumes_axis(head)
+        or not isinstance(number, int)
+        or not -len(content.elements) <= number < len(content.elements)
+    ):
+        return None
+    return _content_item(content.elements[number], rest)
+
+
+def _ragged_item(value: TensorValue, parts: tuple[Value, ...]) -> Value:
+    """An item of a ragged tensor: a row of a rank-2 one is a tensor; the rest stays ragged with unknown sizes."""
+    shape = value.type.shape
+    if shape is not None and len(parts) == 1 and _basic(parts[0]):
+        if isinstance(parts[0], SliceValue):
+            return TensorValue(
+                TensorType(
+                    value.type.dtype, (_sliced(shape[0], parts[0].lower, parts[0].upper, parts[0].step), *shape[1:])
+                ),
+                TensorKind.RAGGED,
+            )
+        if _consumes_axis(parts[0]) and len(shape) == 2:
+            return TensorValue(TensorType(value.type.dtype, (None,)))
+    return UNKNOWN
+
+
+def _advanced_shape(shape: Shape, parts: tuple[Value, ...]) -> Shape:
+    """NumPy's indexing with arrays: index arrays are broadcast together and stand where they stood, or first if they were apart."""
+    if shape is None:
+        return None
+    result: list[Dim] = []
+    index_shape: Shape = ()
+    position: int | None = None
+    last_advanced: int | None = None
+    apart = False
+    consumed = 0
+    for part in parts:
+        if _basic(part):
+            consumed += 1 if _consumes_axis(part) else 0
+        else:
+            converted = operand(part)
+            if converted.type.shape is None or converted.type.dtype is None or not converted.known:
+                return None
+            consumed += len(converted.type.shape) if converted.type.dtype == BOOL else 1
+    if consumed > len(shape):
+        raise OperationError(
+            ErrorKind.RANK,
+            f"{consumed} indices for an array of shape {format_shape(shape)}, which has {len(shape)} axes",
+            ("index",),
+        )
+    axis = 0
+    for number, part in enumerate(parts):
+        if isinstance(part, Constant) and part.value is None:
+            result.append(1)
+        elif isinstance(part, Constant) and isinstance(part.value, EllipsisType):
+            spread = len(shape) - consumed
+            result.extend(shape[axis : axis + spread])
+            axis += spread
+        elif isinstance(part, SliceValue):
+            result.append(_sliced(shape[axis], part.lower, part.upper, part.step))
+            axis += 1
+        else:
+            converted = operand(part)
+            part_shape = converted.type.shape
+            assert part_shape is not None
+            if converted.type.dtype == BOOL:
+                if not part_shape:
+                    return None
+                masked_shape(shape[axis:], part_shape)
+                axis += len(part_shape)
+                part_shape = (None,)
+            else:
+                _check_index(shape, axis, integer(part))
+                axis += 1
+            index_shape = broadcast(index_shape, part_shape)
+            if position is None:
+                position = len(result)
+            elif last_advanced != number - 1:
+                apart = True
+            last_advanced = number
+    result.extend(shape[axis:])
+    if index_shape is None or position is None:
+        return None
+    at = 0 if apart else position
+    return (*result[:at], *index_shape, *result[at:])

@@ -1,0 +1,44 @@
+"""Sizes of slices and shapes of indexed arrays.
+
+Computes: how many elements `start:stop:step` selects of an axis. Source: Python's slicing, which `tf.strided_slice` and NumPy follow.
+
+Approximates: `x[:-k]` and `x[k:]` of an axis of symbolic size `n` have size `n - k`, which is right for every `n` of at least `k`.
+"""
+
+from __future__ import annotations
+
+from terra_refactor.domain.dim import Dim, SymbolicDim, add, definitely_equal, subtract
+
+
+def slice_size(size: Dim, start: Dim, stop: Dim, step: int | None, *, has_start: bool, has_stop: bool) -> Dim:
+    """The size of `start:stop:step` of an axis of size `size`; `has_start` and `has_stop` tell an absent bound from an unknown one."""
+    if step is None or step == 0:
+        return None
+    if (has_start and start is None) or (has_stop and stop is None):
+        return 0 if size == 0 else None
+    if isinstance(size, int) and not isinstance(start, SymbolicDim) and not isinstance(stop, SymbolicDim):
+        return len(range(*slice(start if has_start else None, stop if has_stop else None, step).indices(size)))
+    if step == -1 and not has_start and not has_stop:
+        return size
+    if step != 1:
+        return _strided_size(size, step) if not has_start and not has_stop else None
+    low: Dim = start if has_start else 0
+    if has_stop and isinstance(stop, int) and stop >= 0:
+        # a constant bound may lie behind the end of an axis of unknown size: only an empty or negative window is sure
+        return 0 if isinstance(low, int) and low >= stop and low >= 0 else None
+    if has_stop and isinstance(low, int) and low < 0 and isinstance(stop, int) and stop < 0:
+        return 0 if low >= stop else None
+    high: Dim = size if not has_stop else add(size, stop) if isinstance(stop, int) else stop
+    if not has_stop and isinstance(low, int) and low < 0:
+        return None
+    if size is None or high is None or low is None:
+        return None
+    if isinstance(high, SymbolicDim) and not definitely_equal(high, size) and not isinstance(stop, int):
+        return None
+    if isinstance(low, SymbolicDim):
+        return 0 if definitely_equal(low, size) and not has_stop else None
+    return subtract(high, low)
+
+
+def _strided_size(size: Dim, step: int) -> Dim:
+    return size if step in (1, -1) else None
