@@ -1,0 +1,339 @@
+"""Reading the arguments of library calls: Python numbers, texts, shapes, dtypes and structures out of abstract values.
+
+Computes: nothing about the program. Gives: accessors that return None where a value is not known, so that rules stay short.
+Ignores: unions and references to lists, which never reach a rule (see `spec`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from terra_refactor.domain.dim import Dim
+from terra_refactor.domain.dtype import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT32, INT64, STRING, DType, dtype_named
+from terra_refactor.domain.shape import Shape, join_shapes
+from terra_refactor.domain.tensor import UNKNOWN_TENSOR_TYPE, TensorType
+from terra_refactor.domain.value import (
+    UNKNOWN,
+    Constant,
+    DatasetValue,
+    DTypeValue,
+    FrozenDict,
+    FrozenList,
+    LibraryValue,
+    PythonType,
+    RangeValue,
+    Scalar,
+    SequenceValue,
+    ShapeValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    UnionValue,
+    UnknownValue,
+    Value,
+)
+from terra_refactor.tf_model.spec import BoundCall
+
+
+def is_none(value: Value | None) -> bool:
+    """True if the value is absent or certainly Python's None."""
+    return value is None or (isinstance(value, Constant) and value.value is None)
+
+
+def integer(value: Value | None) -> Dim:
+    """The value of an int (or of a rank-0 integer array of known content), a symbolic size, or None where unknown."""
+    match value:
+        case Constant(bool() as flag):
+            return int(flag)
+        case Constant(int() as number):
+            return number
+        case Scalar(PythonType.INT, dim):
+            return dim
+        case TensorValue(TensorType(_, ()), _, content) if content is not None:
+            return integer(content)
+        case _:
+            return None
+
+
+def known_integer(value: Value | None) -> int | None:
+    """The value of an int that is known exactly."""
+    dim = integer(value)
+    return dim if isinstance(dim, int) else None
+
+
+def number(value: Value | None) -> int | float | None:
+    """The value of an int or float that is known exactly."""
+    match value:
+        case Constant(bool()):
+            return None
+        case Constant(int() | float() as known):
+            return known
+        case TensorValue(TensorType(_, ()), _, content) if content is not None:
+            return number(content)
+        case _:
+            return None
+
+
+def truth(value: Value | None) -> bool | None:
+    """The value of a bool that is known."""
+    if isinstance(value, Constant) and isinstance(value.value, bool):
+        return value.value
+    return None
+
+
+def text(value: Value | None) -> str | None:
+    """The value of a str that is known."""
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        return value.value
+    return None
+
+
+def elements(value: Value | None) -> tuple[Value, ...] | None:
+    """The elements of a tuple or list of known length."""
+    match value:
+        case TupleValue(items):
+            return items
+        case FrozenList(items) if items is not None:
+            return items
+        case _:
+            return None
+
+
+def is_sequence(value: Value | None) -> bool:
+    """True for a tuple or list, of known length or not."""
+    return isinstance(value, TupleValue | FrozenList | SequenceValue)
+
+
+def integers(value: Value | None) -> tuple[Dim, ...] | None:
+    """The elements of a tuple, list, range, `TensorShape` or rank-1 array of ints; None where the length is unknown."""
+    match value:
+        case TupleValue(items):
+            return tuple(integer(item) for item in items)
+        case FrozenList(items):
+            return None if items is None else tuple(integer(item) for item in items)
+        case ShapeValue(shape):
+            return shape
+        case RangeValue(start, stop, step):
+            bounds = known_integer(start), known_integer(stop), known_integer(step)
+            if bounds[0] is None or bounds[1] is None or bounds[2] is None or bounds[2] == 0:
+                return None
+            known = range(bounds[0], bounds[1], bounds[2])
+            return tuple(known) if len(known) <= 64 else None
+        case TensorValue(TensorType(_, shape), _, content):
+            if content is not None and shape is not None and len(shape) == 1:
+                return integers(content)
+            if shape is not None and len(shape) == 1 and isinstance(shape[0], int) and shape[0] <= 64:
+                return (None,) * shape[0]
+            return None
+        case _:
+            return None
+
+
+def size_tuple(value: Value | None, rank: int) -> tuple[Dim, ...]:
+    """A setting that is one int for all axes or an int for each (`kernel_size`, `strides`); unknown sizes where it is not known."""
+    known = integers(value)
+    if known is not None:
+        return known if len(known) == rank else (None,) * rank
+    return (integer(value),) * rank
+
+
+def shape_argument(value: Value | None) -> Shape:
+    """A shape given as a tuple, list, `TensorShape`, int (rank 1) or rank-1 integer tensor; -1 and None are unknown sizes."""
+    known = integers(value)
+    if known is None:
+        single = integer(value)
+        if single is None and not (isinstance(value, Scalar) and value.type is PythonType.INT):
+            return None
+        known = (single,)
+    return tuple(None if isinstance(dim, int) and dim < 0 else dim for dim in known)
+
+
+_PYTHON_DTYPES: Final[Mapping[str, DType]] = {
+    "builtins.float": FLOAT64,
+    "builtins.int": INT64,
+    "builtins.bool": BOOL,
+    "builtins.complex": COMPLEX128,
+    "builtins.str": STRING,
+}
+
+
+def dtype_argument(value: Value | None) -> DType | None:
+    """A dtype given as `tf.float32`, `np.float32`, `"float32"` or `float` (NumPy's meaning); None where unknown or not given."""
+    match value:
+        case DTypeValue(dtype):
+            return dtype
+        case Constant(str() as name):
+            return dtype_named({"float": "float64", "int": "int64", "complex": "complex128"}.get(name, name))
+        case LibraryValue(name):
+            return _PYTHON_DTYPES.get(name) or dtype_named(name.rpartition(".")[2])
+        case _:
+            return None
+
+
+def is_array(value: Value | None) -> bool:
+    """True for a tensor, variable or array."""
+    return isinstance(value, TensorValue)
+
+
+def python_scalar_dtype(value: Value, *, numpy: bool) -> DType | None:
+    """The dtype that a Python number or text gets when it is converted alone, by TensorFlow or by NumPy."""
+    kind: str | None = None
+    if isinstance(value, Scalar):
+        kind = value.type.value
+    elif isinstance(value, Constant):
+        kind = type(value.value).__name__
+        if kind == "int" and isinstance(value.value, int) and not -(2**31) <= value.value < 2**31:
+            # TensorFlow refuses it, NumPy makes uint64 or objects of the very large ones
+            return INT64 if numpy and -(2**63) <= value.value < 2**63 else None
+    match kind:
+        case "bool":
+            return BOOL
+        case "int":
+            return INT64 if numpy else INT32
+        case "float":
+            return FLOAT64 if numpy else FLOAT32
+        case "complex":
+            return COMPLEX128
+        case "str" | "bytes":
+            return STRING
+        case _:
+            return None
+
+
+def is_number(value: Value | None) -> bool:
+    """True for a Python number, known or not."""
+    if isinstance(value, Scalar):
+        return value.type in (PythonType.INT, PythonType.FLOAT, PythonType.COMPLEX, PythonType.BOOL)
+    return isinstance(value, Constant) and isinstance(value.value, int | float | complex)
+
+
+_CONVERSION_ORDER: Final = (BOOL, INT32, INT64, FLOAT32, FLOAT64, COMPLEX128)
+
+
+def _join_element_dtypes(dtypes: list[DType | None]) -> DType | None:
+    """The dtype of an array made of Python numbers of several types; None where it is not that simple."""
+    if not dtypes or None in dtypes:
+        return None
+    distinct = set(dtypes)
+    if len(distinct) == 1:
+        return dtypes[0]
+    ordered = [dtype for dtype in _CONVERSION_ORDER if dtype in distinct]
+    return ordered[-1] if len(ordered) == len(distinct) and BOOL not in distinct else None
+
+
+def converted_type(value: Value | None, *, numpy: bool = False) -> TensorType:
+    """The type of the tensor (or ndarray if `numpy`) that a value becomes when a library converts it; unknown parts where not known.
+
+    Source: `tf.convert_to_tensor`, `numpy.asarray`. Lists of different lengths and objects have an unknown type.
+    """
+    match value:
+        case TensorValue(tensor_type, kind) if kind not in (TensorKind.SPARSE, TensorKind.RAGGED):
+            return tensor_type
+        case Scalar() | Constant():
+            dtype = python_scalar_dtype(value, numpy=numpy)
+            if dtype is None and not (isinstance(value, Constant) and isinstance(value.value, int)):
+                return UNKNOWN_TENSOR_TYPE
+            return TensorType(dtype, ())
+        case TupleValue() | FrozenList():
+            items = elements(value)
+            if items is None:
+                assert isinstance(value, FrozenList)
+                inner = UNKNOWN_TENSOR_TYPE if value.element is None else converted_type(value.element, numpy=numpy)
+                return TensorType(inner.dtype, None if inner.shape is None else (None, *inner.shape))
+            if not items:
+                return TensorType(FLOAT64 if numpy else FLOAT32, (0,))
+            return _stacked_type([converted_type(item, numpy=numpy) for item in items])
+        case SequenceValue(element, "tuple"):
+            inner = converted_type(element, numpy=numpy)
+            return TensorType(inner.dtype, None if inner.shape is None else (None, *inner.shape))
+        case RangeValue():
+            known = integers(value)
+            return TensorType(INT64 if numpy else INT32, (None if known is None else len(known),))
+        case ShapeValue(shape) if not numpy and shape is not None:
+            return TensorType(INT32, (len(shape),))
+        case _:
+            return UNKNOWN_TENSOR_TYPE
+
+
+def _stacked_type(types: list[TensorType]) -> TensorType:
+    shape = types[0].shape
+    for other in types[1:]:
+        shape = join_shapes(shape, other.shape)
+    dtype = _join_element_dtypes([item.dtype for item in types])
+    return TensorType(dtype, None if shape is None else (len(types), *shape))
+
+
+def first_of(call: BoundCall, *names: str) -> Value | None:
+    """The argument under the first of these names that was passed, by parameter or by keyword; else the first of `*args`."""
+    for name in names:
+        value = call.arguments.get(name)
+        if value is None:
+            value = call.extra_keywords.get(name)
+        if value is not None:
+            return value
+    return call.extra_arguments[0] if call.extra_arguments else None
+
+
+def method_argument(call: BoundCall, name: str, position: int) -> Value | None:
+    """Argument `name` of a method whose signature is `(*args, **kwargs)` in the catalogue: by name, else by position."""
+    value = call.arguments.get(name)
+    if value is None:
+        value = call.extra_keywords.get(name)
+    if value is None and position < len(call.extra_arguments):
+        value = call.extra_arguments[position]
+    return value
+
+
+def map_structure(function: Callable[[Value], Value], value: Value) -> Value:
+    """`tf.nest.map_structure` with one structure: `function` on every leaf of tuples, lists and dicts."""
+    match value:
+        case TupleValue(items, name, fields):
+            return TupleValue(tuple(map_structure(function, item) for item in items), name, fields)
+        case FrozenList(items, element):
+            if items is not None:
+                return FrozenList(tuple(map_structure(function, item) for item in items))
+            return FrozenList(None, None if element is None else map_structure(function, element))
+        case FrozenDict(entries, rest):
+            return FrozenDict(
+                tuple((key, map_structure(function, entry)) for key, entry in entries),
+                None if rest is None else map_structure(function, rest),
+            )
+        case _:
+            return function(value)
+
+
+def leaves(value: Value) -> tuple[Value, ...] | None:
+    """The leaves of a structure in order (dicts by sorted key, as `tf.nest` does); None where its size is unknown."""
+    match value:
+        case TupleValue(items):
+            parts = [leaves(item) for item in items]
+        case FrozenList(items):
+            if items is None:
+                return None
+            parts = [leaves(item) for item in items]
+        case FrozenDict(entries, rest):
+            if rest is not None:
+                return None
+            ordered = sorted(entries, key=lambda entry: repr(entry[0]))
+            parts = [leaves(entry) for _, entry in ordered]
+        case UnknownValue() | UnionValue() | DatasetValue():
+            return None if isinstance(value, UnknownValue) else (value,)
+        case _:
+            return (value,)
+    flat: list[Value] = []
+    for part in parts:
+        if part is None:
+            return None
+        flat.extend(part)
+    return tuple(flat)
+
+
+def tensor(dtype: DType | None, shape: Shape, kind: TensorKind = TensorKind.TENSOR) -> TensorValue:
+    """A tensor of that type."""
+    return TensorValue(TensorType(dtype, shape), kind)
+
+
+def argument_or_unknown(value: Value | None) -> Value:
+    """The value itself, or `UNKNOWN` where it is absent."""
+    return UNKNOWN if value is None else value

@@ -1,0 +1,28 @@
+"""What is known about Keras: layers, models, losses, metrics, optimizers, `keras.ops` and the data sets that come with it.
+
+Gives: `RULES`, `ATTRIBUTES` and `WEIGHTS`, merged from the files of this package, a file per family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from terra_refactor.domain.value import Value
+from terra_refactor.tf_model.keras import convolution, core, merging, models, recurrent, training
+from terra_refactor.tf_model.keras.weights import WeightsRule
+from terra_refactor.tf_model.spec import Rule
+
+RULES: Final[Mapping[str, Rule]] = {
+    **convolution.RULES,
+    **core.RULES,
+    **merging.RULES,
+    **models.RULES,
+    **recurrent.RULES,
+    **training.RULES,
+}
+
+ATTRIBUTES: Final[Mapping[str, Callable[[Value], Value]]] = {**models.ATTRIBUTES, **training.ATTRIBUTES}
+
+WEIGHTS: Final[Mapping[str, WeightsRule]] = {**convolution.WEIGHTS, **core.WEIGHTS, **recurrent.WEIGHTS}
+"""By class name: what a layer builds, by attribute name."""

@@ -1,0 +1,451 @@
+"""Dense, embedding, activation, normalization, regularization, reshaping and preprocessing layers.
+
+Computes: output types of layer calls. Gives: `RULES`, and `WEIGHTS` with what these layers build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from terra_refactor.domain.dim import Dim, Truth, equal, floor_divide
+from terra_refactor.domain.dtype import FLOAT32, INT64, STRING
+from terra_refactor.domain.shape import Shape, element_count, format_shape
+from terra_refactor.domain.value import UNKNOWN, TensorValue, Value
+from terra_refactor.tf_model import arguments as read
+from terra_refactor.tf_model.keras.layer_call import (
+    ResultDType,
+    Settings,
+    cast_input,
+    is_dense_input,
+    layer_inputs,
+    output_kind,
+    same_shape,
+    single_input,
+)
+from terra_refactor.tf_model.keras.weights import WeightsRule, typed_weights
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+
+
+def _dense(settings: Settings, shape: Shape) -> Shape:
+    return None if shape is None else (*shape[:-1], settings.integer("units"))
+
+
+def _embedding(settings: Settings, shape: Shape) -> Shape:
+    return None if shape is None else (*shape, settings.integer("output_dim"))
+
+
+def _flatten(settings: Settings, shape: Shape) -> Shape:
+    if shape is None:
+        return (None, None)
+    return (shape[0] if shape else None, element_count(shape[1:]))
+
+
+def reshaped(shape: Shape, target: tuple[Dim, ...], operation: str) -> Shape:
+    """The shape after a reshape to `target`, where -1 stands for what is left over.
+
+    Raises OperationError if the number of elements certainly differs.
+    """
+    count = None if shape is None else element_count(shape)
+    free = [axis for axis, dim in enumerate(target) if dim == -1]
+    if len(free) > 1:
+        return tuple(None if dim == -1 else dim for dim in target)
+    known = element_count(dim for dim in target if dim != -1)
+    message = f"{operation}: {format_shape(shape)} cannot take the shape {format_shape(target)}"
+    if not free:
+        if equal(count, known) is Truth.NO:
+            raise OperationError(ErrorKind.SHAPE, message, ("inputs",))
+        return target
+    rest = floor_divide(count, known) if count != 0 or known != 0 else None
+    if isinstance(count, int) and isinstance(known, int) and known > 0 and count % known:
+        raise OperationError(ErrorKind.SHAPE, message, ("inputs",))
+    return tuple(rest if axis == free[0] else dim for axis, dim in enumerate(target))
+
+
+def _reshape(settings: Settings, shape: Shape) -> Shape:
+    target = read.integers(settings.get("target_shape"))
+    if target is None:
+        single = settings.integer("target_shape")
+        if single is None:
+            return None
+        target = (single,)
+    batch = shape[0] if shape else None
+    rest = reshaped(None if shape is None else shape[1:], target, "Reshape")
+    return None if rest is None else (batch, *rest)
+
+
+def _permute(settings: Settings, shape: Shape) -> Shape:
+    order = read.integers(settings.get("dims"))
+    if order is None:
+        return None
+    if shape is None:
+        return (None,) * (len(order) + 1)
+    if len(shape) != len(order) + 1:
+        raise OperationError(
+            ErrorKind.RANK,
+            f"Permute of {len(order)} axes takes rank {len(order) + 1}, but got {format_shape(shape)}",
+            ("inputs",),
+        )
+    return (shape[0], *(shape[axis] if isinstance(axis, int) and 0 < axis < len(shape) else None for axis in order))
+
+
+def _repeat_vector(settings: Settings, shape: Shape) -> Shape:
+    count = settings.integer("n")
+    return (None, count, None) if shape is None else (shape[0], count, shape[1])
+
+
+def _axes(settings: Settings, default: int = -1) -> tuple[int, ...] | None:
+    """The axes a normalization layer works on; None if not known."""
+    value = settings.get("axis")
+    if read.is_none(value):
+        return (default,)
+    listed = read.integers(value)
+    if listed is None:
+        single = read.known_integer(value)
+        return None if single is None else (single,)
+    known = tuple(axis for axis in listed if isinstance(axis, int))
+    return known if len(known) == len(listed) else None
+
+
+def _normalized(settings: Settings, shape: Shape) -> Shape:
+    axes = _axes(settings)
+    if shape is not None and axes is not None:
+        for axis in axes:
+            if not -len(shape) <= axis < len(shape):
+                raise OperationError(
+                    ErrorKind.RANK,
+                    f"normalization over axis {axis} of an input of shape {format_shape(shape)}",
+                    ("inputs",),
+                )
+    return shape
+
+
+def _group_normalized(settings: Settings, shape: Shape) -> Shape:
+    axes = _axes(settings)
+    groups = settings.integer("groups")
+    _normalized(settings, shape)
+    if shape is not None and axes is not None and len(axes) == 1 and isinstance(groups, int) and groups > 0:
+        channels = shape[axes[0]]
+        if isinstance(channels, int) and (channels % groups or channels < groups):
+            raise OperationError(
+                ErrorKind.SHAPE,
+                f"GroupNormalization: {channels} channels of {format_shape(shape)} cannot be divided into {groups} groups",
+                ("inputs",),
+            )
+    return shape
+
+
+def _image_axes(settings: Settings, shape: Shape) -> tuple[int, int] | None:
+    channels_first = settings.channels_first()
+    if shape is None or channels_first is None or len(shape) < 3:
+        return None
+    last = len(shape)
+    return (last - 2, last - 1) if channels_first else (last - 3, last - 2)
+
+
+def _resized(settings: Settings, shape: Shape) -> Shape:
+    axes = _image_axes(settings, shape)
+    if shape is None or axes is None:
+        return None if shape is None else (None,) * len(shape)
+    result = list(shape)
+    result[axes[0]], result[axes[1]] = settings.integer("height"), settings.integer("width")
+    return tuple(result)
+
+
+def _center_crop(settings: Settings, shape: Shape) -> Shape:
+    # smaller images are resized instead, so the size is always that asked for
+    return _resized(settings, shape)
+
+
+def _hashed(settings: Settings, shape: Shape) -> Shape:
+    mode = settings.text("output_mode", "int")
+    if mode == "int":
+        return shape
+    if shape is None or mode is None:
+        return None
+    return (*shape[:-1], settings.integer("num_bins"))
+
+
+def _hashing(call: BoundCall) -> Value:
+    settings = Settings(call.configuration)
+    value = layer_inputs(call)
+    if not is_dense_input(value):
+        return read.tensor(None, None)
+    shape = _hashed(settings, read.converted_type(value).shape)
+    return read.tensor(None, shape, output_kind(value))
+
+
+def _encoded(settings: Settings, shape: Shape) -> Shape:
+    mode = settings.text("output_mode", "multi_hot")
+    depth = settings.integer("num_tokens")
+    if shape is None or mode is None:
+        return None
+    if mode == "one_hot":
+        if len(shape) < 2:
+            return None  # Keras 2 and 3 differ
+        if shape[-1] == 1:
+            return (*shape[:-1], depth)
+        return (*shape, depth) if isinstance(shape[-1], int) else None
+    return (*shape[:-1], depth)
+
+
+def _lambda(call: BoundCall) -> Value:
+    function = call.configuration.get("function")
+    value = layer_inputs(call)
+    if function is None or value is None or not read.is_none(call.configuration.get("arguments")):
+        return UNKNOWN
+    return call.invoke(function, [value])
+
+
+def _identity(call: BoundCall) -> Value:
+    value = layer_inputs(call)
+    settings = Settings(call.configuration)
+
+    def cast(leaf: Value) -> Value:
+        if not is_dense_input(leaf):
+            return leaf
+        return TensorValue(cast_input(settings, leaf), output_kind(leaf))
+
+    return UNKNOWN if value is None else read.map_structure(cast, value)
+
+
+def _activation(call: BoundCall) -> Value:
+    """Functions by name are element-wise; another function is called."""
+    function = call.configuration.get("activation")
+    if read.text(function) is None and not read.is_none(function):
+        value = layer_inputs(call)
+        if function is None or value is None:
+            return UNKNOWN
+        settings = Settings(call.configuration)
+        return call.invoke(function, [TensorValue(cast_input(settings, value), output_kind(value))])
+    return single_input(same_shape)(call)
+
+
+def _string_lookup(call: BoundCall) -> Value:
+    settings = Settings(call.configuration)
+    value = layer_inputs(call)
+    if not is_dense_input(value):
+        return read.tensor(None, None)
+    shape = read.converted_type(value).shape
+    mode = settings.text("output_mode", "int")
+    if mode == "int":
+        if settings.truth("invert", False) is True:
+            return read.tensor(STRING, shape, output_kind(value))
+        dtype = settings.get("dtype")
+        return read.tensor(INT64 if read.is_none(dtype) else None, shape, output_kind(value))
+    depth = settings.integer("max_tokens") if settings.truth("pad_to_max_tokens", False) else None
+    if shape is None or mode is None:
+        return read.tensor(None, None, output_kind(value))
+    if mode == "one_hot":
+        if shape and shape[-1] is None:
+            return read.tensor(None, None, output_kind(value))
+        base = shape[:-1] if len(shape) > 1 and shape[-1] == 1 else shape
+    else:
+        base = shape[:-1]
+    return read.tensor(None, (*base, depth), output_kind(value))
+
+
+def _text_vectorization(call: BoundCall) -> Value:
+    settings = Settings(call.configuration)
+    value = layer_inputs(call)
+    if not is_dense_input(value) or settings.truth("ragged", False):
+        return read.tensor(None, None)
+    shape = read.converted_type(value).shape
+    mode = settings.text("output_mode", "int")
+    batch = shape[0] if shape else None
+    if mode == "int" and read.is_none(settings.get("dtype")):
+        split = settings.get("split")
+        if shape is not None and (len(shape) > 2 or read.is_none(split)):
+            return read.tensor(INT64, None, output_kind(value))
+        if shape == ():
+            return read.tensor(INT64, (settings.integer("output_sequence_length"),), output_kind(value))
+        if shape is None:
+            return read.tensor(INT64, None, output_kind(value))
+        return read.tensor(INT64, (batch, settings.integer("output_sequence_length")), output_kind(value))
+    return read.tensor(None if mode == "int" else FLOAT32, None, output_kind(value))
+
+
+def _einsum_dense(settings: Settings, shape: Shape) -> Shape:
+    equation = read.text(settings.get("equation"))
+    given = settings.get("output_shape")
+    sizes = read.integers(given)
+    if sizes is None:
+        single = read.integer(given)
+        sizes = None if single is None else (single,)
+    if equation is None or sizes is None or shape is None or "->" not in equation:
+        return None
+    compact = equation.replace(" ", "")
+    left, _, output = compact.partition("->")
+    source, _, _kernel = left.partition(",")
+    prefix = "..." if "..." in source else ""
+    bare_source, bare_output = source.replace("...", ""), output.replace("...", "")
+    if prefix:
+        if len(bare_source) > len(shape) or not (source.startswith("...") or source.endswith("...")):
+            return None
+        if not (output.startswith("...") if source.startswith("...") else output.endswith("...")):
+            return None
+        count = len(shape) - len(bare_source)
+        if count > 1:
+            return None  # Keras' symbolic answer orders several such axes in its own way
+        extra = shape[:count] if source.startswith("...") else shape[len(bare_source) :]
+        labelled = shape[count:] if source.startswith("...") else shape[: len(bare_source)]
+    else:
+        if len(bare_source) != len(shape):
+            return None
+        extra, labelled = (), shape
+    by_label = dict(zip(bare_source, labelled, strict=True))
+    # the output shape is given without the batch axis, or, with an ellipsis, for the labels alone
+    if prefix and source.startswith("..."):
+        wanted: Shape = sizes[-len(bare_output) :] if len(sizes) >= len(bare_output) else None
+    else:
+        wanted = (None, *sizes) if len(sizes) == len(bare_output) - 1 else None
+    if wanted is None:
+        return None
+    result = tuple(
+        by_label[label] if dim is None and label in by_label else dim
+        for label, dim in zip(bare_output, wanted, strict=True)
+    )
+    return (*extra, *result) if source.startswith("...") or not prefix else (*result, *extra)
+
+
+def _channels_at(settings: Settings, shape: Shape) -> Dim:
+    axes = _axes(settings)
+    if shape is None or axes is None or len(axes) != 1 or not -len(shape) <= axes[0] < len(shape):
+        return None
+    return shape[axes[0]]
+
+
+def _dense_weights(settings: Settings, shape: Shape) -> Mapping[str, Shape]:
+    units = settings.integer("units")
+    return {"kernel": (shape[-1] if shape else None, units), "bias": (units,)}
+
+
+def _batch_normalization_weights(settings: Settings, shape: Shape) -> Mapping[str, Shape]:
+    channels = (_channels_at(settings, shape),)
+    weights: dict[str, Shape] = {}
+    if settings.truth("scale", True) is not False:
+        weights["gamma"] = channels
+    if settings.truth("center", True) is not False:
+        weights["beta"] = channels
+    return {**weights, "moving_mean": channels, "moving_variance": channels}
+
+
+def _layer_normalization_weights(settings: Settings, shape: Shape) -> Mapping[str, Shape]:
+    axes = _axes(settings)
+    sizes: Shape = None
+    if shape is not None and axes is not None and all(-len(shape) <= axis < len(shape) for axis in axes):
+        sizes = tuple(shape[axis] for axis in sorted(axis % len(shape) for axis in axes))
+    weights: dict[str, Shape] = {}
+    if settings.truth("scale", True) is not False:
+        weights["gamma"] = sizes
+    if settings.truth("center", True) is not False:
+        weights["beta"] = sizes
+    return weights
+
+
+def _embedding_weights(settings: Settings, shape: Shape) -> Mapping[str, Shape]:
+    return {"embeddings": (settings.integer("input_dim"), settings.integer("output_dim"))}
+
+
+_ELEMENT_WISE: Final = (
+    "ReLU",
+    "LeakyReLU",
+    "ELU",
+    "PReLU",
+    "Softmax",
+    "ThresholdedReLU",
+    "Dropout",
+    "AlphaDropout",
+    "GaussianDropout",
+    "GaussianNoise",
+    "Rescaling",
+)
+"""Layers that keep the shape and compute in the compute dtype."""
+
+_SPATIAL_DROPOUT: Final = {"SpatialDropout1D": 3, "SpatialDropout2D": 4, "SpatialDropout3D": 5}
+
+_AUGMENTATION: Final = (
+    "RandomFlip",
+    "RandomRotation",
+    "RandomZoom",
+    "RandomTranslation",
+    "RandomContrast",
+    "RandomBrightness",
+    "RandomShear",
+    "RandomHue",
+    "RandomSaturation",
+    "RandomSharpness",
+    "RandomPerspective",
+    "RandomGaussianBlur",
+    "RandomPosterization",
+    "RandomInvert",
+    "RandomErasing",
+    "RandomColorJitter",
+    "Solarization",
+    "AutoContrast",
+    "Equalization",
+)
+"""Preprocessing layers that keep an image's size."""
+
+
+def _rules() -> dict[str, Rule]:
+    rules: dict[str, Rule] = {}
+
+    def declare(name: str, rule: Rule) -> None:
+        rules[f"keras.layers.{name}.__call__"] = rule
+
+    declare("Dense", single_input(_dense, dtype=ResultDType.COMPUTE, min_rank=1))
+    declare("EinsumDense", single_input(_einsum_dense, dtype=ResultDType.COMPUTE))
+    declare("Embedding", single_input(_embedding, dtype=ResultDType.COMPUTE))
+    declare("Flatten", single_input(_flatten, dtype=ResultDType.INPUT, min_rank=1))
+    declare("Reshape", single_input(_reshape, dtype=ResultDType.INPUT))
+    declare("Permute", single_input(_permute, dtype=ResultDType.INPUT))
+    declare("RepeatVector", single_input(_repeat_vector, rank=2))
+    declare("Masking", single_input(same_shape))
+    declare("ActivityRegularization", single_input(same_shape, dtype=ResultDType.INPUT))
+    declare("BatchNormalization", single_input(_normalized))
+    declare("SyncBatchNormalization", single_input(_normalized))
+    declare("LayerNormalization", single_input(_normalized))
+    declare("UnitNormalization", single_input(_normalized))
+    declare("RMSNormalization", single_input(_normalized))
+    declare("GroupNormalization", single_input(_group_normalized))
+    declare("Normalization", single_input(same_shape))
+    for name in _ELEMENT_WISE:
+        declare(name, single_input(same_shape))
+    for name, rank in _SPATIAL_DROPOUT.items():
+        declare(name, single_input(same_shape, rank=rank))
+    for name in _AUGMENTATION:
+        declare(name, single_input(same_shape))
+    declare("Resizing", single_input(_resized))
+    declare("CenterCrop", single_input(_center_crop))
+    declare("RandomCrop", single_input(_resized))
+    declare("CategoryEncoding", single_input(_encoded, dtype=ResultDType.COMPUTE))
+    declare("Hashing", _hashing)
+    declare("StringLookup", _string_lookup)
+    declare("IntegerLookup", _string_lookup)
+    declare("TextVectorization", _text_vectorization)
+    declare("Lambda", _lambda)
+    declare("Identity", _identity)
+    declare("InputLayer", _identity)
+    declare("Activation", _activation)
+    return rules
+
+
+RULES: Final[Mapping[str, Rule]] = _rules()
+
+WEIGHTS: Final[Mapping[str, WeightsRule]] = {
+    "keras.layers.Dense": typed_weights(_dense_weights),
+    "keras.layers.Embedding": typed_weights(_embedding_weights),
+    "keras.layers.BatchNormalization": typed_weights(_batch_normalization_weights),
+    "keras.layers.LayerNormalization": typed_weights(_layer_normalization_weights),
+    "keras.layers.GroupNormalization": typed_weights(
+        lambda settings, shape: {
+            name: weight
+            for name, weight in (
+                ("gamma", (_channels_at(settings, shape),)),
+                ("beta", (_channels_at(settings, shape),)),
+            )
+            if settings.truth("scale" if name == "gamma" else "center", True) is not False
+        }
+    ),
+}

@@ -1,0 +1,280 @@
+"""Recurrent layers, their cells, and layers that wrap another layer.
+
+Computes: output types of layer calls; wrapped layers are called through `BoundCall.invoke`. Gives: `RULES`, `WEIGHTS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from terra_refactor.domain.dim import Dim, multiply
+from terra_refactor.domain.dtype import DType
+from terra_refactor.domain.shape import Shape
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import (
+    UNKNOWN,
+    Constant,
+    FrozenList,
+    LibraryValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+)
+from terra_refactor.tf_model import arguments as read
+from terra_refactor.tf_model.keras.layer_call import (
+    Settings,
+    call_argument,
+    cast_input,
+    is_dense_input,
+    layer_inputs,
+    output_kind,
+    require_rank,
+)
+from terra_refactor.tf_model.keras.weights import WeightsRule, typed_weights
+from terra_refactor.tf_model.keras.windows import spatial_axes, window_output
+from terra_refactor.tf_model.spec import BoundCall, Rule
+
+
+def attribute_of(call: BoundCall, instance: Value, name: str) -> Value:
+    """Attribute `name` of an object, as the interpreter sees it; `UNKNOWN` where it does not know."""
+    return call.invoke(LibraryValue("builtins.getattr"), [instance, Constant(name)])
+
+
+def _outputs(output: Value, states: Sequence[Value], with_states: bool) -> Value:
+    """Keras 3 returns a tuple of the output and the states, Keras 2 a list; both unpack alike."""
+    return TupleValue((output, *states)) if with_states else output
+
+
+def _recurrent_input(call: BoundCall, rank: int | None) -> tuple[Settings, TensorType, TensorKind] | None:
+    value = layer_inputs(call)
+    if not is_dense_input(value):
+        return None
+    settings = Settings(call.configuration)
+    input_type = cast_input(settings, value)
+    if isinstance(value, FrozenList | TupleValue):
+        input_type = TensorType(input_type.dtype, None)
+    require_rank(call, input_type.shape, exactly=rank)
+    return settings, input_type, output_kind(value)
+
+
+def _time_axes(settings: Settings, shape: Shape) -> tuple[Dim, Dim]:
+    """Batch and time of an input."""
+    major = settings.truth("time_major", False)
+    if shape is None or major is None:
+        return None, None
+    return (shape[1], shape[0]) if major else (shape[0], shape[1])
+
+
+def _sequence(settings: Settings, batch: Dim, time: Dim, rest: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    return (time, batch, *rest) if settings.truth("time_major", False) else (batch, time, *rest)
+
+
+def _recurrent(state_count: int) -> Rule:
+    """`SimpleRNN`, `GRU` (one state) and `LSTM` (two): (N, T, f) gives (N, units) or (N, T, units)."""
+
+    def rule(call: BoundCall) -> Value:
+        found = _recurrent_input(call, 3)
+        if found is None:
+            return read.tensor(None, None)
+        settings, input_type, kind = found
+        return _recurrent_result(settings, input_type, kind, settings.integer("units"), state_count)
+
+    return rule
+
+
+def _recurrent_result(
+    settings: Settings, input_type: TensorType, kind: TensorKind, units: Dim, state_count: int
+) -> Value:
+    dtype = settings.compute_dtype()
+    sequences = settings.truth("return_sequences", False)
+    with_states = settings.truth("return_state", False)
+    if with_states is None:
+        return UNKNOWN
+    batch, time = _time_axes(settings, input_type.shape)
+    state = read.tensor(dtype, (batch, units), kind)
+    shape: Shape
+    if sequences is None or settings.truth("time_major", False) is None:
+        shape = None
+    elif sequences:
+        shape = _sequence(settings, batch, time, (units,))
+    else:
+        shape = (batch, units)
+    return _outputs(read.tensor(dtype, shape, kind), [state] * state_count, with_states)
+
+
+def _generic_rnn(call: BoundCall) -> Value:
+    """`RNN(cell)`: sizes come from the cell's `state_size` and `output_size`."""
+    found = _recurrent_input(call, None)
+    if found is None:
+        return read.tensor(None, None)
+    settings, input_type, kind = found
+    cell = call.configuration.get("cell")
+    cells = read.elements(cell)
+    last = cells[-1] if cells else cell
+    units = read.integer(attribute_of(call, last, "units")) if last is not None else None
+    if units is None and last is not None:
+        output_size = attribute_of(call, last, "output_size")
+        units = read.integer(output_size)
+    if units is None and last is not None:
+        state_size = attribute_of(call, last, "state_size")
+        sizes = read.integers(state_size)
+        units = sizes[0] if sizes else read.integer(state_size)
+    dtype = settings.compute_dtype()
+    if settings.truth("return_state", False) is not False:
+        return UNKNOWN
+    sequences = settings.truth("return_sequences", False)
+    if units is None or sequences is None or (input_type.shape is not None and len(input_type.shape) != 3):
+        return read.tensor(None, None, kind)
+    batch, time = _time_axes(settings, input_type.shape)
+    shape = _sequence(settings, batch, time, (units,)) if sequences else (batch, units)
+    return read.tensor(dtype, shape, kind)
+
+
+def _cell(state_count: int) -> Rule:
+    """One step: the output and a list of states, each (N, units)."""
+
+    def rule(call: BoundCall) -> Value:
+        settings = Settings(call.configuration)
+        value = layer_inputs(call)
+        shape = cast_input(settings, value).shape
+        step = read.tensor(
+            settings.compute_dtype(), (shape[0] if shape else None, settings.integer("units")), output_kind(value)
+        )
+        states = call_argument(call, "states", 1)
+        if state_count == 1 and isinstance(states, TensorValue):
+            return TupleValue((step, step))  # a bare state comes back bare
+        return TupleValue((step, FrozenList((step,) * state_count)))
+
+    return rule
+
+
+def _conv_lstm(rank: int) -> Rule:
+    def rule(call: BoundCall) -> Value:
+        found = _recurrent_input(call, rank + 3)
+        if found is None:
+            return read.tensor(None, None)
+        settings, input_type, kind = found
+        dtype = settings.compute_dtype()
+        shape = input_type.shape
+        channels_first = settings.channels_first()
+        sequences = settings.truth("return_sequences", False)
+        with_states = settings.truth("return_state", False)
+        if with_states is None:
+            return UNKNOWN
+        if shape is None or channels_first is None:
+            unknown = read.tensor(dtype, None, kind)
+            return _outputs(unknown, [unknown, unknown], with_states)
+        step = (shape[0], *shape[2:])
+        windows = settings.sizes("kernel_size", rank)
+        strides = settings.sizes("strides", rank, 1)
+        dilations = settings.sizes("dilation_rate", rank, 1)
+        spatial = [
+            window_output(
+                step[axis], windows[index], strides[index], settings.text("padding", "valid"), dilations[index]
+            )
+            for index, axis in enumerate(spatial_axes(rank + 2, channels_first))
+        ]
+        filters = settings.integer("filters")
+        inner = (filters, *spatial) if channels_first else (*spatial, filters)
+        state = read.tensor(dtype, (shape[0], *inner), kind)
+        result: Shape = None
+        if sequences is not None:
+            result = (shape[0], shape[1], *inner) if sequences else (shape[0], *inner)
+        return _outputs(read.tensor(dtype, result, kind), [state, state], with_states)
+
+    return rule
+
+
+def _retyped(value: Value, dtype: DType | None, shape: Shape) -> TensorValue:
+    kind = value.kind if isinstance(value, TensorValue) else TensorKind.TENSOR
+    return read.tensor(dtype, shape, kind)
+
+
+def _bidirectional(call: BoundCall) -> Value:
+    """Both directions, merged; with `return_state` the states of both follow the output."""
+    layer = call.configuration.get("layer")
+    value = layer_inputs(call)
+    merge = call.configuration.get("merge_mode")
+    if layer is None or value is None or not is_dense_input(value):
+        return UNKNOWN
+    if not read.is_none(call.configuration.get("backward_layer")):
+        return UNKNOWN
+    outcome = call.invoke(layer, [value])
+    states: tuple[Value, ...] = ()
+    parts = read.elements(outcome)
+    if parts:
+        outcome, states = parts[0], parts[1:]
+    if not isinstance(outcome, TensorValue):
+        return UNKNOWN
+    mode = "concat" if merge is None else read.text(merge)
+    if mode is None:
+        if not isinstance(merge, Constant):
+            return UNKNOWN
+        merged: tuple[Value, ...] = (outcome, outcome)
+        return TupleValue((*merged, *states, *states))
+    shape = outcome.type.shape
+    if mode == "concat" and shape is not None:
+        shape = (*shape[:-1], multiply(shape[-1], 2))
+    result = _retyped(outcome, outcome.type.dtype, shape)
+    return TupleValue((result, *states, *states)) if states else result
+
+
+def _time_distributed(call: BoundCall) -> Value:
+    """The wrapped layer on every step of axis 1."""
+    layer = call.configuration.get("layer")
+    value = layer_inputs(call)
+    if layer is None or not isinstance(value, TensorValue) or not is_dense_input(value):
+        return read.tensor(None, None)
+    settings = Settings(call.configuration)
+    shape = cast_input(settings, value).shape
+    require_rank(call, shape, at_least=3)
+    step = TensorValue(TensorType(value.type.dtype, None if shape is None else (shape[0], *shape[2:])), value.kind)
+    outcome = call.invoke(layer, [step])
+    if not isinstance(outcome, TensorValue):
+        return UNKNOWN
+    inner = outcome.type.shape
+    if inner is None or not inner:
+        return _retyped(outcome, outcome.type.dtype, None)
+    return _retyped(outcome, outcome.type.dtype, (inner[0], None if shape is None else shape[1], *inner[1:]))
+
+
+def _wrapper(call: BoundCall) -> Value:
+    """Layers that call the wrapped one on what they get (`SpectralNormalization`)."""
+    layer = call.configuration.get("layer")
+    value = layer_inputs(call)
+    return UNKNOWN if layer is None or value is None else call.invoke(layer, [value])
+
+
+def _recurrent_weights(gates: int, *, gru: bool = False) -> WeightsRule:
+    def rule(settings: Settings, shape: Shape) -> Mapping[str, Shape]:
+        units = settings.integer("units")
+        wide = multiply(units, gates)
+        features = shape[-1] if shape else None
+        reset_after = settings.truth("reset_after", True) if gru else False
+        bias: Shape = None if reset_after is None else ((2, wide) if reset_after else (wide,))
+        return {"kernel": (features, wide), "recurrent_kernel": (units, wide), "bias": bias}
+
+    return typed_weights(rule)
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    "keras.layers.SimpleRNN.__call__": _recurrent(1),
+    "keras.layers.GRU.__call__": _recurrent(1),
+    "keras.layers.LSTM.__call__": _recurrent(2),
+    "keras.layers.RNN.__call__": _generic_rnn,
+    "keras.layers.SimpleRNNCell.__call__": _cell(1),
+    "keras.layers.GRUCell.__call__": _cell(1),
+    "keras.layers.LSTMCell.__call__": _cell(2),
+    **{f"keras.layers.ConvLSTM{rank}D.__call__": _conv_lstm(rank) for rank in (1, 2, 3)},
+    "keras.layers.Bidirectional.__call__": _bidirectional,
+    "keras.layers.TimeDistributed.__call__": _time_distributed,
+    "keras.layers.SpectralNormalization.__call__": _wrapper,
+}
+
+WEIGHTS: Final[Mapping[str, WeightsRule]] = {
+    "keras.layers.SimpleRNNCell": _recurrent_weights(1),
+    "keras.layers.GRUCell": _recurrent_weights(3, gru=True),
+    "keras.layers.LSTMCell": _recurrent_weights(4),
+}

@@ -1,0 +1,77 @@
+"""Sizes of convolution and pooling windows.
+
+Computes: the output size of one axis. Gives: `window_output`, `transposed_output`, `spatial_axes`.
+
+Source: the comments on convolution in TensorFlow's `tf.nn` guide (SAME and VALID padding) and `keras.ops` output sizes.
+"""
+
+from __future__ import annotations
+
+from terra_refactor.domain.dim import Dim, add, ceil_divide, floor_divide, format_dim, multiply, subtract
+from terra_refactor.domain.shape import Shape, format_shape
+from terra_refactor.tf_model.spec import ErrorKind, OperationError
+
+
+def effective_window(size: Dim, dilation: Dim) -> Dim:
+    """The extent of a dilated window: `dilation * (size - 1) + 1`."""
+    return add(multiply(dilation, subtract(size, 1)), 1)
+
+
+def window_output(size: Dim, window: Dim, stride: Dim, padding: str | None, dilation: Dim = 1) -> Dim:
+    """How many places a window takes along an axis.
+
+    Args:
+        size: length of the axis.
+        window: length of the window.
+        stride: step between places.
+        padding: `valid`, `same`, `causal`, or None where unknown.
+        dilation: step inside the window.
+    """
+    if padding in ("same", "causal"):
+        return ceil_divide(size, stride)
+    if padding != "valid":
+        return size if window == 1 and stride == 1 else None
+    last = subtract(size, effective_window(window, dilation))
+    if stride == 1:
+        return add(last, 1)
+    if isinstance(last, int) and isinstance(stride, int):
+        return last // stride + 1 if stride > 0 else None
+    if window == stride and dilation == 1 and floor_divide(size, stride) is not None:
+        return floor_divide(size, stride)
+    return None
+
+
+def transposed_output(
+    size: Dim, window: Dim, stride: Dim, padding: str | None, output_padding: Dim, dilation: Dim
+) -> Dim:
+    """The length of an axis after a transposed convolution; `output_padding` is None where it was not given.
+
+    Source: `keras.layers.Conv2DTranspose`, `tf.keras.backend` (`deconv_output_length`).
+    """
+    extent = effective_window(window, dilation)
+    if size is None or stride is None or extent is None or not isinstance(extent, int) or not isinstance(stride, int):
+        return None
+    if padding == "same":
+        if output_padding is None:
+            return multiply(size, stride)
+        return add(add(multiply(subtract(size, 1), stride), extent - 2 * (extent // 2)), output_padding)
+    if padding == "valid":
+        if output_padding is None:
+            return add(multiply(size, stride), max(extent - stride, 0))
+        return add(add(multiply(subtract(size, 1), stride), extent), output_padding)
+    return None
+
+
+def spatial_axes(rank: int, channels_first: bool) -> range:
+    """The axes of an image-like tensor of that rank that are neither batch nor channels."""
+    return range(2, rank) if channels_first else range(1, rank - 1)
+
+
+def check_positive(operation: str, size: Dim, shape: Shape, axis: int, window: Dim) -> None:
+    """Raises OperationError if a window certainly does not fit its axis."""
+    if isinstance(size, int) and size <= 0:
+        raise OperationError(
+            ErrorKind.SHAPE,
+            f"{operation}: a window of {format_dim(window)} does not fit axis {axis} of {format_shape(shape)}",
+            ("inputs",),
+        )
