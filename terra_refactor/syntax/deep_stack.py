@@ -1,0 +1,62 @@
+"""Room for recursion over deeply nested source.
+
+Computes: the result of a function, called again on a large stack when the ordinary one is too small.
+Needs: a function without effects before its end, since it may be called twice. Gives: `call_with_deep_stack`.
+Ignores: endless recursion, which ends in RecursionError all the same.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+_T = TypeVar("_T")
+
+_STACK_BYTES = 512 * 1024 * 1024
+"""Reserved, not used: pages are only taken when touched. The deepest source that `parse.py` lets through needs about a tenth."""
+
+_RECURSION_LIMIT = 60_000
+"""Frames: 3,000 levels of syntax tree take about 15 frames each in the deepest of our visitors."""
+
+_lock = threading.RLock()
+
+
+def call_with_deep_stack(function: Callable[[], _T], *, at_once: bool = False) -> _T:
+    """Call the function; if it raises RecursionError, call it again in a thread with a large stack and a high recursion limit.
+
+    `at_once` goes to the thread directly, for native code that would overflow the stack instead of raising.
+    """
+    if not at_once:
+        try:
+            return function()
+        except RecursionError:
+            pass
+    return _in_thread(function)
+
+
+def _in_thread(function: Callable[[], _T]) -> _T:
+    results: list[_T] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(function())
+        except BaseException as error:
+            failures.append(error)
+
+    with _lock:  # both settings are global to the process
+        limit = sys.getrecursionlimit()
+        stack = threading.stack_size(_STACK_BYTES)
+        sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
+        try:
+            thread = threading.Thread(target=run, name="terra-deep-stack")
+            thread.start()
+            thread.join()
+        finally:
+            threading.stack_size(stack)
+            sys.setrecursionlimit(limit)
+    if failures:
+        raise failures[0]
+    return results[0]

@@ -1,0 +1,184 @@
+"""What can be told about a text before it is parsed: where logical lines begin, and how deeply it nests.
+
+Computes: logical line starts (for notebooks) and an upper bound of the depth of the syntax tree (so that the parser's recursion is bounded).
+Needs: text. Gives: `LogicalLines`, `measure_nesting`.
+Ignores: grammar. A text that does not parse gets an answer too, which is then of no use.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_OPENING = re.compile(r"""[rRbBuUfFtT]{0,2}(?P<quote>\"\"\"|'''|"|')|\#|[\[({]|[\])}]""")
+
+_TOKEN = re.compile(
+    r"""
+    (?P<string>[A-Za-z]{0,2}(?:
+        \"\"\"[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*\"\"\"
+      | '''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''
+      | "[^"\\\n]*(?:\\.[^"\\\n]*)*"
+      | '[^'\\\n]*(?:\\.[^'\\\n]*)*'
+    ))
+    | \#[^\r\n]*
+    | (?P<link>\*\*|//|<<|>>|[<>=!]=|:=|->|[-+*/%&|^~@<>.]|\b(?:lambda|not|if|elif|and|or|in|is|for|await|yield|else)\b)
+    | (?P<open>[\[({])
+    | (?P<close>[\])}])
+    | (?P<comma>,)
+    | \\\r?\n
+    | (?P<newline>[\r\n;])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+_TOP_LEVEL_STATEMENT = re.compile(r"(?!el(?:if|se)\b)[^\s#]")
+"""The first character of a statement at the left margin that does not continue an `if`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nesting:
+    """Upper bounds of how deep a syntax tree can be.
+
+    Attributes:
+        brackets: the largest number of brackets open at one place.
+        brackets_line: the line of that place, counted from 1.
+        depth: the largest number of syntax tree levels within one statement: brackets and operators that may nest in each other, or
+            branches of one `if` (`elif` nests in the tree).
+        depth_line: the line of that place, counted from 1.
+    """
+
+    brackets: int
+    brackets_line: int
+    depth: int
+    depth_line: int
+
+
+class LogicalLines:
+    """Tells, line by line, whether the next line begins a new logical line. Lines are fed without their line ending."""
+
+    __slots__ = ("_brackets", "_continued", "_quote")
+
+    def __init__(self) -> None:
+        self._brackets = 0
+        self._quote: str | None = None
+        self._continued = False
+
+    @property
+    def at_start(self) -> bool:
+        """Whether the line to be fed next begins a logical line: no bracket, no string and no continuation is open."""
+        return not self._brackets and self._quote is None and not self._continued
+
+    def feed(self, line: str) -> None:
+        """Take in one physical line."""
+        at = 0
+        self._continued = False
+        while at < len(line):
+            if self._quote is not None:
+                end = _string_end(line, at, self._quote)
+                if end is None:
+                    if len(self._quote) == 1 and not line.endswith("\\"):
+                        self._quote = None  # a plain string ends with its line, in a syntax error
+                    return
+                self._quote = None
+                at = end
+                continue
+            found = _OPENING.search(line, at)
+            if found is None:
+                break
+            at = found.end()
+            token = found.group()
+            if token == "#":
+                return
+            if found["quote"] is not None:
+                self._quote = found["quote"]
+            elif token in "[({":
+                self._brackets += 1
+            else:
+                self._brackets = max(0, self._brackets - 1)
+        self._continued = self._quote is None and line.endswith("\\")
+
+
+def measure_nesting(text: str) -> Nesting:
+    """Bound the depth of the syntax tree of a text, in one pass over its tokens."""
+    brackets, brackets_at = 0, 0
+    depth, depth_at = 0, 0
+    outer: list[int] = []  # links counted at each open bracket
+    outer_sum = 0
+    links = 0
+    branches = 0
+    for found in _TOKEN.finditer(text):
+        match found.lastgroup:
+            case "link":
+                links += 1
+                if found.group() == "elif":
+                    branches += 1
+                    if branches > depth:
+                        depth, depth_at = branches, found.start()
+            case "open":
+                outer.append(links)
+                outer_sum += links + 1
+                links = 0
+                if len(outer) > brackets:
+                    brackets, brackets_at = len(outer), found.start()
+            case "close":
+                if outer:
+                    inside = links
+                    links = outer.pop()
+                    outer_sum -= links + 1
+                    links += 1  # a call or subscript is a link of its own: f(a)(b)(c)
+                    if outer_sum + inside > depth:
+                        depth, depth_at = outer_sum + inside, found.start()
+            case "comma":
+                if outer:
+                    if outer_sum + links > depth:
+                        depth, depth_at = outer_sum + links, found.start()
+                    links = 0
+            case "newline":
+                if not outer:
+                    links = 0
+                    if branches and _TOP_LEVEL_STATEMENT.match(text, found.end()):
+                        branches = 0
+            case "string":
+                links += 1  # adjacent literals nest to the right
+                inside = _brackets_in_format_string(found.group())
+                if len(outer) + inside > brackets:
+                    brackets, brackets_at = len(outer) + inside, found.start()
+                outer_inside = outer_sum + links + inside
+                if outer_inside > depth:
+                    depth, depth_at = outer_inside, found.start()
+            case _:
+                pass
+        if outer_sum + links > depth:
+            depth, depth_at = outer_sum + links, found.start()
+    return Nesting(brackets, _line_at(text, brackets_at), depth, _line_at(text, depth_at))
+
+
+def _string_end(line: str, at: int, quote: str) -> int | None:
+    """Offset just after the closing quote of a string whose content goes on at `at`, or None when it is not on this line."""
+    while at < len(line):
+        if line[at] == "\\":
+            at += 2
+        elif line.startswith(quote, at):
+            return at + len(quote)
+        else:
+            at += 1
+    return None
+
+
+def _brackets_in_format_string(literal: str) -> int:
+    """The largest number of brackets open at one place of a format string's replacement fields; 0 for other literals."""
+    if literal[0] in "'\"" or not set(literal[:2].lower()) & {"f", "t"} or "{" not in literal:
+        return 0
+    open_now = deepest = 0
+    for character in literal.replace("{{", "").replace("}}", ""):
+        if character in "([{":
+            open_now += 1
+            deepest = max(deepest, open_now)
+        elif character in ")]}":
+            open_now = max(0, open_now - 1)
+    return deepest
+
+
+def _line_at(text: str, offset: int) -> int:
+    return len(re.findall(r"\r\n?|\n", text[:offset])) + 1

@@ -1,0 +1,364 @@
+"""Notebooks: one module made of the code cells, and the way back into the JSON document.
+
+Computes: the module text of a notebook (nbformat 4) and the place of every cell in it.
+Needs: the text of the `.ipynb` document. Gives: `Notebook`, which maps lines both ways and writes an edited module text back so that
+nothing but the edited cells' sources changes in the document.
+Ignores: outputs, metadata and other kinds of cells; they are kept as they are.
+
+Each code cell is introduced by a comment line (`# %% cell 3`, by its place in the document, counted from 0). What IPython understands and Python
+does not (magics, shell lines, `?` help) is replaced, line for line, by a placeholder that Python parses, and put back on writing:
+
+    %matplotlib inline      ->  pass  # %% kept 0
+    files = !ls             ->  files = get_ipython()  # %% kept 1
+"""
+
+from __future__ import annotations
+
+import bisect
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from json.decoder import scanstring
+from typing import Any
+
+from terra_refactor.errors import SourceError
+from terra_refactor.syntax.layout import LogicalLines
+
+_PYTHON_CELL_MAGICS = frozenset(
+    {"time", "timeit", "capture", "prun", "debug", "memit", "mprun", "lprun", "heat", "pyspark", "tracemalloc"}
+)
+"""Cell magics whose body is Python that runs in the notebook's own namespace."""
+
+_LINE_MAGIC = re.compile(r"(?P<indent>[ \t]*)(?P<rest>(?:%|!|\?|,|;|/(?=\w))\S?.*)", re.DOTALL)
+_HELP = re.compile(r"(?P<indent>[ \t]*)%{0,2}[\w.*]+(?:\[[^\]]*\])?\?{1,2}[ \t]*$")
+_ASSIGNED_MAGIC = re.compile(r"(?P<target>[ \t]*[\w.,*()\[\]'\" \t]+?[ \t]*=[ \t]*)(?:%(?=[A-Za-z])|!(?!=))")
+_WHITESPACE = re.compile(r"[ \t\r\n]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One code cell.
+
+    Attributes:
+        index: its place among all cells of the document, counted from 0.
+        line: the module line of its first line, counted from 1.
+        line_count: number of lines of its source.
+        source: its source as the document holds it.
+    """
+
+    index: int
+    line: int
+    line_count: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class _SourceField:
+    """Where the document holds a cell's source: offsets of the JSON value, and whether it is a list of lines."""
+
+    start: int
+    end: int
+    is_list: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """A notebook as one module.
+
+    Attributes:
+        document: the JSON text as it was read.
+        module_text: the text of the module made of the code cells.
+        cells: the code cells, in the order of the document.
+    """
+
+    document: str = field(repr=False)
+    module_text: str = field(repr=False)
+    cells: tuple[Cell, ...]
+    _fields: tuple[_SourceField, ...] = field(repr=False)
+    _kept_lines: tuple[str, ...] = field(repr=False)
+    _sign: str = "%%"
+
+    def cell_line(self, line: int) -> tuple[int, int] | None:
+        """The cell (its index in the document) and the line in it, counted from 1, of a module line; None for a separator line."""
+        at = bisect.bisect_right([cell.line for cell in self.cells], line) - 1
+        if at < 0:
+            return None
+        cell = self.cells[at]
+        inside = line - cell.line + 1
+        return (cell.index, inside) if inside <= cell.line_count else None
+
+    def module_line(self, cell_index: int, line: int) -> int:
+        """The module line of a line (counted from 1) of a cell.
+
+        Raises:
+            KeyError: there is no such code cell.
+            ValueError: the cell has no such line.
+        """
+        for cell in self.cells:
+            if cell.index == cell_index:
+                if not 1 <= line <= cell.line_count:
+                    raise ValueError(f"cell {cell_index} has no line {line}")
+                return cell.line + line - 1
+        raise KeyError(cell_index)
+
+    def cell_sources(self, text: str, path: str) -> tuple[str, ...]:
+        """The sources of the code cells, in order, after the module text became `text`.
+
+        Raises:
+            SourceError: a separator or a kept line was lost in the edit.
+        """
+        pieces: list[str] = []
+        head = ""
+        at = 0
+        for cell in self.cells:
+            separator = _separator(self._sign, cell.index)
+            found = _find_line(text, separator, at)
+            if found is None:
+                raise SourceError(path, f"the edit lost the beginning of cell {cell.index}")
+            if pieces:
+                pieces[-1] = text[at:found]
+            else:
+                head = text[:found]  # what was inserted before the first cell belongs to it
+            at = found + len(separator) + 1
+            pieces.append("")
+        if not pieces:
+            return ()
+        pieces[-1] = text[at:]
+        pieces[0] = head + pieces[0]
+        return tuple(self._restored(piece.removesuffix("\n"), path) for piece in pieces)
+
+    def with_module_text(self, text: str, path: str) -> str:
+        """The JSON document after the module text became `text`; only sources that changed are touched.
+
+        Raises:
+            SourceError: a separator or a kept line was lost in the edit.
+        """
+        if text == self.module_text:
+            return self.document
+        parts: list[str] = []
+        at = 0
+        for cell, place, new in zip(self.cells, self._fields, self.cell_sources(text, path), strict=True):
+            if new != cell.source:
+                parts.append(self.document[at : place.start])
+                parts.append(_encoded_source(self.document, place, new))
+                at = place.end
+        parts.append(self.document[at:])
+        return "".join(parts)
+
+    def _restored(self, source: str, path: str) -> str:
+        mark = re.compile(rf"^.*# {self._sign} kept (\d+)$", re.MULTILINE)
+        kept = self._kept_lines
+
+        def original(found: re.Match[str]) -> str:
+            number = int(found.group(1))
+            if number >= len(kept):
+                raise SourceError(path, "the edit touched a line that only IPython understands")
+            return kept[number]
+
+        return mark.sub(original, source)
+
+
+def read_notebook(document: str, path: str) -> Notebook:
+    """Read the text of an `.ipynb` document.
+
+    Raises:
+        SourceError: it is not JSON, not a notebook, not of nbformat 4, or not in Python.
+    """
+    try:
+        data = json.loads(document)
+    except json.JSONDecodeError as error:
+        raise SourceError(path, f"is not a notebook: {error.msg}", error.lineno) from error
+    except RecursionError as error:
+        raise SourceError(path, "is not a notebook: its JSON is nested too deeply") from error
+    _check_notebook(data, path)
+    fields = dict(_source_fields(document))
+    indices = [index for index, cell in enumerate(data["cells"]) if cell.get("cell_type") == "code" and index in fields]
+    sources = [_joined_source(data["cells"][index]["source"], path) for index in indices]
+    sign = "%%"
+    while any(f"# {sign} cell " in source or f"# {sign} kept " in source for source in sources):
+        sign += "%"
+    return _assemble(document, indices, sources, [fields[index] for index in indices], sign)
+
+
+def _check_notebook(data: Any, path: str) -> None:
+    if not isinstance(data, dict) or "nbformat" not in data:
+        raise SourceError(path, "is not a notebook: it has no nbformat")
+    if data["nbformat"] != 4:
+        raise SourceError(
+            path,
+            f"is a notebook of nbformat {data['nbformat']}; only 4 is read (`jupyter nbconvert --to notebook` updates it)",
+        )
+    cells = data.get("cells")
+    if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
+        raise SourceError(path, "is not a notebook: it has no list of cells")
+    metadata = data.get("metadata")
+    if isinstance(metadata, dict):
+        for key in ("kernelspec", "language_info"):
+            info = metadata.get(key)
+            language = info.get("language" if key == "kernelspec" else "name") if isinstance(info, dict) else None
+            if isinstance(language, str) and language and language.lower() not in {"python", "python3", "ipython"}:
+                raise SourceError(path, f"is a notebook in {language}, not in Python")
+
+
+def _joined_source(source: Any, path: str) -> str:
+    if isinstance(source, str):
+        return source
+    if isinstance(source, list) and all(isinstance(line, str) for line in source):
+        return "".join(source)
+    raise SourceError(path, "is not a notebook: a cell's source is neither text nor a list of lines")
+
+
+def _assemble(document: str, indices: list[int], sources: list[str], fields: list[_SourceField], sign: str) -> Notebook:
+    kept: list[str] = []
+    parts: list[str] = []
+    cells: list[Cell] = []
+    line = 1
+    for index, source in zip(indices, sources, strict=True):
+        body = _with_placeholders(source, sign, kept)
+        parts.append(f"{_separator(sign, index)}\n{body}\n")
+        count = body.count("\n") + 1
+        cells.append(Cell(index=index, line=line + 1, line_count=count, source=source))
+        line += count + 1
+    return Notebook(document, "".join(parts), tuple(cells), tuple(fields), tuple(kept), sign)
+
+
+def _separator(sign: str, index: int) -> str:
+    return f"# {sign} cell {index}"
+
+
+def _find_line(text: str, line: str, start: int) -> int | None:
+    found = re.compile(rf"^{re.escape(line)}$", re.MULTILINE).search(text, start)
+    return found.start() if found is not None else None
+
+
+def _with_placeholders(source: str, sign: str, kept: list[str]) -> str:
+    """The cell's source with every line that Python does not understand replaced; the replaced lines go to `kept`."""
+    lines = source.split("\n")
+
+    def keep(at: int, replacement: str) -> None:
+        lines[at] = f"{replacement}# {sign} kept {len(kept)}"
+        kept.append(originals[at])
+
+    originals = list(lines)
+    first = next((at for at, line in enumerate(lines) if line.strip()), None)
+    if first is not None and lines[first].startswith("%%"):
+        name = re.match(r"%%(\w*)", lines[first])
+        python_body = name is not None and name.group(1) in _PYTHON_CELL_MAGICS
+        for at in range(first, len(lines)):
+            if at == first or not python_body:
+                keep(at, "")
+        if not python_body:
+            return "\n".join(lines)
+    scan = LogicalLines()
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        if scan.at_start and (replacement := _placeholder(line)) is not None:
+            keep(at, replacement)
+            while originals[at].rstrip().endswith("\\") and at + 1 < len(lines):
+                at += 1
+                keep(at, "")
+        else:
+            scan.feed(line)
+        at += 1
+    return "\n".join(lines)
+
+
+def _placeholder(line: str) -> str | None:
+    """What stands for a first line of a statement that only IPython understands, or None when Python understands it."""
+    help_line = _HELP.match(line)
+    if help_line is not None:
+        return f"{help_line['indent']}pass  "
+    stripped = line.lstrip(" \t")
+    if stripped[:1] in {"%", "!", "?"} or re.match(r"[,;/](?=[A-Za-z_])", stripped):
+        return f"{line[: len(line) - len(stripped)]}pass  "
+    assigned = _ASSIGNED_MAGIC.match(line)
+    if assigned is not None:
+        return f"{assigned['target']}get_ipython()  "
+    return None
+
+
+def _source_fields(document: str) -> Iterator[tuple[int, _SourceField]]:
+    """The place of each cell's source in the document, by the cell's index. The document is known to be valid JSON."""
+    for key, start in _members(document, _skip(document, 0)):
+        if key == "cells":
+            for index, cell in enumerate(_elements(document, start)):
+                for name, value in _members(document, cell):
+                    if name == "source":
+                        yield index, _SourceField(value, _value_end(document, value), document[value] == "[")
+
+
+def _skip(text: str, at: int) -> int:
+    found = _WHITESPACE.match(text, at)
+    return found.end() if found is not None else at
+
+
+def _members(text: str, at: int) -> Iterator[tuple[str, int]]:
+    """Key and offset of the value of every member of the object that begins at `at`."""
+    at = _skip(text, at + 1)
+    while text[at] != "}":
+        key, at = scanstring(text, at + 1)
+        at = _skip(text, _skip(text, at) + 1)
+        yield key, at
+        at = _skip(text, _value_end(text, at))
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+
+
+def _elements(text: str, at: int) -> Iterator[int]:
+    """Offset of every element of the array that begins at `at`."""
+    at = _skip(text, at + 1)
+    while text[at] != "]":
+        yield at
+        at = _skip(text, _value_end(text, at))
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+
+
+_DECODER = json.JSONDecoder()
+
+
+def _value_end(text: str, at: int) -> int:
+    end: int = _DECODER.raw_decode(text, at)[1]
+    return end
+
+
+def _encoded_source(document: str, place: _SourceField, source: str) -> str:
+    """The JSON value for a new source in the form of the old value: text or list of lines, its indentation, its escapes."""
+    old = document[place.start : place.end]
+    ascii_only = document.isascii()
+    if not place.is_list:
+        return json.dumps(source, ensure_ascii=ascii_only)
+    literals: dict[str, str] = {}
+    opening, between, closing = "", "", ""
+    previous_end = None
+    for start in _elements(document, place.start):
+        line, end = scanstring(document, start + 1)
+        literals[line] = document[start:end]
+        if previous_end is None:
+            opening = document[place.start + 1 : start]
+        else:
+            between = document[previous_end:start]
+        previous_end = end
+    if previous_end is not None:
+        closing = document[previous_end : place.end - 1]
+    else:
+        opening, closing = _list_layout(document, place.start)
+    if not between:
+        between = "," + (opening or " ")
+    lines = source.splitlines(keepends=True) if "\r" in source else re.findall(r"[^\n]*\n|[^\n]+", source)
+    if not lines:
+        return old if not literals else "[]"
+    encoded = [literals.get(line) or json.dumps(line, ensure_ascii=ascii_only) for line in lines]
+    return "[" + opening + between.join(encoded) + closing + "]"
+
+
+def _list_layout(document: str, start: int) -> tuple[str, str]:
+    """Indentation for a list that was empty: one step deeper than its own line, where the document is indented at all."""
+    line_start = document.rfind("\n", 0, start) + 1
+    if line_start == 0:
+        return "", ""
+    line = document[line_start:start]
+    indent = line[: len(line) - len(line.lstrip(" \t"))]
+    return f"\n{indent} ", f"\n{indent}"

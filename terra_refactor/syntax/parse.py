@@ -1,0 +1,101 @@
+"""From source to syntax tree.
+
+Computes: the LibCST module of a source. Needs: `Source`. Gives: `ParsedModule`.
+Ignores: positions (`positions.py`) and scopes (`scopes.py`).
+
+LibCST's parser recurses in native code, where too deep a nesting ends the process. So nesting is bounded before parsing, by the limits of
+Python itself: CPython takes 200 nested brackets and, before 3.13, fewer than 3,000 levels of nested operators.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass, field
+
+import libcst
+
+from terra_refactor.errors import SourceError
+from terra_refactor.syntax.deep_stack import call_with_deep_stack
+from terra_refactor.syntax.layout import measure_nesting
+from terra_refactor.syntax.source import Source
+
+MAX_BRACKETS = 200
+"""Brackets that may be open at one place; CPython's own limit."""
+
+MAX_DEPTH = 3_000
+"""Levels of operators, or of `elif`, within one statement."""
+
+_ORDINARY_DEPTH = 150
+"""Up to here the parser runs on the caller's stack, which may be as small as half a megabyte in a thread."""
+
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+_ERROR_PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedModule:
+    """A source with its syntax tree.
+
+    Attributes:
+        source: the source.
+        module: the tree. Its positions are those of `source.text`; see `positions.measure_spans`.
+    """
+
+    source: Source
+    module: libcst.Module = field(repr=False)
+
+
+def parse_module(source: Source) -> ParsedModule:
+    """Parse a source.
+
+    Raises:
+        SourceError: it does not parse, or is nested more deeply than Python takes.
+    """
+    nesting = measure_nesting(source.text)
+    if nesting.brackets > MAX_BRACKETS:
+        message = f"does not parse: {nesting.brackets:,} nested brackets (Python takes {MAX_BRACKETS})"
+        raise SourceError(source.path, message, nesting.brackets_line)
+    if nesting.depth > MAX_DEPTH:
+        message = f"is nested too deeply to be analysed: about {nesting.depth:,} levels of operators or branches in one statement"
+        raise SourceError(source.path, message, nesting.depth_line)
+    text = parser_text(source.text)
+    try:
+        module = call_with_deep_stack(lambda: libcst.parse_module(text), at_once=nesting.depth > _ORDINARY_DEPTH)
+    except libcst.ParserSyntaxError as error:
+        raise _syntax_error(source, error) from error
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise SourceError(source.path, "does not parse: contains half of a surrogate pair", line) from error
+    return ParsedModule(source, module)
+
+
+def parser_text(text: str) -> str:
+    """The text as it is given to the parser: the same length, with every lone carriage return, which ends a line, as a newline."""
+    return _LONE_RETURN.sub("\n", text) if "\r" in text else text
+
+
+def _syntax_error(source: Source, error: libcst.ParserSyntaxError) -> SourceError:
+    """The complaint in one sentence with its line: Python's own where it has one, since it is the better known, else the parser's."""
+    python = _complaint_of_python(source.text)
+    if python is not None:
+        line, message = python
+        return SourceError(source.path, f"does not parse: {message}", line)
+    found = _ERROR_PLACE.search(error.message)
+    if found is None:  # the tokenizer's complaints carry no place
+        return SourceError(source.path, f"does not parse: {error.message.removeprefix('tokenizer error: ')}")
+    last_line = source.text.count("\n") + 1
+    return SourceError(source.path, f"does not parse: {found.group(3).strip()}", min(int(found.group(1)), last_line))
+
+
+def _complaint_of_python(text: str) -> tuple[int | None, str] | None:
+    """Where the running Python sees the syntax error, and its words, or None if it sees none. Nothing is executed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an odd escape sequence is not what is asked about
+        try:
+            compile(text, "<source>", "exec", dont_inherit=True)
+        except SyntaxError as error:
+            return error.lineno, error.msg
+        except (ValueError, MemoryError, RecursionError, OverflowError):
+            return None
+    return None

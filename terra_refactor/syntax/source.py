@@ -1,0 +1,198 @@
+"""The text of one module, as Python would decode it, and the way back to bytes.
+
+Computes: text, encoding, line ending and digest of a file, of standard input, or of a notebook.
+Needs: bytes. Gives: `Source`, whose `encode` turns an edited text back into the bytes of the file; a text that was not edited
+gives back exactly the bytes that were read.
+Ignores: whether the text parses (`parse.py` does that).
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import re
+import tokenize
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from terra_refactor.errors import SourceError
+from terra_refactor.syntax.notebook import Cell, Notebook, read_notebook
+
+STDIN_NAME = "<stdin>"
+"""How standard input is called in reports when no other name was given."""
+
+_DIGEST_SIZE = 16
+_NEWLINE = re.compile(r"\r\n?|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One module as text.
+
+    Attributes:
+        path: name for reports, relative to the current folder, with `/`.
+        text: the decoded text, without a byte order mark and with its own line endings. For a notebook, the text of its cells.
+        digest: BLAKE2b of the bytes that were read, in hexadecimal; the identity of this content.
+        encoding: name of the codec; `utf-8-sig` when the file begins with a byte order mark.
+        newline: the first line ending of the text, `"\\n"` when it has none; inserted lines use it.
+        file: the absolute path on disk, or None when the text came from elsewhere.
+        notebook: the notebook that the text was taken from, or None for a plain module.
+        reversible: whether encoding the text again gives the bytes that were read. False only for codecs with several spellings
+            of one character; such a file is analysed but never written.
+    """
+
+    path: str
+    text: str
+    digest: str
+    encoding: str = "utf-8"
+    newline: str = "\n"
+    file: str | None = None
+    notebook: Notebook | None = field(default=None, repr=False)
+    reversible: bool = True
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The code cells of a notebook in order; empty for a plain module."""
+        return self.notebook.cells if self.notebook is not None else ()
+
+    def encode(self, text: str) -> bytes:
+        """The bytes of the file when its module text is replaced by `text`.
+
+        Raises:
+            SourceError: the text does not fit the file's encoding, or the file could not be kept byte for byte elsewhere.
+        """
+        if not self.reversible:
+            raise SourceError(self.path, f"cannot be written back byte for byte in its encoding {self.encoding}")
+        document = text if self.notebook is None else self.notebook.with_module_text(text, self.path)
+        try:
+            return document.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            line = document.count("\n", 0, error.start) + 1
+            raise SourceError(self.path, f"the new text does not fit the encoding {self.encoding}", line) from error
+
+
+def read_source(path: str | os.PathLike[str]) -> Source:
+    """Read a `.py`, `.pyi` or `.ipynb` file.
+
+    Raises:
+        SourceError: the file is missing, is no file, may not be read, or does not decode.
+    """
+    name = os.fspath(path)
+    shown = display_path(name)
+    try:
+        with open(name, "rb") as stream:
+            data = stream.read()
+    except OSError as error:
+        raise SourceError(shown, describe_os_error(name, error)) from error
+    return _source(data, shown, os.path.abspath(name))
+
+
+def source_from_bytes(data: bytes, name: str = STDIN_NAME) -> Source:
+    """A source that is not on disk: standard input, or an editor's buffer. `name` decides, by its ending, about notebooks."""
+    shown = name if name == STDIN_NAME else display_path(name)
+    return _source(data, shown, None)
+
+
+def source_from_text(text: str, name: str = STDIN_NAME) -> Source:
+    """A source whose text is at hand already (an editor's buffer); a declared encoding in it is not followed."""
+    shown = name if name == STDIN_NAME else display_path(name)
+    data = text.encode("utf-8", "surrogatepass")
+    return _finish(text, data, "utf-8", shown, None)
+
+
+def display_path(path: str | os.PathLike[str]) -> str:
+    """The path as reports show it: relative to the current folder, with `/`; absolute where no relative one exists."""
+    try:
+        relative = os.path.relpath(path)
+    except ValueError:  # another drive
+        relative = os.path.abspath(path)
+    return relative.replace(os.sep, "/")
+
+
+def describe_os_error(path: str, error: OSError) -> str:
+    """One sentence for a person about why a path cannot be read."""
+    match error:
+        case FileNotFoundError() if os.path.islink(path):
+            return f"a symbolic link to {os.readlink(path)}, which does not exist"
+        case FileNotFoundError():
+            return "does not exist"
+        case PermissionError():
+            return "permission to read it is denied"
+        case IsADirectoryError():
+            return "is a folder, not a file"
+        case NotADirectoryError():
+            return "a part of the path is not a folder"
+        case _:
+            return f"cannot be read: {error.strerror or error}"
+
+
+def _source(data: bytes, shown: str, file: str | None) -> Source:
+    if shown.endswith(".ipynb"):
+        text, encoding = _decode_as(data, "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8", shown)
+    else:
+        text, encoding = _decode(data, shown)
+    return _finish(text, data, encoding, shown, file)
+
+
+def _finish(document: str, data: bytes, encoding: str, shown: str, file: str | None) -> Source:
+    notebook = read_notebook(document, shown) if shown.endswith(".ipynb") else None
+    text = document if notebook is None else notebook.module_text
+    null = text.find("\0")
+    if null >= 0:
+        line = len(_NEWLINE.findall(text, 0, null)) + 1
+        raise SourceError(shown, "contains a null byte, which Python source may not", line)
+    first = _NEWLINE.search(text)
+    try:
+        reversible = document.encode(encoding) == data
+    except UnicodeEncodeError:
+        reversible = False
+    return Source(
+        path=shown,
+        text=text,
+        digest=blake2b(data, digest_size=_DIGEST_SIZE).hexdigest(),
+        encoding=encoding,
+        newline=first.group() if first is not None else "\n",
+        file=file,
+        notebook=notebook,
+        reversible=reversible,
+    )
+
+
+def _decode(data: bytes, shown: str) -> tuple[str, str]:
+    """Decode as PEP 263 says: byte order mark, else declaration in the first two lines, else UTF-8."""
+    for mark, name in (
+        (codecs.BOM_UTF32_LE, "UTF-32"),
+        (codecs.BOM_UTF16_LE, "UTF-16"),
+        (codecs.BOM_UTF16_BE, "UTF-16"),
+    ):
+        if data.startswith(mark):
+            raise SourceError(shown, f"is encoded in {name}, which Python source may not be", 1)
+    try:
+        # Only "\n" ends a line for the tokenizer, while Python reads "\r" as one too; the declaration is in the first two lines.
+        head = io.BytesIO(b"\n".join(re.split(rb"\r\n?|\n", data, maxsplit=2)[:2]) + b"\n")
+        encoding, _ = tokenize.detect_encoding(head.readline)
+    except SyntaxError as error:
+        # Without a declaration the tokenizer complains of UTF-8 too, but says no line: decode to find it.
+        if "unknown encoding" in str(error) or data.startswith(codecs.BOM_UTF8):
+            raise SourceError(shown, str(error), 1) from error
+        encoding = "utf-8"
+    return _decode_as(data, encoding, shown)
+
+
+def _decode_as(data: bytes, encoding: str, shown: str) -> tuple[str, str]:
+    try:
+        return data.decode(encoding), encoding
+    except UnicodeDecodeError as error:
+        line = len(re.findall(rb"\r\n?|\n", data[: error.start])) + 1
+        byte = data[error.start]
+        hint = ""
+        if encoding in {"utf-8", "utf-8-sig"}:
+            hint = (
+                ", and no other encoding is declared" if encoding == "utf-8" else ", which its byte order mark promises"
+            )
+        message = f"does not decode: byte 0x{byte:02x} is not valid {encoding}{hint}"
+        raise SourceError(shown, message, line) from error
+    except (LookupError, ValueError, UnicodeError, AssertionError) as error:
+        # A declared codec may be no text encoding at all (`hex`), or refuse in its own way.
+        raise SourceError(shown, f"does not decode as {encoding}: {error}", 1) from error
