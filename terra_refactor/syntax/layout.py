@@ -1,6 +1,6 @@
 """What can be told about a text before it is parsed: where logical lines begin, and how deeply it nests.
 
-Computes: logical line starts (for notebooks) and an upper bound of the depth of the syntax tree (so that the parser's recursion is bounded).
+Computes: logical line starts (for notebooks) and an upper bound of the depth of the syntax tree (to bound the parser's recursion).
 Needs: text. Gives: `LogicalLines`, `measure_nesting`.
 Ignores: grammar. A text that does not parse gets an answer too, which is then of no use.
 """

@@ -5,8 +5,9 @@ Needs: the text of the `.ipynb` document. Gives: `Notebook`, which maps lines bo
 nothing but the edited cells' sources changes in the document.
 Ignores: outputs, metadata and other kinds of cells; they are kept as they are.
 
-Each code cell is introduced by a comment line (`# %% cell 3`, by its place in the document, counted from 0). What IPython understands and Python
-does not (magics, shell lines, `?` help) is replaced, line for line, by a placeholder that Python parses, and put back on writing:
+Each code cell is introduced by a comment line (`# %% cell 3`, its place in the document, counted from 0). What IPython understands
+and Python does not (magics, shell lines, `?` help) is replaced, line for line, by a placeholder that Python parses, and put back
+on writing:
 
     %matplotlib inline      ->  pass  # %% kept 0
     files = !ls             ->  files = get_ipython()  # %% kept 1
@@ -19,7 +20,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from json.decoder import scanstring
 from typing import Any
 
 from terra_refactor.errors import SourceError
@@ -298,7 +298,7 @@ def _members(text: str, at: int) -> Iterator[tuple[str, int]]:
     """Key and offset of the value of every member of the object that begins at `at`."""
     at = _skip(text, at + 1)
     while text[at] != "}":
-        key, at = scanstring(text, at + 1)
+        key, at = _DECODER.raw_decode(text, at)
         at = _skip(text, _skip(text, at) + 1)
         yield key, at
         at = _skip(text, _value_end(text, at))
@@ -334,7 +334,7 @@ def _encoded_source(document: str, place: _SourceField, source: str) -> str:
     opening, between, closing = "", "", ""
     previous_end = None
     for start in _elements(document, place.start):
-        line, end = scanstring(document, start + 1)
+        line, end = _DECODER.raw_decode(document, start)
         literals[line] = document[start:end]
         if previous_end is None:
             opening = document[place.start + 1 : start]
