@@ -8,6 +8,7 @@ Ignores: grammar. A text that does not parse gets an answer too, which is then o
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _OPENING = re.compile(r"""[rRbBuUfFtT]{0,2}(?P<quote>\"\"\"|'''|"|')|\#|[\[({]|[\])}]""")
@@ -182,3 +183,10 @@ def _brackets_in_format_string(literal: str) -> int:
 
 def _line_at(text: str, offset: int) -> int:
     return len(re.findall(r"\r\n?|\n", text[:offset])) + 1
+
+
+def comments_of(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of every comment of a text, in order; what looks like one inside a string is none."""
+    for found in _TOKEN.finditer(text):
+        if found.lastgroup is None and text[found.start()] == "#":
+            yield found.span()

@@ -1,0 +1,166 @@
+"""Suppression comments.
+
+Computes: which rules are switched off on which lines. Needs: a text; it need not parse. Gives: `Suppressions`.
+Ignores: whether a rule of that name exists, and which suppressions were of use (`rules/suppress.py` decides both).
+
+    x = print(y)  # terra: ignore[TR101] shown once on purpose
+    # terra: ignore                        (a line of its own: the next line that is not a comment)
+    # terra: off[TR4]  ...  # terra: on[TR4]
+    # terra: ignore-file[TR101,TR3] reason
+
+A code stands for every rule that begins with it, so `TR3` is the family. Without brackets all rules are meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from terra_refactor.syntax.layout import comments_of
+from terra_refactor.syntax.location import Span
+from terra_refactor.syntax.positions import LineIndex
+
+_DIRECTIVE = re.compile(
+    r"#\s*terra:\s*(?P<word>ignore-file|ignore|off|on)\b(?!-)(?P<codes>\s*\[(?P<list>[^\]]*)\])?(?P<reason>[^#]*)",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
+
+
+class SuppressionKind(Enum):
+    """How far a suppression reaches."""
+
+    LINE = "ignore"
+    FILE = "ignore-file"
+    BLOCK = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """One comment that switches rules off.
+
+    Attributes:
+        kind: how far it reaches.
+        codes: the rules or families, in upper case and sorted; empty for all rules. A rule's name in kebab-case stays as it is.
+        first_line: the first line it reaches, counted from 1.
+        last_line: the last line it reaches.
+        span: the comment itself.
+        reason: what the author says about it; empty if nothing.
+    """
+
+    kind: SuppressionKind
+    codes: tuple[str, ...]
+    first_line: int
+    last_line: int
+    span: Span
+    reason: str = ""
+
+    def covers(self, rule_id: str, rule_name: str = "") -> bool:
+        """Whether the rule is one of those that are switched off."""
+        return not self.codes or any(
+            rule_id.startswith(code) or (rule_name and rule_name == code) for code in self.codes
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MalformedSuppression:
+    """A comment that wants to be a suppression and is none: an empty list, a code that is none, an `on` without an `off`."""
+
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressions:
+    """All suppressions of one file, in the order of the text."""
+
+    entries: tuple[Suppression, ...]
+    malformed: tuple[MalformedSuppression, ...] = ()
+
+    def find(
+        self, rule_id: str, first_line: int, last_line: int | None = None, rule_name: str = ""
+    ) -> Suppression | None:
+        """The first suppression that covers this rule on one of these lines, the nearest kind (line, block, file) before the others."""
+        last = first_line if last_line is None else last_line
+        for kind in (SuppressionKind.LINE, SuppressionKind.BLOCK, SuppressionKind.FILE):
+            for entry in self.entries:
+                if entry.kind is kind and entry.first_line <= last and first_line <= entry.last_line:
+                    if entry.covers(rule_id, rule_name):
+                        return entry
+        return None
+
+
+def read_suppressions(text: str) -> Suppressions:
+    """The suppressions of a text. Only comments are read, not strings that look like them."""
+    if "terra:" not in text.lower():
+        return Suppressions(())
+    lines = LineIndex(text)
+    entries: list[Suppression] = []
+    malformed: list[MalformedSuppression] = []
+    open_blocks: dict[str, tuple[int, Span, str]] = {}  # by code; "" stands for all rules
+    for word, codes, reason, start, end in _directives(text):
+        span = lines.span(start, end)
+        if codes is None:
+            malformed.append(
+                MalformedSuppression(span, "lists no rule, or one whose name is none; nothing is suppressed")
+            )
+            continue
+        match word:
+            case "ignore":
+                line = _target_line(text, lines, start)
+                entries.append(Suppression(SuppressionKind.LINE, codes, line, max(line, span.line), span, reason))
+            case "ignore-file":
+                entries.append(Suppression(SuppressionKind.FILE, codes, 1, len(lines), span, reason))
+            case "off":
+                for code in codes or ("",):
+                    open_blocks.setdefault(code, (span.line, span, reason))
+            case _:
+                closing = codes or tuple(open_blocks)
+                lost = [code for code in closing if code not in open_blocks]
+                if lost or not closing:
+                    malformed.append(MalformedSuppression(span, "switches on what was not switched off"))
+                entries.extend(
+                    _block(code, open_blocks.pop(code), span.line) for code in closing if code in open_blocks
+                )
+    entries.extend(_block(code, opened, len(lines)) for code, opened in open_blocks.items())
+    entries.sort(key=lambda entry: (entry.span, entry.codes))
+    return Suppressions(tuple(entries), tuple(malformed))
+
+
+def _block(code: str, opened: tuple[int, Span, str], last_line: int) -> Suppression:
+    first_line, span, reason = opened
+    return Suppression(SuppressionKind.BLOCK, (code,) if code else (), first_line, last_line, span, reason)
+
+
+def _directives(text: str) -> Iterator[tuple[str, tuple[str, ...] | None, str, int, int]]:
+    """Word, codes (None when malformed), reason and extent of each directive."""
+    for start, end in comments_of(text):
+        for found in _DIRECTIVE.finditer(text, start, end):
+            codes: tuple[str, ...] | None = ()
+            if found["codes"] is not None:
+                names = [name.strip() for name in found["list"].split(",") if name.strip()]
+                valid = bool(names) and all(_CODE.fullmatch(name) for name in names)
+                codes = tuple(sorted({name if "-" in name else name.upper() for name in names})) if valid else None
+            yield (
+                found["word"].lower(),
+                codes,
+                found["reason"].strip(" \t-:"),
+                found.start(),
+                found.start() + len(found.group().rstrip()),
+            )
+
+
+def _target_line(text: str, lines: LineIndex, start: int) -> int:
+    """The line an `ignore` speaks of: its own, or, when it stands alone, the next that holds code."""
+    line, column = lines.place(start)
+    if text[start - column + 1 : start].strip():
+        return line
+    for following in range(line + 1, len(lines) + 1):
+        first = lines.offset(following, 1)
+        end = lines.offset(following + 1, 1) if following < len(lines) else len(text)
+        content = text[first:end].strip()
+        if content and not content.startswith("#"):
+            return following
+    return line
