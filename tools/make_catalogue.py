@@ -1,8 +1,9 @@
 """Generates `terra_refactor/tf_model/catalogue_data/`: the public names of the libraries that are installed in the running environment.
 
-Run it as `python tools/make_catalogue.py` with the environment's Python: it writes one file for each library that is importable (TensorFlow, Keras,
-tf_keras, NumPy, Python's standard library); `--only tensorflow` writes some of them, `--check` writes nothing and exits with 1 where a file would change.
-The result depends on the installed versions only: sorted, no time stamps. The form of a file is documented in `tf_model/catalogue.py`.
+Run it as `python tools/make_catalogue.py` with the environment's Python: it writes one file for each library that is
+importable (TensorFlow, Keras, tf_keras, NumPy, Python's standard library); `--only tensorflow` writes some of them,
+`--check` writes nothing and exits with 1 where a file would change. The result depends on the installed versions
+only: sorted, no time stamps. The form of a file is documented in `tf_model/catalogue.py`.
 
 Where several public names lead to one object, one is canonical and the others are aliases:
 
@@ -38,26 +39,55 @@ from pathlib import Path
 from typing import Any
 
 FORMAT = 1
+
+
+def words(text: str) -> list[str]:
+    """The names in a text, separated by white space."""
+    return text.split()
+
+
 DATA = Path(__file__).resolve().parent.parent / "terra_refactor" / "tf_model" / "catalogue_data"
 
 KERAS_ROOT = frozenset(
-    ["Model", "Sequential", "Input", "Variable", "KerasTensor", "Function", "StatelessScope", "RematScope", "SymbolicScope", "DTypePolicy", "FloatDTypePolicy", "Operation", "Quantizer", "name_scope", "device", "remat", "version"]
+    words(
+        "Model Sequential Input Variable KerasTensor Function StatelessScope RematScope SymbolicScope DTypePolicy "
+        "FloatDTypePolicy Operation Quantizer name_scope device remat version"
+    )
 )
 """What lives in the package itself, though a module has it too."""
 
 DUNDERS = frozenset(
     f"__{name}__"
-    for name in ["call", "getitem", "setitem", "delitem", "len", "iter", "next", "contains", "enter", "exit", "bool", "index", "int", "float", "complex", "array", "abs", "neg", "pos", "invert", "add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "truediv", "rtruediv", "itruediv", "floordiv", "rfloordiv", "ifloordiv", "mod", "rmod", "imod", "pow", "rpow", "ipow", "matmul", "rmatmul", "imatmul", "and", "rand", "or", "ror", "xor", "rxor", "lshift", "rshift", "lt", "le", "gt", "ge", "eq", "ne", "divmod", "rdivmod", "nonzero", "reversed", "missing"]
+    for name in words(
+        "call getitem setitem delitem len iter next contains enter exit bool index int float complex array abs "
+        "neg pos invert add radd iadd sub rsub isub mul rmul imul truediv rtruediv itruediv floordiv rfloordiv "
+        "ifloordiv mod rmod imod pow rpow ipow matmul rmatmul imatmul and rand or ror xor rxor lshift rshift lt "
+        "le gt ge eq ne divmod rdivmod nonzero reversed missing"
+    )
 )
 """The special methods that code of a program can reach by syntax."""
 
 DIFFERENT_IN_V1 = frozenset({"where", "case", "executing_eagerly", "variable_creator_scope"})
 """Functions that have the same parameters in `tf.compat.v1`, but another meaning (`where` broadcasts in TensorFlow 2 only)."""
 
-PYTHON_MODULES = ["abc", "argparse", "array", "ast", "atexit", "base64", "bisect", "builtins", "calendar", "cmath", "codecs", "collections", "collections.abc", "concurrent.futures", "configparser", "contextlib", "copy", "csv", "ctypes", "dataclasses", "datetime", "decimal", "difflib", "enum", "errno", "fnmatch", "fractions", "ftplib", "functools", "gc", "getpass", "glob", "gzip", "hashlib", "heapq", "html", "http", "importlib", "importlib.metadata", "importlib.resources", "importlib.util", "inspect", "io", "itertools", "json", "keyword", "linecache", "locale", "logging", "logging.handlers", "math", "multiprocessing", "multiprocessing.pool", "numbers", "operator", "os", "os.path", "pathlib", "pickle", "pkgutil", "platform", "pprint", "queue", "random", "re", "select", "shelve", "shlex", "shutil", "signal", "socket", "sqlite3", "stat", "statistics", "string", "struct", "subprocess", "sys", "sysconfig", "tarfile", "tempfile", "textwrap", "threading", "time", "timeit", "token", "tokenize", "traceback", "types", "typing", "unicodedata", "unittest", "unittest.mock", "urllib", "urllib.error", "urllib.parse", "urllib.request", "uuid", "warnings", "weakref", "xml.etree.ElementTree", "zipfile", "zlib"]
+PYTHON_MODULES = words(
+    "abc argparse array ast atexit base64 bisect builtins calendar cmath codecs collections collections.abc "
+    "concurrent.futures configparser contextlib copy csv ctypes dataclasses datetime decimal difflib enum "
+    "errno fnmatch fractions ftplib functools gc getpass glob gzip hashlib heapq html http importlib "
+    "importlib.metadata importlib.resources importlib.util inspect io itertools json keyword linecache locale "
+    "logging logging.handlers math multiprocessing multiprocessing.pool numbers operator os os.path pathlib "
+    "pickle pkgutil platform pprint queue random re select shelve shlex shutil signal socket sqlite3 stat "
+    "statistics string struct subprocess sys sysconfig tarfile tempfile textwrap threading time timeit token "
+    "tokenize traceback types typing unicodedata unittest unittest.mock urllib urllib.error urllib.parse "
+    "urllib.request uuid warnings weakref xml.etree.ElementTree zipfile zlib"
+)
 """Standard library modules that programs of this field use."""
 
-NUMPY_MODULES = ["numpy", "numpy.char", "numpy.ctypeslib", "numpy.dtypes", "numpy.exceptions", "numpy.fft", "numpy.lib", "numpy.lib.format", "numpy.lib.stride_tricks", "numpy.linalg", "numpy.ma", "numpy.polynomial", "numpy.polynomial.polynomial", "numpy.random", "numpy.rec", "numpy.strings", "numpy.testing", "numpy.typing"]
+NUMPY_MODULES = words(
+    "numpy numpy.char numpy.ctypeslib numpy.dtypes numpy.exceptions numpy.fft numpy.lib numpy.lib.format "
+    "numpy.lib.stride_tricks numpy.linalg numpy.ma numpy.polynomial numpy.polynomial.polynomial numpy.random "
+    "numpy.rec numpy.strings numpy.testing numpy.typing"
+)
 
 
 @dataclass

@@ -24,7 +24,7 @@ import json
 import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Final
 
 from terra_refactor.domain.dtype import dtype_named
@@ -60,7 +60,7 @@ def read_catalogue_file(name: str) -> CatalogueFile:
     return CatalogueFile(content["library"], content["version"], content["owners"], tuple(content["signatures"]))
 
 
-@lru_cache(maxsize=1)
+@cache
 def catalogue_files() -> tuple[CatalogueFile, ...]:
     """The files of all supported versions, in the order of `versions.CATALOGUE_FILES`; read once."""
     return tuple(read_catalogue_file(name) for name in CATALOGUE_FILES)
@@ -69,9 +69,9 @@ def catalogue_files() -> tuple[CatalogueFile, ...]:
 _NOTHING: Final[Mapping[str, tuple[str, int]]] = {}
 
 
-@lru_cache(maxsize=None)
+@cache
 def members(owner: str) -> Mapping[str, tuple[str, int]]:
-    """The members of a module or class by leaf name: the entry and the number of the file it comes from. Empty if it is unknown."""
+    """The members of a module or class by leaf name: entry and number of the file it comes from. Empty if unknown."""
     found = [(file.owners[owner], number) for number, file in enumerate(catalogue_files()) if owner in file.owners]
     if not found:
         return _NOTHING
@@ -84,7 +84,7 @@ def entry(name: str) -> tuple[str, int] | None:
     return members(owner).get(leaf)
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse_signature(text: str) -> tuple[ParameterSpec, ...]:
     """The parameters written in `text`, for example `x, axis=-1, *, name=None`."""
     definition = ast.parse(f"def f({text}): ...").body[0]

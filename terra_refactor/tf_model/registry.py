@@ -1,8 +1,9 @@
 """The one look-up of library knowledge by qualified name.
 
-Computes: canonical names, entities, members of modules and classes. Needs: the generated catalogue (`catalogue.py`), the tables of names,
-effects, traits and costs, and the rules of the family modules. Gives: frozen `Entity` objects, made on first demand and then cached. Reads the
-data once, at the first question; every later one is a dictionary access.
+Computes: canonical names, entities, members of modules and classes. Needs: the generated catalogue (`catalogue.py`),
+the tables of names, effects, traits and costs, and the rules of the family modules. Gives: frozen `Entity` objects,
+made on first demand and then cached. Reads the data once, at the first question; every later one is a dictionary
+access.
 
 Ignores: what is installed on this machine. A name that nobody knows is None, never an error.
 """
@@ -13,9 +14,10 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Mapping
 from enum import Enum
-from functools import lru_cache
+from functools import cache
 from typing import Final, TypeAlias
 
+from terra_refactor.domain.dtype import dtype_named
 from terra_refactor.domain.value import (
     BoundMethod,
     Constant,
@@ -36,8 +38,14 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.errors import InternalError
+from terra_refactor.tf_model.aliases import FORMER_MODULES, FORMER_NAMES, OPEN_MODULES
 from terra_refactor.tf_model.catalogue import catalogue_files, entry, members, parse_signature, parse_value
-from terra_refactor.tf_model.spec import Entity, EntityKind, ParameterSpec, Rule
+from terra_refactor.tf_model.costs import DEFAULT_BY_BASE, OPERATIONS
+from terra_refactor.tf_model.effects import EFFECTS
+from terra_refactor.tf_model.packages import PACKAGE_EFFECTS, PACKAGE_TRAITS, PACKAGES
+from terra_refactor.tf_model.python_effects import PYTHON_EFFECTS
+from terra_refactor.tf_model.spec import Entity, EntityKind, ParameterPassing, ParameterSpec, Rule, Trait
+from terra_refactor.tf_model.traits import TRAITS
 
 FAMILIES: Final = (
     "terra_refactor.tf_model.ops.array",
@@ -61,8 +69,9 @@ FAMILIES: Final = (
 )
 """The modules with rules. Each has `RULES: Mapping[str, Rule]`, and may have `ATTRIBUTES: Mapping[str, AttributeRule]`."""
 
-AttributeRule: TypeAlias = Callable[[Value], Value]
-"""From the receiver to the value of one of its attributes, for what is read and not called."""
+AttributeRule: TypeAlias = Callable[[Value, Mapping[str, Value]], Value]
+"""From the receiver and its configuration (what its constructor was given; empty if unknown) to the value of an
+attribute that is read, not called."""
 
 TENSOR_CLASSES: Final[Mapping[TensorKind, str]] = {
     TensorKind.TENSOR: "tensorflow.Tensor",
@@ -77,6 +86,10 @@ TENSOR_CLASSES: Final[Mapping[TensorKind, str]] = {
 """The class whose methods a value of each kind has."""
 
 
+_TRAITS_OF_OPERATIONS: Final = frozenset({Trait.TENSOR_OPERATION, Trait.RETURNS_TENSOR, Trait.TAKES_TENSORS})
+"""What a module's classes do not share with its functions."""
+
+
 class Binding(Enum):
     """What a function that is found in a class gets as its first argument."""
 
@@ -85,13 +98,13 @@ class Binding(Enum):
     STATIC = "static"
 
 
-@lru_cache(maxsize=None)
+@cache
 def canonical_name(name: str) -> str:
     """The name under which everything is declared: aliases of modules, classes and functions resolved from left to right.
 
-    `tensorflow.keras.layers.Dense` is `keras.layers.Dense`, `tensorflow.add` is `tensorflow.math.add`, `tensorflow.placeholder` (of TensorFlow 1) is
-    `tensorflow.compat.v1.placeholder`, `keras.layers.Dense.add_weight` is `keras.layers.Layer.add_weight`. A name that is not known
-    stays as it is, its known part resolved.
+    `tensorflow.keras.layers.Dense` is `keras.layers.Dense`, `tensorflow.add` is `tensorflow.math.add`,
+    `tensorflow.placeholder` (of TensorFlow 1) is `tensorflow.compat.v1.placeholder`, `keras.layers.Dense.add_weight`
+    is `keras.layers.Layer.add_weight`. A name that is not known stays as it is, its known part resolved.
     """
     current = ""
     for leaf in name.split("."):
@@ -107,46 +120,73 @@ def _step(owner: str, leaf: str) -> str:
     return f"{owner}.{leaf}" if owner else leaf
 
 
+def _catalogue_name(name: str) -> str:
+    """`canonical_name` by the catalogue's aliases alone: what is inherited stays with the class it is asked of."""
+    current = ""
+    for leaf in name.split("."):
+        current = _follow(current, leaf) or (f"{current}.{leaf}" if current else leaf)
+    return current
+
+
 def _follow(name: str, leaf: str) -> str | None:
     """The canonical name of a member that the catalogue lists under `name`, None if it lists none."""
     found = members(name).get(leaf)
     if found is None:
         return None
     if found[0].startswith("="):
-        return canonical_name(found[0][1:])
+        return _catalogue_name(found[0][1:])
     return f"{name}.{leaf}" if name else leaf
 
 
-@lru_cache(maxsize=None)
+@cache
 def attribute(name: str, attr: str) -> str | None:
-    """The canonical name of attribute `attr` of the module or class `name` (canonical); None if it has no such attribute.
+    """The canonical name of attribute `attr` of the module or class `name` (canonical); None if it is not known to have one.
 
-    For a class, attributes of its bases are found too, along its method resolution order.
+    Attributes of a class are found along its method resolution order. Names that TensorFlow 1 had are found in `tensorflow.compat.v1`, or
+    under what replaced them. Below a module of which not everything is listed (`PACKAGES`, `OPEN_MODULES`) every name is taken to exist.
     """
+    full = f"{name}.{attr}" if name else attr
     own = _follow(name, attr)
     if own is not None:
         return own
-    if f"{name}.{attr}" in _rules():
-        return f"{name}.{attr}"
+    if full in _declared_names():
+        return full
     for base in class_bases(name):
         inherited = _follow(base, attr)
         if inherited is not None:
             return inherited
-        if f"{base}.{attr}" in _rules():
+        if f"{base}.{attr}" in _declared_names():
             return f"{base}.{attr}"
-    if name == "tensorflow":
-        return _follow("tensorflow.compat.v1", attr)
+    return _former(name, attr, full)
+
+
+def _former(name: str, attr: str, full: str) -> str | None:
+    """What an attribute is that no supported version has under that name."""
+    if full in FORMER_NAMES:
+        return FORMER_NAMES[full]
+    if full in FORMER_MODULES:
+        return FORMER_MODULES[full]
+    if name in FORMER_MODULES and (moved := attribute(FORMER_MODULES[name], attr)) is not None:
+        return moved
+    if name == "tensorflow" or (name.startswith("tensorflow.") and not name.startswith("tensorflow.compat.v1")):
+        earlier = _follow("tensorflow.compat.v1" + name.removeprefix("tensorflow"), attr)
+        if earlier is not None:
+            return earlier
+    if not name:
+        return attr if attr in PACKAGES else None
+    if full.startswith(OPEN_MODULES) or name.partition(".")[0] in PACKAGES:
+        return full
     return None
 
 
-@lru_cache(maxsize=None)
+@cache
 def class_bases(name: str) -> tuple[str, ...]:
     """Canonical names of a class's bases in method resolution order, without itself and `object`; empty for anything else."""
     found = entry(name)
     if found is None or not found[0].startswith("c"):
         return ()
     _, _, bases = found[0].partition(";")
-    return tuple(dict.fromkeys(canonical_name(base) for base in bases.split(","))) if bases else ()
+    return tuple(dict.fromkeys(_catalogue_name(base) for base in bases.split(","))) if bases else ()
 
 
 def find_method(class_name: str, method: str) -> Entity | None:
@@ -160,7 +200,7 @@ def is_subclass(name: str, base: str) -> bool:
     return name == base or base in class_bases(name)
 
 
-@lru_cache(maxsize=None)
+@cache
 def tensor_method(kind: TensorKind, name: str) -> str | None:
     """The canonical name of an attribute of tensors of that kind, for example `tensorflow.Tensor.numpy`."""
     return attribute(TENSOR_CLASSES[kind], name)
@@ -209,7 +249,7 @@ def class_of(value: Value) -> str | None:
             return None
 
 
-@lru_cache(maxsize=None)
+@cache
 def binding(name: str) -> Binding | None:
     """How a function that is a member of a class is bound; None for what is no member function of a class."""
     found = entry(name)
@@ -217,27 +257,26 @@ def binding(name: str) -> Binding | None:
         owner = name.rpartition(".")[0]
         container = entry(owner)
         is_member = container is not None and container[0].startswith("c")
-        return Binding.INSTANCE if is_member and name in _rules() else None
+        return Binding.INSTANCE if is_member and name in _declared_names() else None
     return {"m": Binding.INSTANCE, "k": Binding.CLASS, "s": Binding.STATIC}.get(found[0][0])
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_property(name: str) -> bool:
     """Whether a member of a class is an attribute of its instances that is read, not called."""
     found = entry(name)
     return found is not None and found[0].startswith("p")
 
 
-@lru_cache(maxsize=None)
+@cache
 def lookup(name: str) -> Entity | None:
     """What is known about a name (canonical or not); None if nothing is."""
     canonical = canonical_name(name)
     if canonical != name:
         return lookup(canonical)
     found = entry(name)
-    rule = _rules().get(name)
     if found is None:
-        return Entity(name, EntityKind.FUNCTION, rule=rule) if rule is not None else None
+        return _unlisted(name)
     text, file = found
     letter, rest = text[0], text[1:]
     match letter:
@@ -249,18 +288,96 @@ def lookup(name: str) -> Entity | None:
             return Entity(name, EntityKind.VALUE)
         case "c":
             signature, _, _ = rest.partition(";")
-            return Entity(name, EntityKind.CLASS, _parameters(signature, file), class_bases(name), rule=rule)
+            return _callable(name, EntityKind.CLASS, _parameters(signature, file))
         case "f" | "m" | "s" | "k":
-            return Entity(name, EntityKind.FUNCTION, _parameters(rest, file), rule=rule)
+            return _callable(name, EntityKind.FUNCTION, _parameters(rest, file))
         case _:
             raise InternalError(f"the catalogue's entry of {name} is not understood: {text!r}")
+
+
+def _unlisted(name: str) -> Entity | None:
+    """What is known about a name that the catalogue does not list: it has a rule or a cost, or belongs to a well-known package."""
+    owner, _, leaf = name.rpartition(".")
+    if name in _declared_names():
+        inherited = next((base for base in class_bases(owner) if leaf in members(base)), None)
+        known = lookup(f"{inherited}.{leaf}") if inherited is not None else None
+        return _callable(name, EntityKind.FUNCTION, known.parameters if known is not None else None)
+    if name.partition(".")[0] in PACKAGES:
+        if not owner:
+            return Entity(name, EntityKind.MODULE)
+        return _callable(name, EntityKind.CLASS if leaf[:1].isupper() else EntityKind.FUNCTION, None)
+    return None
+
+
+def _callable(name: str, kind: EntityKind, parameters: tuple[ParameterSpec, ...] | None) -> Entity:
+    candidates = _candidates(name)
+    traits = TRAITS.of(candidates) | PACKAGE_TRAITS.of(candidates)
+    if kind is EntityKind.CLASS:
+        traits -= _TRAITS_OF_OPERATIONS
+    return Entity(
+        name,
+        kind,
+        _call_parameters(name) or parameters,
+        bases=class_bases(name),
+        value=_dtype_class(name),
+        effects=EFFECTS.of(candidates) | PYTHON_EFFECTS.of(candidates) | PACKAGE_EFFECTS.of(candidates),
+        traits=traits,
+        rule=_rules().get(name),
+        operations=_operations(candidates, traits),
+    )
+
+
+@cache
+def _candidates(name: str) -> tuple[str, ...]:
+    """The names under which the tables may speak of an entity: see `name_table`."""
+    owner, _, leaf = name.rpartition(".")
+    names = [name, *class_bases(name), *(f"{base}.{leaf}" for base in class_bases(owner))]
+    if name.startswith("tensorflow.compat.v1."):
+        names.append(_catalogue_name("tensorflow." + name.removeprefix("tensorflow.compat.v1.")))
+    return tuple(names)
+
+
+def _operations(candidates: tuple[str, ...], traits: frozenset[Trait]) -> int:
+    for table in (OPERATIONS, DEFAULT_BY_BASE):
+        for candidate in candidates:
+            if candidate in table:
+                return table[candidate]
+    return 1 if Trait.TENSOR_OPERATION in traits else 0
+
+
+def _call_parameters(name: str) -> tuple[ParameterSpec, ...] | None:
+    """The parameters of a layer's `__call__`: those of its `call`, and what Keras adds to every layer."""
+    owner, _, leaf = name.rpartition(".")
+    if leaf != "__call__" or not owner or not is_subclass(owner, "keras.layers.Layer"):
+        return None
+    body = attribute(owner, "call")
+    entity = lookup(body) if body is not None and body != "keras.layers.Layer.call" else None
+    if entity is None or entity.parameters is None:
+        return None
+    names = {parameter.name for parameter in entity.parameters}
+    rest = next((p for p in entity.parameters if p.passing is ParameterPassing.VAR_KEYWORD), None)
+    own = [parameter for parameter in entity.parameters if parameter is not rest]
+    if not any(parameter.passing is ParameterPassing.VAR_KEYWORD for parameter in own):
+        own += [
+            ParameterSpec(extra, ParameterPassing.KEYWORD_ONLY, True, Constant(None))
+            for extra in ("training", "mask")
+            if extra not in names
+        ]
+    return (*own, rest) if rest is not None else tuple(own)
+
+
+def _dtype_class(name: str) -> Value | None:
+    """The dtype that a NumPy scalar class stands for, for example `numpy.float32`."""
+    package, _, leaf = name.partition(".")
+    dtype = dtype_named(leaf) if package == "numpy" else None
+    return DTypeValue(dtype) if dtype is not None else None
 
 
 def _parameters(number: str, file: int) -> tuple[ParameterSpec, ...] | None:
     return parse_signature(catalogue_files()[file].signatures[int(number)]) if number else None
 
 
-@lru_cache(maxsize=None)
+@cache
 def attribute_rule(owner: str | TensorKind, name: str) -> AttributeRule | None:
     """What reading attribute `name` of an instance of the class `owner` (or of a tensor of a kind) gives; None if that is not known."""
     class_name = TENSOR_CLASSES[owner] if isinstance(owner, TensorKind) else owner
@@ -272,7 +389,7 @@ def attribute_rule(owner: str | TensorKind, name: str) -> AttributeRule | None:
     return None
 
 
-@lru_cache(maxsize=1)
+@cache
 def _modules() -> tuple[object, ...]:
     return tuple(importlib.import_module(name) for name in FAMILIES if _exists(name))
 
@@ -284,20 +401,27 @@ def _exists(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
-@lru_cache(maxsize=1)
+@cache
 def _rules() -> Mapping[str, Rule]:
     merged: dict[str, Rule] = {}
     for module in _modules():
         for name, rule in getattr(module, "RULES", {}).items():
-            if name in merged:
-                raise InternalError(f"two rules for {name}")
-            merged[name] = rule
+            canonical = _catalogue_name(name)
+            if canonical == name or canonical not in merged:
+                merged[canonical] = rule
     return merged
 
 
-@lru_cache(maxsize=1)
+@cache
+def _declared_names() -> frozenset[str]:
+    """Names that a table speaks of, whether or not the catalogue lists them (`keras.layers.Dense.__call__` is inherited there)."""
+    return frozenset(_rules()) | frozenset(OPERATIONS)
+
+
+@cache
 def _attribute_rules() -> Mapping[str, AttributeRule]:
     merged: dict[str, AttributeRule] = {}
     for module in _modules():
-        merged.update(getattr(module, "ATTRIBUTES", {}))
+        for name, rule in getattr(module, "ATTRIBUTES", {}).items():
+            merged[_catalogue_name(name)] = rule
     return merged

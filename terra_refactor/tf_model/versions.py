@@ -7,5 +7,14 @@ from __future__ import annotations
 
 from typing import Final
 
-CATALOGUE_FILES: Final = ("tf_keras-2", "numpy-1", "tensorflow-2.16", "tensorflow-2.21", "keras-3", "numpy-2", "python-3")
-"""In `catalogue_data/`, older first: where two files know a name, the later one describes it, and the earlier one only says that it existed."""
+CATALOGUE_FILES: Final = (
+    "tf_keras-2",
+    "numpy-1",
+    "tensorflow-2.16",
+    "tensorflow-2.21",
+    "keras-3",
+    "numpy-2",
+    "python-3",
+)
+"""In `catalogue_data/`, older first: where two files know a name, the later one describes it, and the earlier one
+only says that it existed."""

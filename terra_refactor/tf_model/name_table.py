@@ -1,0 +1,70 @@
+"""Tables that say the same about many names.
+
+Computes: the union of what a table's rows say about a name. Gives: `NameTable`. A row's pattern is a name, or
+`name.*` for everything below a module or class, `name.?` for its direct members only, or a name with a leading `!`:
+that name gets nothing from the patterns above it. Rows are matched against every name an entity goes by: its own, and
+for a member of a class the same member of each base class (`keras.metrics.Mean.update_state` is matched by
+`keras.metrics.Metric.update_state`), and for `tensorflow.compat.v1.X` also `tensorflow.X`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class NameTable(Generic[Item]):
+    """Rows by exact name and by prefix."""
+
+    exact: Mapping[str, frozenset[Item]]
+    below: Mapping[str, frozenset[Item]]
+    directly_below: Mapping[str, frozenset[Item]]
+    excluded: Mapping[str, frozenset[Item]]
+
+    def of(self, candidates: Iterable[str]) -> frozenset[Item]:
+        """What the rows say about an entity that goes by these names."""
+        found: set[Item] = set()
+        excluded: set[Item] = set()
+        for name in candidates:
+            found |= self.exact.get(name, frozenset())
+            excluded |= self.excluded.get(name, frozenset())
+            owner = name.rpartition(".")[0]
+            found |= self.directly_below.get(owner, frozenset()) - excluded
+            while owner:
+                found |= self.below.get(owner, frozenset()) - excluded
+                owner = owner.rpartition(".")[0]
+        return frozenset(found)
+
+
+def name_table(rows: Mapping[Item, str]) -> NameTable[Item]:
+    """The table whose rows are, for each item, patterns separated by white space."""
+    exact: dict[str, frozenset[Item]] = {}
+    below: dict[str, frozenset[Item]] = {}
+    directly_below: dict[str, frozenset[Item]] = {}
+    excluded: dict[str, frozenset[Item]] = {}
+    for item, patterns in rows.items():
+        for pattern in patterns.split():
+            if pattern.startswith("!"):
+                part, key = excluded, pattern[1:]
+            elif pattern.endswith(".*"):
+                part, key = below, pattern[:-2]
+            elif pattern.endswith(".?"):
+                part, key = directly_below, pattern[:-2]
+            else:
+                part, key = exact, pattern
+            part[key] = part.get(key, frozenset()) | {item}
+    return NameTable(exact, below, directly_below, excluded)
+
+
+def within(owner: str, names: str) -> str:
+    """The patterns for several members of one owner: `within("tensorflow.io", "decode_png decode_gif")`."""
+    return " ".join(f"{owner}.{name}" for name in names.split())
+
+
+def words(text: str) -> frozenset[str]:
+    """The names in a text, separated by white space."""
+    return frozenset(text.split())

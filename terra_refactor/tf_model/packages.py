@@ -1,0 +1,102 @@
+"""Well-known packages that are not catalogued name by name: what calls into them do.
+
+Computes: nothing. Gives: `PACKAGES` (which packages are known at all, so that any name below them is a library
+entity), `PACKAGE_EFFECTS`, and `PACKAGE_TRAITS`. A name of a known package without a row in `PACKAGE_EFFECTS` is
+taken to change nothing outside the objects it is given. Ignores: signatures and results.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.domain.effect import EffectKind
+from terra_refactor.tf_model.name_table import NameTable, name_table, words
+from terra_refactor.tf_model.spec import Trait
+
+PACKAGES: Final = words(
+    "absl array_record attr attrs bs4 check_shapes chex cloudpickle cma colorama cycler cython deap deprecated "
+    "deprecation dill dm_tree docopt einops etils "
+    "fire flax future gast gin google gym gymnasium h5py hydra imageio imgaug albumentations IPython ipywidgets jax "
+    "jaxlib jaxtyping joblib kfac "
+    "keras_core keras_cv keras_hub keras_nlp keras_preprocessing keras_tuner librosa lightgbm loguru lxml matplotlib "
+    "ml_collections ml_dtypes "
+    "mock mpl_toolkits msgpack multipledispatch nbformat networkx nibabel nltk numba omegaconf opt_einsum optax "
+    "optree optuna packaging pandas "
+    "parameterized PIL plotly progressbar protobuf psutil pybullet pycocotools pydantic pydot pydub pygame pylab "
+    "pynvml pytest pytest_mock "
+    "pyximport pywt ray regex requests rich ruamel sacrebleu sacred scipy seaborn sentencepiece setuptools shapely "
+    "six skimage skopt sklearn "
+    "sortedcontainers soundfile spacy statsmodels sympy tabulate tensorboard tensorboardX tensorflow_addons "
+    "tensorflow_datasets tensorflow_hub "
+    "tensorflow_io tensorflow_probability tensorflow_text tensorrt tensorstore termcolor tifffile toml tomli toolz "
+    "torch torchvision tqdm "
+    "transformers tree trimesh typeguard typer typing_extensions ujson umap wandb wrapt xarray xgboost yaml zmq cv2 "
+    "click docker git psycopg2 "
+    "pymongo redis sqlalchemy flask fastapi hypothesis nose pkg_resources lz4 zstandard gspread boto3 botocore "
+    "mlflow comet_ml neptune"
+)
+"""Their names as they are imported."""
+
+_ARRAYS: Final = (
+    "cv2 h5py imageio imgaug albumentations jax jaxlib librosa lightgbm matplotlib mpl_toolkits networkx nibabel "
+    "nltk numba pandas PIL plotly pycocotools "
+    "pydub pylab pywt scipy seaborn shapely skimage skopt sklearn soundfile spacy statsmodels tifffile torch "
+    "torchvision trimesh umap xarray xgboost "
+    "optax flax chex sacrebleu sympy"
+)
+
+PACKAGE_EFFECTS: Final[NameTable[EffectKind]] = name_table(
+    {
+        EffectKind.PRINT: "tqdm.* progressbar.* rich.print rich.console.Console.* click.echo click.secho "
+        "typer.echo termcolor.cprint IPython.display.*",
+        EffectKind.LOG: "absl.logging.* loguru.* tensorboardX.* wandb.* mlflow.* comet_ml.* neptune.* sacred.* "
+        "tensorboard.*",
+        EffectKind.INPUT_OUTPUT: "cv2.imread cv2.imwrite cv2.imshow cv2.waitKey cv2.VideoCapture "
+        "cv2.VideoCapture.* cv2.VideoWriter cv2.VideoWriter.* "
+        "cv2.destroyAllWindows cv2.namedWindow PIL.Image.open PIL.Image.Image.save PIL.Image.Image.show imageio.* "
+        "matplotlib.pyplot.* matplotlib.use "
+        "matplotlib.figure.Figure.savefig pylab.* seaborn.* plotly.* h5py.* joblib.dump joblib.load yaml.dump "
+        "yaml.load yaml.safe_load yaml.safe_dump "
+        "pandas.read_csv pandas.read_table pandas.read_excel pandas.read_json pandas.read_pickle pandas.read_hdf "
+        "pandas.read_parquet pandas.read_sql "
+        "pandas.DataFrame.to_csv pandas.DataFrame.to_excel pandas.DataFrame.to_json pandas.DataFrame.to_pickle "
+        "pandas.DataFrame.to_hdf "
+        "scipy.io.* scipy.misc.imread scipy.misc.imsave skimage.io.* sklearn.datasets.* soundfile.* librosa.load "
+        "librosa.output.* requests.* git.* docker.* "
+        "redis.* psycopg2.* pymongo.* sqlalchemy.* zmq.* ray.* boto3.* botocore.* gspread.* psutil.* pynvml.* "
+        "pygame.* pybullet.* gym.* gymnasium.* "
+        "nltk.download tensorflow_datasets.load tensorflow_datasets.builder tensorflow_hub.load "
+        "tensorflow_hub.KerasLayer tensorflow_hub.resolve "
+        "transformers.* keras_hub.models.* keras_nlp.models.* nibabel.load nibabel.save tifffile.* "
+        "sentencepiece.SentencePieceProcessor.Load "
+        "cloudpickle.dump cloudpickle.load dill.dump dill.load absl.app.run absl.flags.DEFINE_bool "
+        "absl.flags.DEFINE_boolean absl.flags.DEFINE_string "
+        "absl.flags.DEFINE_integer absl.flags.DEFINE_float absl.flags.DEFINE_enum absl.flags.DEFINE_list "
+        "absl.flags.DEFINE_multi_string "
+        "gin.parse_config gin.parse_config_file gin.parse_config_files_and_bindings gin.bind_parameter "
+        "gin.clear_config fire.Fire "
+        "wandb.* mlflow.* comet_ml.* neptune.* tensorboardX.* tensorboard.* keras_tuner.* optuna.* hydra.* flask.* "
+        "fastapi.*",
+        EffectKind.RANDOM: "scipy.stats.rvs sklearn.utils.shuffle sklearn.model_selection.train_test_split "
+        "imgaug.* albumentations.* "
+        "torch.rand torch.randn torch.randint torch.manual_seed",
+        EffectKind.VARIABLE_CREATION: "tensorflow_addons.layers.* tensorflow_addons.optimizers.* "
+        "tensorflow_addons.metrics.* tensorflow_hub.KerasLayer "
+        "tensorflow_hub.load tensorflow_probability.layers.* keras_hub.layers.* keras_nlp.layers.* keras_cv.layers.*",
+    }
+)
+"""Every effect of every name of these packages that has one."""
+
+PACKAGE_TRAITS: Final[NameTable[Trait]] = name_table(
+    {
+        Trait.CONCRETE_ARRAYS: " ".join(f"{package}.*" for package in _ARRAYS.split()),
+        Trait.TENSOR_OPERATION: "tensorflow_addons.* tensorflow_probability.* tensorflow_text.* tensorflow_io.* "
+        "keras_hub.* keras_nlp.* keras_cv.* einops.*",
+        Trait.CREATES_STATE: "tensorflow_addons.layers.* tensorflow_addons.optimizers.* "
+        "tensorflow_addons.metrics.* tensorflow_hub.KerasLayer "
+        "tensorflow_hub.load tensorflow_probability.layers.* keras_hub.layers.* keras_nlp.layers.* keras_cv.layers.*",
+        Trait.TAKES_TENSORS: "tensorflow_addons.* tensorflow_probability.* tensorflow_text.* einops.*",
+        Trait.DATASET: "tensorflow_datasets.load tensorflow_datasets.core.DatasetBuilder.as_dataset",
+    }
+)
+"""Traits of names of these packages."""
