@@ -1,0 +1,1 @@
+"""From actions to edits of source text."""

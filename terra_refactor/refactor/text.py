@@ -1,0 +1,43 @@
+"""One module's text and tree, with the offsets of its nodes and lines.
+
+Computes: nothing new; puts what `syntax` knows in the form that edits need. Needs: a `Source` that parses. Gives:
+`ModuleText`.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from terra_refactor.syntax.parse import parse_module
+from terra_refactor.syntax.positions import measure_spans
+from terra_refactor.syntax.source import Source
+
+
+class ModuleText:
+    """A module's text and tree. Raises SourceError where the source does not parse."""
+
+    __slots__ = ("_spans", "text", "tree")
+
+    def __init__(self, source: Source) -> None:
+        parsed = parse_module(source)
+        self.text = source.text
+        self.tree: cst.Module = parsed.module
+        self._spans = measure_spans(parsed)
+
+    def offsets(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Offsets of the first character of a node and of the one after its last."""
+        return self._spans.offsets(node)
+
+    def line(self, offset: int) -> int:
+        """The line, from 1, that an offset is on."""
+        return self._spans.lines.place(offset)[0]
+
+    def line_start(self, offset: int) -> int:
+        """Offset of the beginning of the line that `offset` is on."""
+        return self._spans.lines.offset(self.line(offset), 1)
+
+    def line_end(self, offset: int) -> int:
+        """Offset just after the line that `offset` is on, its line ending included."""
+        lines = self._spans.lines
+        line = self.line(offset)
+        return lines.offset(line + 1, 1) if line < len(lines) else len(self.text)

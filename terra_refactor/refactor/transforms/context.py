@@ -1,0 +1,48 @@
+"""What a transformation is given, and what it hands back.
+
+Computes: nothing. Gives: `FileContext` (one file being changed), `Made` (edits and imports) and `NotMade` (a reason).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from terra_refactor.refactor.locate import DefinitionSite
+from terra_refactor.refactor.names import ModuleNames
+from terra_refactor.refactor.text import ModuleText
+from terra_refactor.syntax.edit import Edit
+
+
+@dataclass(frozen=True, slots=True)
+class FileContext:
+    """One file that is being changed. `newline` is the line ending that new lines get."""
+
+    module: ModuleText
+    names: ModuleNames
+    sites: Mapping[int, DefinitionSite]
+    newline: str
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The edits of one change, and the import statements that it needs."""
+
+    edits: tuple[Edit, ...]
+    imports: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotMade:
+    """The change is not possible at this place; `reason` says why, in one sentence for a person."""
+
+    reason: str
+
+
+Transformed: TypeAlias = Made | NotMade
+
+
+def line_insertion(context: FileContext, site: DefinitionSite, offset: int, line: str) -> Edit:
+    """The edit that inserts a line, indented as the definition is, before the line that begins at `offset`."""
+    return Edit(offset, offset, f"{site.indent}{line}{context.newline}")

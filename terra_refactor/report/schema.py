@@ -1,0 +1,217 @@
+"""The report `report/1`: one dataclass for each object of its JSON.
+
+Computes: nothing but the translation. Needs: a `WorkspaceReport`. Gives: `Report`, whose fields are the JSON's keys,
+in their order. The meaning of every field is fixed (see the manual's page on the report); the form only ever grows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from terra_refactor import __version__
+from terra_refactor.classify.decision import Classification, Decision, Hazard, ParameterDecision, SideEffect
+from terra_refactor.domain.dim import Dim, format_dim
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.rules.rule import Finding
+from terra_refactor.workspace.results import FileError, WorkspaceReport
+
+SCHEMA: Final = "terra-refactor/report/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class TensorTypeEntry:
+    """A member of `shape` is an int, null (unknown), or a string: the same symbol is the same size."""
+
+    dtype: str | None
+    shape: tuple[int | str | None, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterEntry:
+    name: str
+    kind: str
+    evidence: str
+    types: tuple[TensorTypeEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SideEffectEntry:
+    kind: str
+    line: int
+    column: int
+    detail: str
+    via: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HazardEntry:
+    rule: str
+    line: int
+    column: int
+    message: str
+    via: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionEntry:
+    path: str
+    module: str
+    qualname: str
+    line: int
+    end_line: int
+    kind: str
+    hybrid: bool
+    hybrid_arguments: Mapping[str, str]
+    classification: str
+    action: str
+    reason: str
+    assumptions: tuple[str, ...]
+    parameters: tuple[ParameterEntry, ...]
+    returns: tuple[TensorTypeEntry, ...]
+    side_effects: tuple[SideEffectEntry, ...]
+    recursive: bool
+    tensor_computation: bool
+    covered_by_graph_callers: bool
+    input_signature: str | None
+    hazards: tuple[HazardEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosticEntry:
+    rule: str
+    name: str
+    severity: str
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    message: str
+    fixable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorEntry:
+    path: str
+    line: int | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    files: int
+    lines: int
+    functions: int
+    safe: int
+    unsafe: int
+    speculative: int
+    actions: Mapping[str, int]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    schema: str
+    tool: Tool
+    functions: tuple[FunctionEntry, ...]
+    diagnostics: tuple[DiagnosticEntry, ...]
+    errors: tuple[ErrorEntry, ...]
+    summary: Summary
+
+
+def build_report(results: WorkspaceReport) -> Report:
+    """The report of a run."""
+    classes = Counter(decision.classification for decision in results.decisions)
+    actions = Counter(decision.action.value for decision in results.decisions)
+    return Report(
+        schema=SCHEMA,
+        tool=Tool("terra-refactor", __version__),
+        functions=tuple(_function(decision) for decision in results.decisions),
+        diagnostics=tuple(_diagnostic(finding) for finding in results.findings),
+        errors=tuple(_error(error) for error in results.errors),
+        summary=Summary(
+            files=results.stats.files,
+            lines=results.stats.lines,
+            functions=len(results.decisions),
+            safe=classes[Classification.SAFE],
+            unsafe=classes[Classification.UNSAFE],
+            speculative=classes[Classification.SPECULATIVE],
+            actions=dict(sorted(actions.items())),
+            seconds=round(results.stats.seconds, 3),
+        ),
+    )
+
+
+def _function(decision: Decision) -> FunctionEntry:
+    return FunctionEntry(
+        path=decision.path,
+        module=decision.module,
+        qualname=decision.qualname,
+        line=decision.line,
+        end_line=decision.end_line,
+        kind=decision.kind.value,
+        hybrid=decision.hybrid,
+        hybrid_arguments=dict(decision.hybrid_arguments),
+        classification=decision.classification.value,
+        action=decision.action.value,
+        reason=decision.reason,
+        assumptions=decision.assumptions,
+        parameters=tuple(_parameter(parameter) for parameter in decision.parameters),
+        returns=tuple(_tensor_type(tensor) for tensor in decision.returns),
+        side_effects=tuple(_side_effect(effect) for effect in decision.side_effects),
+        recursive=decision.recursive,
+        tensor_computation=decision.tensor_computation,
+        covered_by_graph_callers=decision.covered_by_graph_callers,
+        input_signature=decision.input_signature,
+        hazards=tuple(_hazard(hazard) for hazard in decision.hazards),
+    )
+
+
+def _parameter(parameter: ParameterDecision) -> ParameterEntry:
+    types = tuple(_tensor_type(tensor) for tensor in parameter.types)
+    return ParameterEntry(parameter.name, parameter.kind.value, parameter.evidence.value, types)
+
+
+def _tensor_type(tensor: TensorType) -> TensorTypeEntry:
+    return TensorTypeEntry(tensor.dtype, None if tensor.shape is None else tuple(_size(dim) for dim in tensor.shape))
+
+
+def _size(dim: Dim) -> int | str | None:
+    return dim if dim is None or isinstance(dim, int) else format_dim(dim)
+
+
+def _side_effect(effect: SideEffect) -> SideEffectEntry:
+    return SideEffectEntry(effect.kind, effect.span.line, effect.span.column, effect.detail, effect.via)
+
+
+def _hazard(hazard: Hazard) -> HazardEntry:
+    return HazardEntry(hazard.rule, hazard.span.line, hazard.span.column, hazard.message, hazard.via)
+
+
+def _diagnostic(finding: Finding) -> DiagnosticEntry:
+    span = finding.span
+    return DiagnosticEntry(
+        rule=finding.rule,
+        name=finding.name,
+        severity=finding.severity.value,
+        path=finding.path,
+        line=span.line,
+        column=span.column,
+        end_line=span.end_line,
+        end_column=span.end_column,
+        message=finding.message,
+        fixable=finding.fixable,
+    )
+
+
+def _error(error: FileError) -> ErrorEntry:
+    return ErrorEntry(error.path, error.line or None, error.message)

@@ -1,0 +1,246 @@
+"""The report for a person: a table per file, a summary, and findings as a linter prints them.
+
+Needs: results of a run and a rich console, which decides about width and colour (none on a pipe or with NO_COLOR).
+Gives: printed text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+from typing_extensions import assert_never
+
+from terra_refactor.classify.decision import Action, Classification, Decision
+from terra_refactor.refactor.result import Change, Outcome
+from terra_refactor.rules.rule import Finding, Severity
+from terra_refactor.workspace.results import FileError, FixReport, WorkspaceReport
+
+_NARROW = 76
+"""Below this width the reason goes beneath the function instead of beside it."""
+
+
+def print_analysis(console: Console, report: WorkspaceReport, *, verbose: bool = False) -> None:
+    """One table for each file, then what could not be read, then the summary. `verbose` adds types, assumptions,
+    effects and hazards."""
+    for path, group in groupby(report.decisions, key=lambda decision: decision.path):
+        console.print(Text(path, style="bold underline"))
+        console.print(_table(console, tuple(group), verbose=verbose))
+        console.print()
+    print_errors(console, report.errors)
+    console.print(_summary(report))
+
+
+def print_findings(console: Console, findings: Iterable[Finding]) -> None:
+    """`path:line:col: TR302 [numpy-on-tensor] message`, one finding a line, in the order of the places."""
+    for finding in findings:
+        span = finding.span
+        line = Text()
+        line.append(finding.path, style="bold")
+        line.append(f":{span.line}:{span.column}: ", style="dim")
+        line.append(finding.rule, style=_severity_style(finding.severity))
+        line.append(f" [{finding.name}] ", style="dim")
+        line.append(finding.message)
+        console.print(line, soft_wrap=True)
+        for related in finding.related:
+            note = Text(f"    {related.path}:{related.span.line}:{related.span.column}: {related.message}", style="dim")
+            console.print(note, soft_wrap=True)
+
+
+def print_findings_summary(console: Console, findings: Sequence[Finding]) -> None:
+    """The last line of `lint`: how many findings, and how many of each severity."""
+    if not findings:
+        console.print(Text("No findings.", style="green"))
+        return
+    parts = [
+        (count, severity)
+        for severity in Severity
+        if (count := sum(finding.severity is severity for finding in findings))
+    ]
+    text = ", ".join(
+        _plural(count, severity.value) if severity is not Severity.INFORMATION else f"{count} information"
+        for count, severity in parts
+    )
+    fixable = sum(finding.fixable for finding in findings)
+    more = f"; {fixable} fixable" if fixable else ""
+    console.print(f"Found {_plural(len(findings), 'finding')} ({text}{more}).")
+
+
+def print_errors(console: Console, errors: Iterable[FileError]) -> None:
+    """Files that could not be analysed, one a line."""
+    for error in errors:
+        place = f"{error.path}:{error.line}" if error.line else error.path
+        line = Text()
+        line.append(place, style="bold")
+        line.append(": error: ", style="bold red")
+        line.append(error.message)
+        console.print(line, soft_wrap=True)
+
+
+def print_changes(console: Console, fixed: FixReport, *, written: frozenset[str], verbose: bool = False) -> None:
+    """What `fix` did or would do, function by function. `written` names the files that were written."""
+    for file in fixed.files:
+        shown = [change for change in file.changes if verbose or not _is_level_skip(change)]
+        if not shown:
+            continue
+        state = "written" if file.source.path in written else "would change" if file.changed else "not changed"
+        console.print(Text.assemble((file.source.path, "bold underline"), (f"  {state}", "dim")))
+        for change in shown:
+            console.print(_change_line(change), soft_wrap=True)
+            if change.outcome is Outcome.DONE:
+                for assumption in change.assumptions:
+                    console.print(Text(f"      assumes: {assumption}", style="yellow"), soft_wrap=True)
+    counts = {
+        outcome: sum(change.outcome is outcome for file in fixed.files for change in file.changes)
+        for outcome in Outcome
+    }
+    changed = sum(file.changed for file in fixed.files)
+    console.print(
+        f"{_plural(counts[Outcome.DONE], 'change')} in {_plural(changed, 'file')}, "
+        f"{counts[Outcome.SKIPPED]} skipped, {counts[Outcome.FAILED]} failed."
+    )
+
+
+def _is_level_skip(change: Change) -> bool:
+    return change.outcome is Outcome.SKIPPED and change.reason.startswith("needs --level")
+
+
+def _change_line(change: Change) -> Text:
+    match change.outcome:
+        case Outcome.DONE:
+            mark, style = "+", "green"
+        case Outcome.SKIPPED:
+            mark, style = "-", "dim"
+        case Outcome.FAILED:
+            mark, style = "!", "bold red"
+        case _:
+            assert_never(change.outcome)
+    return Text.assemble(
+        (f"  {mark} ", style),
+        (f"{change.line}: {change.qualname}", "bold"),
+        f"  {_action_words(change.action)}: {change.reason}",
+    )
+
+
+def _table(console: Console, decisions: Sequence[Decision], *, verbose: bool) -> RenderableType:
+    narrow = console.width < _NARROW
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="dim", pad_edge=False)
+    table.add_column("line", justify="right", style="dim", no_wrap=True)
+    table.add_column("function", overflow="fold", ratio=None if narrow else 3)
+    table.add_column("class", no_wrap=True)
+    table.add_column("action", no_wrap=True)
+    if not narrow:
+        table.add_column("reason", overflow="fold", ratio=5)
+        table.expand = console.is_terminal
+    parts: list[RenderableType] = []
+    for decision in decisions:
+        name: RenderableType = Text(decision.qualname, style="bold" if decision.action is not Action.NONE else "")
+        reason: RenderableType = Text(decision.reason)
+        details = _details(decision) if verbose else []
+        if narrow:
+            name = Group(name, Text(decision.reason, style="dim"), *details)
+        elif details:
+            reason = Group(reason, *details)
+        cells = [
+            str(decision.line),
+            name,
+            Text(decision.classification.value, style=_class_style(decision.classification)),
+            Text(_action_words(decision.action), style="bold cyan" if decision.action is not Action.NONE else "dim"),
+        ]
+        table.add_row(*cells, *([] if narrow else [reason]))
+    parts.append(Padding(table, (0, 0, 0, 2)))
+    return Group(*parts)
+
+
+def _details(decision: Decision) -> list[RenderableType]:
+    lines: list[RenderableType] = []
+    for parameter in decision.parameters:
+        types = " | ".join(str(tensor) for tensor in parameter.types)
+        lines.append(
+            Text(f"{parameter.name}: {parameter.kind.value} ({parameter.evidence.value}) {types}".rstrip(), style="dim")
+        )
+    if decision.returns:
+        lines.append(Text("returns " + " | ".join(str(tensor) for tensor in decision.returns), style="dim"))
+    lines.extend(Text(f"assumes: {assumption}", style="yellow") for assumption in decision.assumptions)
+    for effect in decision.side_effects:
+        via = f" via {' > '.join(effect.via)}" if effect.via else ""
+        lines.append(
+            Text(f"effect: {effect.detail} ({effect.kind}) at {effect.path}:{effect.span.line}{via}", style="magenta")
+        )
+    for hazard in decision.hazards:
+        via = f" via {' > '.join(hazard.via)}" if hazard.via else ""
+        lines.append(Text(f"{hazard.rule} at line {hazard.span.line}: {hazard.message}{via}", style="red"))
+    return lines
+
+
+def _summary(report: WorkspaceReport) -> RenderableType:
+    stats = report.stats
+    text = Text()
+    text.append(
+        f"{_plural(len(report.decisions), 'function')} in {_plural(stats.files, 'file')}"
+        f" ({_plural(stats.lines, 'line')}, {stats.seconds:.1f} s): "
+    )
+    classes: list[Text] = []
+    for classification in Classification:
+        count = sum(decision.classification is classification for decision in report.decisions)
+        classes.append(Text(f"{count} {classification.value}", style=_class_style(classification)))
+    text.append_text(Text(", ").join(classes))
+    actions = [
+        f"{count} {_action_words(action)}"
+        for action in Action
+        if action is not Action.NONE and (count := sum(decision.action is action for decision in report.decisions))
+    ]
+    text.append("\n" + ("Proposed: " + ", ".join(actions) if actions else "Nothing proposed") + ".")
+    if report.findings:
+        text.append(f"\n{_plural(len(report.findings), 'finding')}: see `terra-refactor lint`.")
+    if report.errors:
+        text.append(f"\n{_plural(len(report.errors), 'file')} could not be analysed.", style="bold red")
+    return text
+
+
+def _action_words(action: Action) -> str:
+    match action:
+        case Action.ADD_TF_FUNCTION:
+            return "add tf.function"
+        case Action.REMOVE_TF_FUNCTION:
+            return "remove tf.function"
+        case Action.TUNE_TF_FUNCTION:
+            return "tune tf.function"
+        case Action.CO_EXECUTE:
+            return "co-execute"
+        case Action.NONE:
+            return "-"
+        case _:
+            assert_never(action)
+
+
+def _class_style(classification: Classification) -> str:
+    match classification:
+        case Classification.SAFE:
+            return "green"
+        case Classification.SPECULATIVE:
+            return "yellow"
+        case Classification.UNSAFE:
+            return "red"
+        case _:
+            assert_never(classification)
+
+
+def _severity_style(severity: Severity) -> str:
+    match severity:
+        case Severity.ERROR:
+            return "bold red"
+        case Severity.WARNING:
+            return "bold yellow"
+        case Severity.INFORMATION:
+            return "bold blue"
+        case _:
+            assert_never(severity)
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
