@@ -33,10 +33,12 @@ from terra_refactor.domain.dtype import (
     UINT16,
     UINT32,
     UINT64,
+    UNSIGNED,
     DType,
 )
 
 NOT_NUMERIC: Final = frozenset({BOOL, STRING})
+NOT_SIGNED: Final = NOT_NUMERIC | UNSIGNED
 NOT_ORDERED: Final = frozenset({BOOL, STRING}) | COMPLEX
 NOT_INTEGER: Final = FLOATING | COMPLEX | {STRING}
 NOT_BOOL: Final = NUMERIC | {STRING}

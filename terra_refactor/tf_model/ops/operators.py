@@ -45,7 +45,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model.arguments import integer
 from terra_refactor.tf_model.dtype_rules import (
-    NOT_NUMERIC,
+    NOT_SIGNED,
     REFUSED,
     numpy_promotion,
     numpy_promotion_with_python,
@@ -142,7 +142,7 @@ def unary_rule(op: str, value: Value) -> Value:
     array = value.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
     if op == "+" and not array:
         return UNKNOWN
-    if op == "-" and not array and dtype in NOT_NUMERIC:
+    if op == "-" and not array and dtype in NOT_SIGNED:
         raise OperationError(ErrorKind.DTYPE, f"operator -: a tensor of dtype {dtype} has no negative", ("value",))
     if op == "~" and not array and dtype is not None and dtype != BOOL and dtype not in INTEGER:
         raise OperationError(

@@ -1,0 +1,413 @@
+"""Compares a rule with TensorFlow itself on generated arguments.
+
+A `Row` names a rule and draws the arguments of one call: tensors as `Spec` (true shape, and which of it the static analysis may see),
+everything else as plain Python values. `check_row` binds the call as the interpreter would, asks the rule, and traces the same call in
+TensorFlow twice: with placeholders that show only what the rule saw, and with placeholders of the true shapes.
+
+- The rule's dtypes, ranks and sizes may never contradict the true ones, and must be at least as precise as TensorFlow's own
+  inference on the same partial shapes (unless the row is marked `imprecise`).
+- Where the rule raises, TensorFlow must raise on the true shapes; where TensorFlow raises on the true shapes, a rule that saw them
+  all must raise as well (unless the row is marked `misses_errors`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from terra_refactor.domain.dim import Dim
+from terra_refactor.domain.dtype import DType
+from terra_refactor.domain.shape import Shape
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import (
+    Constant,
+    DTypeValue,
+    FrozenDict,
+    FrozenList,
+    ShapeValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    UnknownValue,
+    Value,
+)
+from terra_refactor.tf_model.registry import lookup
+from terra_refactor.tf_model.spec import BoundCall, OperationError, Rule
+from tensorflow.python.framework import func_graph
+
+EXAMPLES = int(os.environ.get("TERRA_CONFORMANCE_EXAMPLES", "12"))
+"""Generated calls per rule."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A tensor argument: its true type, and the shape that is visible."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    visible: tuple[int | None, ...] | None
+
+
+@dataclass(frozen=True)
+class Call:
+    """The arguments of one generated call; `receiver` for a method."""
+
+    arguments: Mapping[str, Any]
+    receiver: Any = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One rule and how to call it."""
+
+    name: str
+    """Canonical name."""
+    calls: st.SearchStrategy[Call]
+    imprecise: str = ""
+    """Why the rule may know less than TensorFlow, if it may."""
+    misses_errors: str = ""
+    """Why the rule may overlook a failure, if it may."""
+    function: Callable[..., Any] | None = None
+    """What to call in TensorFlow; by default what the name says."""
+    rule: Rule | None = None
+    """By default that of the registry."""
+    label: str = ""
+
+
+@dataclass
+class Outcome:
+    """What was seen of one row."""
+
+    agreed: int = 0
+    less_precise: int = 0
+    both_failed: int = 0
+    overlooked: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+# --- strategies -----------------------------------------------------------------------------------------------------------------
+
+FLOATS = ("float32", "float32", "float64")
+NUMBERS = ("float32", "float32", "float64", "int32", "int64")
+
+sizes = st.integers(min_value=1, max_value=4)
+
+
+@st.composite
+def shapes(draw: st.DrawFn, min_rank: int = 0, max_rank: int = 4, zero: bool = False) -> tuple[int, ...]:
+    """A shape of small sizes."""
+    low = 0 if zero else 1
+    return tuple(draw(st.lists(st.integers(low, 4), min_size=min_rank, max_size=max_rank)))
+
+
+@st.composite
+def specs(
+    draw: st.DrawFn,
+    shape: st.SearchStrategy[tuple[int, ...]] | tuple[int, ...] | None = None,
+    dtypes: tuple[str, ...] | str = FLOATS,
+    hide: bool = True,
+) -> Spec:
+    """A tensor; some of its sizes, or its rank, hidden if `hide`."""
+    true = shape if isinstance(shape, tuple) else draw(shapes() if shape is None else shape)
+    dtype = dtypes if isinstance(dtypes, str) else draw(st.sampled_from(dtypes))
+    visible: tuple[int | None, ...] | None = true
+    if hide:
+        mode = draw(st.sampled_from(("all", "all", "some", "some", "rank")))
+        if mode == "some":
+            visible = tuple(None if draw(st.booleans()) else size for size in true)
+        elif mode == "rank" and draw(st.booleans()):
+            visible = None
+    return Spec(dtype, true, visible)
+
+
+@st.composite
+def broadcastable(draw: st.DrawFn, count: int = 2, max_rank: int = 4) -> list[tuple[int, ...]]:
+    """Shapes that mostly broadcast against each other."""
+    whole = draw(shapes(max_rank=max_rank))
+    found = []
+    for _ in range(count):
+        part = whole[draw(st.integers(0, len(whole))) :]
+        found.append(tuple(1 if draw(st.integers(0, 3)) == 0 else size for size in part))
+    if draw(st.integers(0, 5)) == 0:
+        found[-1] = draw(shapes(max_rank=max_rank))
+    return found
+
+
+def calls(**arguments: Any) -> st.SearchStrategy[Call]:
+    """Calls whose arguments are drawn independently; what is no strategy is a constant."""
+    drawn = {
+        name: value if isinstance(value, st.SearchStrategy) else st.just(value) for name, value in arguments.items()
+    }
+    return st.fixed_dictionaries(drawn).map(Call)
+
+
+# --- from Python to abstract values ---------------------------------------------------------------------------------------------
+
+
+def to_value(argument: Any, *, visible: bool = True) -> Value:
+    """The abstract value of a generated argument."""
+    match argument:
+        case Spec(dtype, shape, seen):
+            return TensorValue(TensorType(DType(dtype), seen if visible else shape))
+        case None | bool() | int() | float() | complex() | str() | bytes():
+            return Constant(argument)
+        case tf.DType():
+            return DTypeValue(DType(argument.name))
+        case tf.TensorShape():
+            return ShapeValue(None if argument.rank is None else tuple(argument.as_list()))
+        case np.ndarray():
+            return TensorValue(TensorType(DType(argument.dtype.name), argument.shape), TensorKind.NDARRAY)
+        case np.generic():
+            return TensorValue(TensorType(DType(argument.dtype.name), ()), TensorKind.NUMPY_SCALAR)
+        case tuple():
+            return TupleValue(tuple(to_value(item, visible=visible) for item in argument))
+        case list():
+            return FrozenList(tuple(to_value(item, visible=visible) for item in argument))
+        case dict():
+            return FrozenDict(tuple((to_value(key), to_value(item, visible=visible)) for key, item in argument.items()))
+        case _:
+            return UnknownValue()
+
+
+def _to_placeholder(argument: Any, *, visible: bool) -> Any:
+    match argument:
+        case Spec(dtype, shape, seen):
+            return tf.compat.v1.placeholder(dtype, seen if visible else shape)
+        case tuple() if type(argument) is tuple:
+            return tuple(_to_placeholder(item, visible=visible) for item in argument)
+        case list():
+            return [_to_placeholder(item, visible=visible) for item in argument]
+        case dict():
+            return {key: _to_placeholder(item, visible=visible) for key, item in argument.items()}
+        case _:
+            return argument
+
+
+# --- the comparison -------------------------------------------------------------------------------------------------------------
+
+
+def _bound(row: Row, call: Call, *, visible: bool) -> BoundCall:
+    arguments: dict[str, Value] = {}
+    entity = lookup(row.name)
+    if entity is not None and entity.parameters is not None:
+        for parameter in entity.parameters:
+            if parameter.default is not None and parameter.name not in call.arguments:
+                arguments[parameter.name] = parameter.default
+    for name, argument in call.arguments.items():
+        arguments[name] = to_value(argument, visible=visible)
+    receiver = None if call.receiver is None else to_value(call.receiver, visible=visible)
+    return BoundCall(row.name, arguments, receiver=receiver)
+
+
+def rule_of(row: Row) -> Rule:
+    """The rule of a row."""
+    if row.rule is not None:
+        return row.rule
+    entity = lookup(row.name)
+    assert entity is not None and entity.rule is not None, f"no rule for {row.name}"
+    return entity.rule
+
+
+def _function_of(row: Row) -> Callable[..., Any]:
+    if row.function is not None:
+        return row.function
+    found: Any = tf
+    for part in row.name.split(".")[1:]:
+        found = getattr(found, part)
+    return found  # type: ignore[no-any-return]
+
+
+def _trace(row: Row, call: Call, *, visible: bool) -> Any:
+    """What TensorFlow infers; an exception instance if it fails."""
+    function = _function_of(row)
+    with func_graph.FuncGraph("conformance").as_default():
+        try:
+            given = {name: _to_placeholder(argument, visible=visible) for name, argument in call.arguments.items()}
+            if call.receiver is not None:
+                return _described(function(_to_placeholder(call.receiver, visible=visible), **given))
+            return _described(function(**given))
+        except (ValueError, TypeError, IndexError, tf.errors.OpError) as error:
+            return error
+
+
+def _fails_when_run(row: Row, call: Call) -> bool:
+    """Whether the call fails in eager code on tensors of ones (shape inference of graphs leaves some checks to the kernels)."""
+    function = _function_of(row)
+    try:
+        given = {name: _to_tensor(argument) for name, argument in call.arguments.items()}
+        if call.receiver is not None:
+            function(_to_tensor(call.receiver), **given)
+        else:
+            function(**given)
+    except (ValueError, TypeError, IndexError, tf.errors.OpError):
+        return True
+    return False
+
+
+def _to_tensor(argument: Any) -> Any:
+    match argument:
+        case Spec("string", shape):
+            return tf.fill(shape, "a")
+        case Spec(dtype, shape):
+            return tf.cast(tf.ones(shape), dtype)
+        case tuple() if type(argument) is tuple:
+            return tuple(_to_tensor(item) for item in argument)
+        case list():
+            return [_to_tensor(item) for item in argument]
+        case dict():
+            return {key: _to_tensor(item) for key, item in argument.items()}
+        case _:
+            return argument
+
+
+def _described(found: Any) -> Any:
+    """The result as nested tuples of (dtype, shape), None for what is no tensor."""
+    if isinstance(found, tuple | list):
+        return tuple(_described(item) for item in found)
+    if isinstance(found, dict):
+        return {key: _described(item) for key, item in found.items()}
+    if isinstance(found, tf.Tensor | tf.Variable):
+        return (found.dtype.base_dtype.name, None if found.shape.rank is None else tuple(found.shape.as_list()))
+    return None
+
+
+def _is_leaf(expected: Any) -> bool:
+    return isinstance(expected, tuple) and len(expected) == 2 and isinstance(expected[0], str)
+
+
+def _contradiction(got: Value, expected: Any, path: str = "") -> str | None:
+    """Where the rule's result is different from the true one."""
+    if expected is None or isinstance(got, UnknownValue):
+        return None
+    if _is_leaf(expected):
+        if not isinstance(got, TensorValue):
+            return f"{path}: {got} is no tensor, TensorFlow gives {expected}"
+        dtype, shape = expected
+        if got.type.dtype is not None and got.type.dtype != dtype:
+            return f"{path}: dtype {got.type.dtype}, TensorFlow gives {dtype}"
+        return _shape_contradiction(got.type.shape, shape, path)
+    children = _children(got)
+    if children is None:
+        return None if isinstance(got, FrozenList) else f"{path}: {got} is no structure, TensorFlow gives {expected}"
+    wanted = list(expected.values()) if isinstance(expected, dict) else list(expected)
+    if len(children) != len(wanted):
+        return f"{path}: {len(children)} elements, TensorFlow gives {len(wanted)}"
+    for number, (child, part) in enumerate(zip(children, wanted, strict=True)):
+        problem = _contradiction(child, part, f"{path}[{number}]")
+        if problem is not None:
+            return problem
+    return None
+
+
+def _children(value: Value) -> tuple[Value, ...] | None:
+    match value:
+        case TupleValue(elements):
+            return elements
+        case FrozenList(elements):
+            return elements
+        case FrozenDict(items):
+            return tuple(item for _, item in items)
+        case _:
+            return None
+
+
+def _shape_contradiction(got: Shape, shape: tuple[int | None, ...] | None, path: str) -> str | None:
+    if got is None or shape is None:
+        return None
+    if len(got) != len(shape):
+        return f"{path}: shape {got}, TensorFlow gives {shape}"
+    for ours, theirs in zip(got, shape, strict=True):
+        if isinstance(ours, int) and theirs is not None and ours != theirs:
+            return f"{path}: shape {got}, TensorFlow gives {shape}"
+    return None
+
+
+def _less_precise(got: Value, expected: Any, path: str = "") -> str | None:
+    """Where TensorFlow's own inference knows more than the rule."""
+    if expected is None:
+        return None
+    if _is_leaf(expected):
+        dtype, shape = expected
+        if not isinstance(got, TensorValue) or got.type.dtype is None:
+            return f"{path}: {got}, TensorFlow knows {dtype}"
+        if shape is None:
+            return None
+        if got.type.shape is None or any(
+            _unknown(ours) and theirs is not None for ours, theirs in zip(got.type.shape, shape, strict=True)
+        ):
+            return f"{path}: shape {got.type.shape}, TensorFlow knows {shape}"
+        return None
+    children = _children(got)
+    if children is None:
+        return f"{path}: {got}, TensorFlow knows {expected}"
+    wanted = list(expected.values()) if isinstance(expected, dict) else list(expected)
+    for number, (child, part) in enumerate(zip(children, wanted, strict=True)):
+        problem = _less_precise(child, part, f"{path}[{number}]")
+        if problem is not None:
+            return problem
+    return None
+
+
+def _unknown(dim: Dim) -> bool:
+    return dim is None
+
+
+def compare(row: Row, call: Call, outcome: Outcome) -> None:
+    """Judges one generated call; raises AssertionError where the rule and TensorFlow differ."""
+    rule = rule_of(row)
+    true = _trace(row, call, visible=False)
+    for visible in (True, False):
+        described = f"{row.name}{dict(call.arguments)} visible={visible}"
+        try:
+            got = rule(_bound(row, call, visible=visible))
+        except OperationError as error:
+            failed = isinstance(true, Exception) or _fails_when_run(row, call)
+            assert failed, f"{described}: the rule fails ({error.message}), TensorFlow gives {true}"
+            outcome.both_failed += 1
+            continue
+        if isinstance(true, Exception):
+            outcome.overlooked += 1
+            if not visible and not row.misses_errors:
+                raise AssertionError(f"{described}: the rule gives {got}, TensorFlow fails: {true}")
+            continue
+        problem = _contradiction(got, true)
+        assert problem is None, f"{described}: {problem}"
+        expected = _trace(row, call, visible=True) if visible else true
+        if isinstance(expected, Exception):
+            continue
+        lost = _less_precise(got, expected)
+        if lost is not None:
+            outcome.less_precise += 1
+            assert row.imprecise, f"{described}: less precise: {lost}"
+        else:
+            outcome.agreed += 1
+
+
+def check_row(row: Row) -> Outcome:
+    """Runs the generated calls of a row. Raises AssertionError with the smallest call on which the rule is wrong."""
+    outcome = Outcome()
+
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(row.calls)
+    def run(call: Call) -> None:
+        compare(row, call, outcome)
+
+    run()
+    return outcome
+
+
+def row_id(row: Row) -> str:
+    """What a row is called in the test report."""
+    return row.label or row.name.removeprefix("tensorflow.")
