@@ -7,10 +7,12 @@ only: sorted, no time stamps. The form of a file is documented in `tf_model/cata
 
 Where several public names lead to one object, one is canonical and the others are aliases:
 
-- TensorFlow: its own choice (the first name it exports the symbol under, which is also the address of its documentation page). What only
-  `tf.compat.v1` has stays `tensorflow.compat.v1.X`, the shortest name; but a function that has the same name and parameters in both is
-  the same one (TensorFlow merely wraps it twice), except for those in `DIFFERENT_IN_V1`.
-- Keras: a module's name before the package's, except for those in `KERAS_ROOT`; then as in `CANONICAL_ORDER`.
+- TensorFlow: its own choice (the first name it exports the symbol under, which is also the address of its
+  documentation page). What only `tf.compat.v1` has stays `tensorflow.compat.v1.X`, the shortest name; but a function
+  that has the same name and parameters in both is the same one (TensorFlow merely wraps it twice), except for those
+  in `DIFFERENT_IN_V1`.
+- Keras: a module's name before the package's, except for those in `catalogue_libraries.KERAS_ROOT`; then by
+  `catalogue_libraries.keras_choice`.
 - NumPy: the shortest name, then the first.
 
 Private base classes do not appear: what a class gets from them is listed as its own.
@@ -34,27 +36,16 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
+from catalogue_libraries import LIBRARIES, PACKAGES, PYTHON_MODULES, Library, Symbol, words
+
 FORMAT = 1
-
-
-def words(text: str) -> list[str]:
-    """The names in a text, separated by white space."""
-    return text.split()
-
-
 DATA = Path(__file__).resolve().parent.parent / "terra_refactor" / "tf_model" / "catalogue_data"
 
-KERAS_ROOT = frozenset(
-    words(
-        "Model Sequential Input Variable KerasTensor Function StatelessScope RematScope SymbolicScope DTypePolicy "
-        "FloatDTypePolicy Operation Quantizer name_scope device remat version"
-    )
-)
-"""What lives in the package itself, though a module has it too."""
+
+DIFFERENT_IN_V1 = frozenset({"where", "case", "executing_eagerly", "variable_creator_scope"})
+"""Functions that have the same parameters in `tf.compat.v1`, but another meaning (`where` broadcasts in TensorFlow 2 only)."""
 
 DUNDERS = frozenset(
     f"__{name}__"
@@ -67,56 +58,43 @@ DUNDERS = frozenset(
 )
 """The special methods that code of a program can reach by syntax."""
 
-DIFFERENT_IN_V1 = frozenset({"where", "case", "executing_eagerly", "variable_creator_scope"})
-"""Functions that have the same parameters in `tf.compat.v1`, but another meaning (`where` broadcasts in TensorFlow 2 only)."""
-
-PYTHON_MODULES = words(
-    "abc argparse array ast atexit base64 bisect builtins calendar cmath codecs collections collections.abc "
-    "concurrent.futures configparser contextlib copy csv ctypes dataclasses datetime decimal difflib enum "
-    "errno fnmatch fractions ftplib functools gc getpass glob gzip hashlib heapq html http importlib "
-    "importlib.metadata importlib.resources importlib.util inspect io itertools json keyword linecache locale "
-    "logging logging.handlers math multiprocessing multiprocessing.pool numbers operator os os.path pathlib "
-    "pickle pkgutil platform pprint queue random re select shelve shlex shutil signal socket sqlite3 stat "
-    "statistics string struct subprocess sys sysconfig tarfile tempfile textwrap threading time timeit token "
-    "tokenize traceback types typing unicodedata unittest unittest.mock urllib urllib.error urllib.parse "
-    "urllib.request uuid warnings weakref xml.etree.ElementTree zipfile zlib"
-)
-"""Standard library modules that programs of this field use."""
-
-NUMPY_MODULES = words(
-    "numpy numpy.char numpy.ctypeslib numpy.dtypes numpy.exceptions numpy.fft numpy.lib numpy.lib.format "
-    "numpy.lib.stride_tricks numpy.linalg numpy.ma numpy.polynomial numpy.polynomial.polynomial numpy.random "
-    "numpy.rec numpy.strings numpy.testing numpy.typing"
-)
-
-
-@dataclass
-class Symbol:
-    """One object of a library and every public name that leads to it."""
-
-    value: Any
-    names: list[str] = field(default_factory=list)
-    canonical: str = ""
-
-
-@dataclass
-class Library:
-    """What is needed to walk a library."""
-
-    name: str
-    version: str
-    roots: tuple[tuple[str, types.ModuleType], ...]
-    """Public module names and modules; a module reached from one is walked under the extended name."""
-    inside: Callable[[types.ModuleType], bool]
-    """Whether a module that is found as an attribute belongs to the library's public part."""
-    choose: Callable[[Symbol], str]
-    private: tuple[str, ...] = ()
-    """Prefixes of private modules in which an exported object is known under the name of its definition."""
-    renamed: dict[str, str] = field(default_factory=dict)
-    """Module names that are other names of a module, for example `tensorflow.keras` of `keras`."""
-    extra_members: dict[str, type] = field(default_factory=dict)
-    """Canonical class to the class its instances really have, for example `tensorflow.Tensor` to the eager tensor."""
-    descend: bool = True
+KNOWN_SIGNATURES = {
+    "builtins.bytes": "*args, **kwargs",
+    "builtins.dict": "*args, **kwargs",
+    "builtins.dir": "*args",
+    "builtins.getattr": "object, name, /, *default",
+    "builtins.int": "x=0, /, base=10",
+    "builtins.iter": "object, /, *sentinel",
+    "builtins.max": "*args, key=None, default=_",
+    "builtins.min": "*args, key=None, default=_",
+    "builtins.next": "iterator, /, *default",
+    "builtins.range": "*args",
+    "builtins.slice": "*args",
+    "builtins.str": "object='', encoding=_, errors=_",
+    "builtins.super": "*args",
+    "builtins.type": "*args, **kwds",
+    "builtins.vars": "*args",
+    "builtins.dict.pop": "key, /, *default",
+    "builtins.dict.update": "*args, **kwargs",
+    "builtins.bool": "x=False, /",
+    "functools.partial": "func, /, *args, **keywords",
+    "functools.reduce": "function, iterable, /, *initial",
+    "itertools.accumulate": "iterable, func=None, *, initial=None",
+    "itertools.chain": "*iterables",
+    "itertools.islice": "iterable, /, *bounds",
+    "itertools.repeat": "object, *times",
+    "itertools.zip_longest": "*iterables, fillvalue=None",
+    "math.log": "x, /, *base",
+    "operator.attrgetter": "attr, /, *attrs",
+    "operator.itemgetter": "item, /, *items",
+    "operator.methodcaller": "name, /, *args, **kwargs",
+    "collections.deque": "iterable=_, maxlen=None",
+    "collections.defaultdict": "default_factory=None, /, *args, **kwargs",
+    "collections.OrderedDict": "*args, **kwargs",
+    "datetime.datetime": "year, month, day, hour=0, minute=0, second=0, microsecond=0, tzinfo=None, *, fold=0",
+    "datetime.timedelta": "days=0, seconds=0, microseconds=0, milliseconds=0, minutes=0, hours=0, weeks=0",
+}
+"""Of functions that Python cannot tell the signature of, or that have several forms."""
 
 
 def plain(value: object) -> bool:
@@ -155,6 +133,9 @@ def literal(value: object) -> str:
 
 def signature_text(function: object, *, drop_first: bool) -> str | None:
     """The parameter list of a callable as a Python text, None if it cannot be found out."""
+    known = KNOWN_SIGNATURES.get(f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', '')}")
+    if known is not None:
+        return known
     try:
         signature = inspect.signature(function)  # type: ignore[arg-type]
     except (TypeError, ValueError, AttributeError, NameError):
@@ -204,6 +185,8 @@ def documented_signature(function: object) -> str | None:
     if found is None:
         return None
     text = re.sub(r"\s+", " ", found.group(1)).strip()
+    if len(re.findall(rf"^\s*{re.escape(name)}\(", documentation, re.MULTILINE)) > 1:
+        return None  # several forms, none of which is the signature
     try:
         definition = ast.parse(f"def f({text}): ...").body[0]
     except SyntaxError:
@@ -300,6 +283,9 @@ def is_exception_or_message(cls: type) -> bool:
 
 def constructor_signature(cls: type) -> str | None:
     """The signature of a class's constructor, without `self`."""
+    known = KNOWN_SIGNATURES.get(f"{cls.__module__}.{cls.__qualname__}")
+    if known is not None:
+        return known
     initialiser = inspect.getattr_static(cls, "__init__", None)
     if isinstance(initialiser, types.FunctionType) or (
         initialiser is not None and isinstance(unwrapped(initialiser), types.FunctionType)
@@ -469,151 +455,6 @@ class Writer:
         else:
             text = literal(member)
             self.put(name, "v" if text == "_" else f"v{text}")
-
-
-def tensorflow_library() -> Library:
-    # tf.keras and tf.compat.v1.layers are Keras 2's where tf_keras is installed.
-    if importlib.util.find_spec("tf_keras") is not None:
-        os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
-    tf = importlib.import_module("tensorflow")
-    tf_export = importlib.import_module("tensorflow.python.util.tf_export")
-    variables = importlib.import_module("tensorflow.python.ops.resource_variable_ops")
-    iterators = importlib.import_module("tensorflow.python.data.ops.iterator_ops")
-
-    def choose(symbol: Symbol) -> str:
-        modern = [name for name in symbol.names if not name.startswith("tensorflow.compat.v1.")]
-        if modern:
-            own = tf_export.get_canonical_name_for_symbol(symbol.value)
-            if own is not None and f"tensorflow.{own}" in modern:
-                return f"tensorflow.{own}"
-            # `tf.experimental.numpy` and names without an export: the shortest is what documentation shows.
-            return min(modern, key=lambda name: (name.startswith("tensorflow.experimental."), name.count("."), name))
-        return min(symbol.names, key=lambda name: (name.count("."), name))
-
-    renamed = {
-        "tensorflow.keras": "keras",
-        "tensorflow.compat.v1.keras": "keras",
-        "tensorflow.compat.v2": "tensorflow",
-        "tensorflow.compat.v1.compat": "tensorflow.compat",
-        "tensorflow._api.v2": "tensorflow",
-        "tensorflow._api.v2.v2": "tensorflow",
-        "tensorflow.python.keras": "keras",
-    }
-    return Library(
-        name="tensorflow",
-        version=tf.__version__,
-        roots=(("tensorflow", tf), ("tensorflow.compat.v1", tf.compat.v1)),
-        inside=lambda module: getattr(module, "__name__", "").startswith(
-            ("tensorflow._api.", "tf_keras.api._v1.keras.__internal__.legacy")
-        ),
-        choose=choose,
-        private=("tensorflow.python.", "tensorflow.lite."),
-        renamed=renamed,
-        extra_members={
-            "tensorflow.Tensor": type(tf.constant(0)),
-            "tensorflow.Variable": variables.ResourceVariable,
-            "tensorflow.data.Iterator": iterators.OwnedIterator,
-        },
-    )
-
-
-def keras_choice(symbol: Symbol) -> str:
-    """The canonical one among a Keras symbol's public names."""
-
-    def order(name: str) -> tuple[bool, bool, bool, int, bool, str]:
-        parts = name.split(".")
-        at_root = len(parts) == 2
-        return (
-            at_root != (parts[-1] in KERAS_ROOT),
-            ".legacy" in name or ".experimental" in name,
-            # What is both a loss and a metric is a loss; `keras.tree` before `keras.utils`.
-            parts[1] in ("metrics", "utils", "backend"),
-            len(parts),
-            # A class's own name before its function-style alias, `MeanSquaredError` before `mse`.
-            parts[-1] != getattr(symbol.value, "__name__", ""),
-            name,
-        )
-
-    return min(symbol.names, key=order)
-
-
-def keras_library() -> Library:
-    keras = importlib.import_module("keras")
-    tf = importlib.import_module("tensorflow")
-
-    return Library(
-        name="keras",
-        version=keras.__version__,
-        # `tf.keras` has a few names of Keras 2 that `keras` has not.
-        roots=(("keras", keras), ("keras", tf.keras)),
-        inside=lambda module: module.__name__.startswith("keras.") and not module.__name__.startswith("keras.src"),
-        choose=keras_choice,
-        private=("keras.src.",),
-        renamed={"keras._tf_keras.keras": "keras", "keras.api": "keras"},
-    )
-
-
-def tf_keras_library() -> Library:
-    tf_keras = importlib.import_module("tf_keras")
-
-    return Library(
-        name="tf_keras",
-        version=tf_keras.__version__,
-        roots=(("keras", tf_keras),),
-        inside=lambda module: module.__name__.startswith("tf_keras.") and ".src" not in module.__name__,
-        choose=keras_choice,
-        private=("tf_keras.src.",),
-        renamed={"tf_keras": "keras"},
-    )
-
-
-def numpy_library() -> Library:
-    numpy = importlib.import_module("numpy")
-
-    modules: dict[str, types.ModuleType] = {}
-    for name in NUMPY_MODULES:
-        if importlib.util.find_spec(name) is not None:
-            modules[name] = importlib.import_module(name)
-    return Library(
-        name="numpy",
-        version=numpy.__version__,
-        roots=tuple(modules.items()),
-        inside=lambda module: False,
-        choose=lambda symbol: min(
-            symbol.names,
-            key=lambda name: (name.count("."), name.split(".")[-1] != getattr(symbol.value, "__name__", ""), name),
-        ),
-        renamed={"numpy.core": "numpy", "numpy._core": "numpy"},
-    )
-
-
-def python_library() -> Library:
-    modules = {name: importlib.import_module(name) for name in PYTHON_MODULES}
-
-    def choose(symbol: Symbol) -> str:
-        own = f"{getattr(symbol.value, '__module__', '')}.{getattr(symbol.value, '__qualname__', '')}"
-        return min(
-            symbol.names, key=lambda name: (name != own, not name.startswith("builtins."), name.count("."), name)
-        )
-
-    return Library(
-        name="python",
-        version=".".join(map(str, sys.version_info[:2])),
-        roots=tuple(modules.items()),
-        inside=lambda module: False,
-        choose=choose,
-        renamed={"posixpath": "os.path", "ntpath": "os.path", "_collections_abc": "collections.abc", "posix": "os"},
-    )
-
-
-LIBRARIES: dict[str, Callable[[], Library]] = {
-    "tensorflow": tensorflow_library,
-    "keras": keras_library,
-    "tf_keras": tf_keras_library,
-    "numpy": numpy_library,
-    "python": python_library,
-}
-PACKAGES = {"python": "sys"}
 
 
 def foreign_class_name(cls: type) -> str | None:
