@@ -36,6 +36,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from catalogue_libraries import LIBRARIES, PACKAGES, PYTHON_MODULES, Library, Symbol, words
