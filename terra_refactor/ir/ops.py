@@ -50,7 +50,7 @@ class Op:
 
 Block: TypeAlias = tuple["Op", ...]
 
-LiteralValue: TypeAlias = "int | float | complex | str | bytes | bool | None | EllipsisType"
+LiteralValue: TypeAlias = "int | float | complex | str | bytes | bool | EllipsisType | None"
 
 
 # --- values -----------------------------------------------------------------------------------------------------------------

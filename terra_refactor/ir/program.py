@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId
@@ -34,11 +35,20 @@ class ModuleIR:
         return self.functions[0]
 
 
+class ImportResolver(Protocol):
+    """Answers which module of the repository an import names (`syntax.modules.ModuleIndex` does)."""
+
+    def resolve(self, importing_module: str, name: str, level: int) -> str | None:
+        """The module's name, or None if the import leads outside the repository."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """The modules that are analysed together, by name."""
 
     modules: Mapping[str, ModuleIR]
+    imports: ImportResolver
 
     def function(self, identity: FunctionId) -> Function:
         """The function with that identity; KeyError or IndexError if there is none."""
