@@ -48,6 +48,8 @@ DATA = Path(__file__).resolve().parent.parent / "terra_refactor" / "tf_model" / 
 DIFFERENT_IN_V1 = frozenset({"where", "case", "executing_eagerly", "variable_creator_scope"})
 """Functions that have the same parameters in `tf.compat.v1`, but another meaning (`where` broadcasts in TensorFlow 2 only)."""
 
+MACHINE_CONSTANTS = frozenset({"CXX11_ABI_FLAG", "MONOLITHIC_BUILD", "little_endian"})
+
 DUNDERS = frozenset(
     f"__{name}__"
     for name in words(
@@ -125,6 +127,8 @@ def dtype_name(value: object) -> str | None:
 
 def literal(value: object) -> str:
     """The text of a constant, `dtype("float32")` for a dtype, `_` for anything else."""
+    if isinstance(value, str) and value.startswith("/"):
+        return "_"  # a path of this machine
     if plain(value):
         text = repr(value)
         return text if len(text) <= 120 else "_"
@@ -347,7 +351,7 @@ class Writer:
         for name, target in self.library.renamed.items():
             self.put(name, f"={target}")
         for name, value in self.walk.constants.items():
-            text = literal(value)
+            text = literal(value) if self.is_the_same_everywhere(name) else "_"
             self.put(name, "v" if text == "_" else f"v{text}")
         order_of_definition = sorted(
             self.walk.symbols.values(),
@@ -369,6 +373,18 @@ class Writer:
             "signatures": order,
             "owners": {owner: dict(sorted(members.items())) for owner, members in sorted(self.owners.items())},
         }
+
+    def is_the_same_everywhere(self, name: str) -> bool:
+        """Whether a constant's value is no matter of the version, the machine or the run."""
+        owner, _, leaf = name.rpartition(".")
+        if (
+            owner in ("numpy.testing", "tensorflow.sysconfig", "tensorflow.compat.v1.sysconfig")
+            or leaf in MACHINE_CONSTANTS
+        ):
+            return False
+        if "version" in leaf.lower() or owner == "tensorflow.version":
+            return False
+        return self.library.name != "python" or owner in ("math", "cmath", "string", "logging", "builtins")
 
     def put(self, name: str, entry: str) -> None:
         owner, _, leaf = name.rpartition(".")

@@ -368,8 +368,8 @@ def _call_parameters(name: str) -> tuple[ParameterSpec, ...] | None:
 
 def _dtype_class(name: str) -> Value | None:
     """The dtype that a NumPy scalar class stands for, for example `numpy.float32`."""
-    package, _, leaf = name.partition(".")
-    dtype = dtype_named(leaf) if package == "numpy" else None
+    package, _, leaf = name.rpartition(".")
+    dtype = dtype_named(leaf) if package in ("numpy", "tensorflow.experimental.numpy") else None
     return DTypeValue(dtype) if dtype is not None else None
 
 
@@ -414,7 +414,7 @@ def _rules() -> Mapping[str, Rule]:
 
 @cache
 def _declared_names() -> frozenset[str]:
-    """Names that a table speaks of, whether or not the catalogue lists them (`keras.layers.Dense.__call__` is inherited there)."""
+    """Names that a table speaks of, whether or not the catalogue lists them, such as `keras.layers.Dense.__call__`."""
     return frozenset(_rules()) | frozenset(OPERATIONS)
 
 
