@@ -1,0 +1,1 @@
+"""The bundled example project, and the command that shows what is made of it."""
