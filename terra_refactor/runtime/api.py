@@ -1,8 +1,9 @@
 """The public surface: decorators, the context manager, the switch and the report.
 
-Computes: nothing itself; decides whether a call runs through the shim or straight.
-Needs: TensorFlow when a decorated function is first called.
+Computes: nothing itself; decides whether a call goes through the shim or straight.
+Needs: TensorFlow when a decorated function is first called, never before.
 Gives: `co_execute`, `co_executing`, `speculative`, `report`, `disable`, `enable`.
+Ignores: how anything is executed (engine.py).
 """
 
 from __future__ import annotations
@@ -10,59 +11,145 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar, overload
+
+from terra_refactor.runtime import report as reports
+from terra_refactor.runtime.program import Program
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 DISABLE_VARIABLE = "TERRA_REFACTOR_DISABLE"
-_fallbacks: dict[str, str] = {}
+MAX_PATHS = 256
+
+_disabled = False
+
+
+def is_disabled() -> bool:
+    """Whether the shim is switched off, by `disable` or by the environment variable TERRA_REFACTOR_DISABLE."""
+    return _disabled or os.environ.get(DISABLE_VARIABLE, "").lower() not in ("", "0", "false", "no")
 
 
 @overload
 def co_execute(function: F) -> F: ...
 @overload
 def co_execute(
-    *, xla: bool = False, shadow: bool = False, max_paths: int = 64, name: str | None = None
+    *, xla: bool = False, shadow: bool = False, max_paths: int = MAX_PATHS, name: str | None = None
 ) -> Callable[[F], F]: ...
 def co_execute(
-    function: Any = None, *, xla: bool = False, shadow: bool = False, max_paths: int = 64, name: str | None = None
+    function: Any = None,
+    *,
+    xla: bool = False,
+    shadow: bool = False,
+    max_paths: int = MAX_PATHS,
+    name: str | None = None,
 ) -> Any:
-    """Run `function` with eager meaning and compiled segments (see `docs/shim.md`)."""
+    """Run a function with eager meaning, and its TensorFlow operations as compiled segments.
+
+    Python runs exactly as written at every call; operations wait until Python needs a value, and then run together.
+    After Kim et al., "Terra: Imperative-Symbolic Co-Execution of Imperative Deep Learning Programs" (NeurIPS 2021).
+
+    Args:
+        function: the function, when used as a bare decorator.
+        xla: compile segments with XLA where it draws no random numbers.
+        shadow: compare the first run of each segment with eager execution, and use it only if they agree.
+        max_paths: how many different segments may be recorded before new ones run eagerly.
+        name: for the report; the function's qualified name by default.
+
+    Raises:
+        ImportError: at the first call, when TensorFlow is missing or too old.
+    """
     if function is None:
         return functools.partial(co_execute, xla=xla, shadow=shadow, max_paths=max_paths, name=name)
+    if not callable(function):
+        raise TypeError(f"co_execute decorates a function, not {type(function).__name__}")
+    if max_paths < 1:
+        raise ValueError(f"max_paths is at least 1, not {max_paths}")
+    program = Program(name or getattr(function, "__qualname__", repr(function)), xla, shadow, max_paths)
+    reports.register(program)
 
     @functools.wraps(function)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        _fallbacks[name or function.__qualname__] = "segments are not built yet: every call is eager"
-        return function(*args, **kwargs)
+    def co_executed(*args: Any, **kwargs: Any) -> Any:
+        if is_disabled() or program.eager_reason is not None:
+            return function(*args, **kwargs)
+        from terra_refactor.runtime import engine
 
-    return run
+        if program.calls == 0:
+            program.eager_reason = engine.obstacle(function)
+        return engine.execute(program, function, args, kwargs)
 
-
-@contextlib.contextmanager
-def co_executing(name: str, *, xla: bool = False, shadow: bool = False, max_paths: int = 64) -> Iterator[None]:
-    """The same for a block of statements."""
-    _fallbacks[name] = "segments are not built yet: every call is eager"
-    yield
+    return co_executed
 
 
-def speculative(function: F) -> F:
-    """A `tf.function` that is compared with eager execution (not built yet: eager)."""
-    _fallbacks[function.__qualname__] = "not built yet: every call is eager"
-    return function
+_blocks: dict[str, Program] = {}
+
+
+def co_executing(
+    name: str, *, xla: bool = False, shadow: bool = False, max_paths: int = MAX_PATHS
+) -> contextlib.AbstractContextManager[None]:
+    """`co_execute` for the statements of a `with` block; blocks of one name share what was compiled.
+
+    Tensors made in the block may be used after it: they get their values when it ends.
+    """
+    if is_disabled():
+        return contextlib.nullcontext()
+    from terra_refactor.runtime import engine
+
+    program = _blocks.get(name)
+    if program is None:
+        program = _blocks[name] = Program(name, xla, shadow, max_paths)
+        reports.register(program)
+    return engine.Block(program)
+
+
+def speculative(
+    function: Any = None, *, calls: int = 2, jit_compile: bool | None = None, reduce_retracing: bool = False
+) -> Any:
+    """A `tf.function` that is compared with eager execution before it is trusted (see speculative.py)."""
+    if function is None:
+        return functools.partial(
+            speculative, calls=calls, jit_compile=jit_compile, reduce_retracing=reduce_retracing
+        )
+    made: list[Any] = []
+
+    @functools.wraps(function)
+    def speculated(*args: Any, **kwargs: Any) -> Any:
+        if is_disabled():
+            return function(*args, **kwargs)
+        if not made:
+            from terra_refactor.runtime.speculative import Speculation
+
+            made.append(Speculation(function, calls, jit_compile, reduce_retracing))
+            reports.register_speculation(made[0])
+        return made[0](*args, **kwargs)
+
+    return speculated
 
 
 def disable() -> None:
-    """Switch the shim off: decorated functions run as if they were not decorated."""
-    os.environ[DISABLE_VARIABLE] = "1"
+    """Switch the shim off: decorated functions run as if they were not decorated, and all hooks are removed."""
+    global _disabled  # noqa: PLW0603  (one switch for the process is the meaning)
+    _disabled = True
+    import sys
+
+    hooks = sys.modules.get("terra_refactor.runtime.api_hooks")
+    if hooks is not None:
+        hooks.remove()
 
 
 def enable() -> None:
     """Switch the shim on again."""
-    os.environ.pop(DISABLE_VARIABLE, None)
+    global _disabled  # noqa: PLW0603
+    _disabled = False
 
 
-def report() -> str:
-    """What the shim did, per function, as text."""
-    return "\n".join(f"{function}: {reason}" for function, reason in sorted(_fallbacks.items()))
+def report(format: str = "text") -> str:  # noqa: A002  (the word a caller expects)
+    """What the shim did, per function: paths, segments, hit rate, fallbacks with reasons, times.
+
+    Args:
+        format: "text", "svg" (a picture of the trace graph) or "html" (both, as a page).
+
+    Raises:
+        ValueError: for another format.
+    """
+    return reports.render(format)

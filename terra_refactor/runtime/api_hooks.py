@@ -1,0 +1,208 @@
+"""The hooks at the public API: one call of TensorFlow or Keras is one node of the trace.
+
+Computes: a wrapper for each hooked function; installs and removes all hooks.
+Needs: nothing of the program. Gives: `install`, `remove`.
+Ignores: what is called under other names (`from tensorflow import matmul` before the hooks): raw_ops.py catches that.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any
+
+from terra_refactor.runtime import foreign, keras_hooks, raw_ops, run_tapes
+from terra_refactor.runtime.state import thread
+from terra_refactor.runtime.tf_internals import Function, GradientTape, Tensor, Variable, keras, ops, resource_variable_ops, tf, variables
+from terra_refactor.runtime.trie import Call
+
+_NAMESPACES: tuple[Any, ...] = (
+    tf,
+    tf.math,
+    tf.nn,
+    tf.linalg,
+    tf.signal,
+    tf.image,
+    tf.random,
+    keras.ops,
+    keras.src.ops,
+    keras.ops.image,
+    keras.ops.nn,
+    keras.ops.numpy,
+    keras.ops.linalg,
+)
+
+# Not operations on tensors, or their meaning depends on more than their arguments.
+_NOT_HOOKED = frozenset(
+    """
+    as_dtype Assert Graph GradientTape Module Variable autograph case cond control_dependencies custom_gradient device
+    dynamic_partition executing_eagerly fori_loop foldl foldr function get_current_name_scope get_logger get_static_value
+    grad_pass_through gradients group hessians init_scope inside_function is_symbolic_tensor is_tensor load_library
+    load_op_library make_ndarray make_tensor_proto map map_fn name_scope no_gradient nondifferentiable_batch_function
+    numpy_function one_shot print py_func py_function recompute_grad register_tensor_conversion_function scan
+    stop_recording switch timestamp tuple type_spec_from_value variable_creator_scope vectorized_map vectorize while_loop
+    associative_scan custom_jvp cast_to_tensor convert_to_numpy shape_n set_seed get_global_generator
+    set_global_generator create_rng_state device_scope ragged_fill_empty_rows
+    """.split()
+)
+_CREATIONS = frozenset("constant convert_to_tensor zeros ones fill range eye linspace arange full identity".split())
+_SCALAR_OPERATORS = frozenset(
+    """__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __pow__ __rpow__ __lt__ __le__ __gt__
+    __ge__ __matmul__""".split()
+)
+_SCALAR_METHODS = frozenset("assign assign_add assign_sub".split())
+_SCALAR_FUNCTIONS = frozenset("add subtract multiply divide maximum minimum pow scalar_mul greater less".split())
+_VARIABLE_METHODS = """
+    assign assign_add assign_sub scatter_sub scatter_add scatter_max scatter_min scatter_mul scatter_div scatter_update
+    batch_scatter_update scatter_nd_sub scatter_nd_add scatter_nd_update scatter_nd_max scatter_nd_min _read_variable_op
+    read_value value sparse_read gather_nd
+""".split()
+
+_installed: list[tuple[Any, str, Any, bool]] = []
+
+
+def hook(original: Any, call: Call) -> Any:
+    """A function that goes through the run when one is active on this thread."""
+
+    @functools.wraps(original)
+    def hooked(*args: Any, **kwargs: Any) -> Any:
+        run = thread.run
+        if run is None or run.depth:
+            return original(*args, **kwargs)
+        return run.call(call, args, kwargs)
+
+    hooked.__coexec_original__ = original  # type: ignore[attr-defined]
+    return hooked
+
+
+def _function_call(name: str, function: Any) -> Call:
+    return Call(
+        name,
+        function,
+        function,
+        function,
+        convert_scalars=name.rpartition(".")[2] in _SCALAR_FUNCTIONS,
+        creation=name.rpartition(".")[2] in _CREATIONS,
+    )
+
+
+def _api_hooks() -> list[tuple[Any, str, Any]]:
+    made: dict[int, Any] = {}
+    hooks: list[tuple[Any, str, Any]] = []
+    for namespace in _NAMESPACES:
+        for name, function in sorted(vars(namespace).items()):
+            if name.startswith("_") or name in _NOT_HOOKED or not isinstance(function, types.FunctionType):
+                continue
+            if namespace is tf.random and not name.startswith("stateless"):
+                continue  # their Python draws the seeds; the operations inside are caught one by one
+            if id(function) not in made:
+                made[id(function)] = hook(function, _function_call(f"{namespace.__name__}.{name}", function))
+            hooks.append((namespace, name, made[id(function)]))
+    return hooks
+
+
+def _operator_hooks() -> list[tuple[Any, str, Any]]:
+    hooks: list[tuple[Any, str, Any]] = []
+    resource_variable = resource_variable_ops.ResourceVariable  # some methods are defined again on the subclass
+    owners = (Tensor, ops._EagerTensorBase, variables.Variable, Variable, resource_variable, keras.Variable)
+    for name in sorted(Tensor.OVERLOADABLE_OPERATORS):
+        for owner in owners:
+            if name in vars(owner):
+                hooks.append(_method_hook(owner, name, "Tensor", name in _SCALAR_OPERATORS))
+    for name in _VARIABLE_METHODS:
+        for owner in (Variable, resource_variable):
+            if name in vars(owner):
+                hooks.append(_method_hook(owner, name, "Variable", name in _SCALAR_METHODS))
+    return hooks
+
+
+def _method_hook(owner: Any, name: str, kind: str, scalars: bool) -> tuple[Any, str, Any]:
+    original = vars(owner)[name]
+    call = Call(f"{kind}.{name}", original, original, original, convert_scalars=scalars)
+    return owner, name, hook(original, call)
+
+
+def _tape_hooks() -> list[tuple[Any, str, Any]]:
+    def push(self: Any) -> None:
+        run = thread.run
+        if run is None or run.depth or not run.tld.is_eager:
+            (run_tapes.real_push if tf.executing_eagerly() else run_tapes.original_push)(self)
+        else:
+            run_tapes.push(run, self)
+
+    def pop(self: Any) -> None:
+        run = thread.run
+        if run is None or run.depth or not run.tld.is_eager:
+            run_tapes.real_pop(self)
+        else:
+            run_tapes.pop(run, self)
+
+    def watch(self: Any, tensor: Any) -> None:
+        run = thread.run
+        if run is None or run.depth or not run.tld.is_eager:
+            run_tapes.original_watch(self, tensor)
+        else:
+            run_tapes.watch(run, self, tensor)
+
+    def gradient(self: Any, *args: Any, **kwargs: Any) -> Any:
+        run = thread.run
+        if run is None or run.depth or not run.tld.is_eager:
+            return run_tapes.real_gradient(self, *args, **kwargs)
+        return run_tapes.gradient(run, self, args, kwargs)
+
+    hooks = [
+        (GradientTape, "_push_tape", push),
+        (GradientTape, "_pop_tape", pop),
+        (GradientTape, "watch", functools.wraps(run_tapes.original_watch)(watch)),
+        (GradientTape, "gradient", functools.wraps(run_tapes.original_gradient)(gradient)),
+    ]
+    for name in ("jacobian", "batch_jacobian", "watched_variables", "reset"):
+        hooks.append((GradientTape, name, _really(getattr(GradientTape, name))))
+    return hooks
+
+
+def _really(original: Any) -> Any:
+    """The tape becomes real first, and the method runs as it is."""
+
+    @functools.wraps(original)
+    def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        run = thread.run
+        if run is None or run.depth or not run.tld.is_eager:
+            return original(self, *args, **kwargs)
+        call = Call(f"GradientTape.{original.__name__}", original, original, original)
+        return run.immediate(call, (self, *args), kwargs)
+
+    return hooked
+
+
+def install() -> None:
+    """Put every hook in place; a second call does nothing."""
+    if _installed:
+        return
+    hooks = [*_api_hooks(), *_operator_hooks(), *_tape_hooks(), *keras_hooks.hooks(), *raw_ops.raw_hooks()]
+    hooks.extend(foreign.thread_hooks())
+    hooks.append((Function, "__call__", keras_hooks.per_object(Function, "__call__", _function_graph_call)))
+    for owner, name, replacement in hooks:
+        own = name in vars(owner)
+        _installed.append((owner, name, vars(owner).get(name), own))
+        setattr(owner, name, replacement)
+
+
+def _function_graph_call(function: Any, original: Any) -> Call | None:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return original(function, *args, **kwargs)
+
+    def direct(*args: Any, **kwargs: Any) -> Any:
+        return original(function, *args, **kwargs)
+
+    return Call(f"tf.function {getattr(function, '__name__', '')}", direct, run, run)
+
+
+def remove() -> None:
+    """Take every hook away again."""
+    while _installed:
+        owner, name, original, own = _installed.pop()
+        if own:
+            setattr(owner, name, original)
+        else:
+            delattr(owner, name)

@@ -1,0 +1,282 @@
+"""Arguments into keys and templates: two calls with equal keys do the same thing to tensors of the same kind.
+
+Computes: for the arguments of a call, a flat key and, when recording, a template.
+Needs: the run's tables of slots and inputs. Gives: `Encoder`, `Unencodable`.
+Ignores: objects it does not know: those raise `Unencodable`, and the call is looked into or run at once.
+
+Tensors made in the segment are their slot (0, 1, …); tensors from outside are ~index (-1, -2, …) after a first
+appearance with dtype and shape; constants carry their type, because 1, 1.0 and True are equal to Python.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from terra_refactor.runtime.lazy_tensor import LazyTensor
+from terra_refactor.runtime.tf_internals import (
+    EagerTensor,
+    IndexedSlices,
+    KerasVariable,
+    Variable,
+    make_constant,
+    tf,
+)
+from terra_refactor.runtime.trie import InputRef, Rebuild, SlotRef
+
+SMALL_ARRAY = 64  # elements: up to here an array is a constant of the path (shapes, axes, class weights)
+
+
+class Unencodable(Exception):
+    """The arguments hold something that a path cannot be keyed by."""
+
+
+class Mark(enum.Enum):
+    """Structure marks in keys; never equal to a value of the program."""
+
+    LIST = enum.auto()
+    TUPLE = enum.auto()
+    DICT = enum.auto()
+    SLICE = enum.auto()
+    SLICES = enum.auto()
+    ARRAY = enum.auto()
+    SCALAR = enum.auto()
+
+
+class _Type(enum.IntEnum):
+    CONSTANT = 0
+    LAZY = 1
+    EAGER = 2
+    OBJECT = 3
+    LIST = 4
+    TUPLE = 5
+    DICT = 6
+    ARRAY = 7
+    NUMPY_SCALAR = 8
+    SLICE = 9
+    SLICES = 10
+    FLOAT = 11
+    NAMED_TUPLE = 12
+    UNKNOWN = 13
+
+
+_TYPES: dict[type, _Type] = {
+    int: _Type.CONSTANT,
+    bool: _Type.CONSTANT,
+    str: _Type.CONSTANT,
+    bytes: _Type.CONSTANT,
+    type(None): _Type.CONSTANT,
+    type(Ellipsis): _Type.CONSTANT,
+    type: _Type.CONSTANT,
+    tf.DType: _Type.CONSTANT,
+    tf.TensorShape: _Type.CONSTANT,
+    float: _Type.FLOAT,
+    complex: _Type.FLOAT,
+    LazyTensor: _Type.LAZY,
+    EagerTensor: _Type.EAGER,
+    list: _Type.LIST,
+    tuple: _Type.TUPLE,
+    dict: _Type.DICT,
+    slice: _Type.SLICE,
+    np.ndarray: _Type.ARRAY,
+    IndexedSlices: _Type.SLICES,
+}
+
+
+def _classify(kind: type) -> _Type:
+    if issubclass(kind, (Variable, KerasVariable)):
+        found = _Type.OBJECT
+    elif issubclass(kind, np.generic):
+        found = _Type.NUMPY_SCALAR
+    elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        found = _Type.NAMED_TUPLE
+    elif issubclass(kind, (enum.Enum, np.dtype)):
+        found = _Type.CONSTANT
+    elif kind.__name__ == "ListWrapper" and kind.__module__.startswith("tensorflow."):
+        found = _Type.LIST
+    elif kind.__name__ == "TrackedList" and kind.__module__.startswith("keras."):
+        found = _Type.LIST
+    else:
+        found = _Type.UNKNOWN
+    _TYPES[kind] = found
+    return found
+
+
+def _make_slices(items: list[Any]) -> Any:
+    return IndexedSlices(*items)
+
+
+def _make_slice(items: list[Any]) -> Any:
+    return slice(*items)
+
+
+class Encoder:
+    """The tables of one segment, and the two walks over arguments."""
+
+    slots: list[Any]
+
+    def __init__(self) -> None:
+        self.slots: list[Any] = []  # LazyTensor or EagerTensor, by slot
+        self.inputs: list[Any] = []  # EagerTensor, by input
+        self.ids: dict[int, int] = {}  # id of an EagerTensor -> slot, or ~input
+        self.anonymous: list[int] = []  # inputs made by the last `key` walk, in order
+        self.widen = False  # Python numbers become inputs
+        self.scalar_dtype: Any = None
+
+    def rollback(self, mark: int) -> None:
+        """Forget the inputs from `mark` on: the call they belong to is not part of the segment."""
+        for tensor in self.inputs[mark:]:
+            self.ids.pop(id(tensor), None)
+        del self.inputs[mark:]
+
+    def new_input(self, tensor: Any) -> int:
+        code = ~len(self.inputs)
+        self.inputs.append(tensor)
+        self.ids[id(tensor)] = code
+        return code
+
+    def key(self, values: Any, key: list[Any], arrays: bool) -> None:
+        """Append the key of each of `values`. `arrays`: larger arrays may become inputs."""
+        ids = self.ids
+        for value in values:
+            kind = type(value)
+            if kind is LazyTensor:
+                if value._owner is self.slots:
+                    key.append(value._slot)
+                    continue
+                value = value._value
+                if value is None:
+                    raise Unencodable("a tensor deferred elsewhere")
+                code = ids.get(id(value))
+                if code is None:
+                    code = self._outside(value, key)
+                else:
+                    key.append(code)
+                continue
+            if kind is EagerTensor:
+                code = ids.get(id(value))
+                if code is None:
+                    self._outside(value, key)
+                else:
+                    key.append(code)
+                continue
+            what = _TYPES.get(kind)
+            if what is None:
+                what = _classify(kind)
+            if what is _Type.CONSTANT:
+                if self.widen and kind is int:
+                    self._scalar(value, key)
+                else:
+                    key.append((kind, value))
+            elif what is _Type.OBJECT:
+                key.append((kind, id(value)))
+            elif what is _Type.FLOAT:
+                if self.widen and kind is float:
+                    self._scalar(value, key)
+                elif kind is float and value and value == value:
+                    key.append((kind, value))
+                else:  # 0.0 equals -0.0 and nan equals nothing: their spelling is the key
+                    key.append((kind, repr(value)))
+            elif what is _Type.LIST:
+                key.append((Mark.LIST, len(value)))
+                self.key(value, key, arrays)
+            elif what is _Type.TUPLE:
+                key.append((Mark.TUPLE, len(value)))
+                self.key(value, key, arrays)
+            elif what is _Type.NAMED_TUPLE:
+                key.append((kind, len(value)))
+                self.key(value, key, arrays)
+            elif what is _Type.DICT:
+                key.append((Mark.DICT, tuple(value)))
+                self.key(value.values(), key, arrays)
+            elif what is _Type.SLICE:
+                key.append(Mark.SLICE)
+                self.key((value.start, value.stop, value.step), key, arrays)
+            elif what is _Type.SLICES:
+                key.append(Mark.SLICES)
+                self.key((value.values, value.indices, value.dense_shape), key, arrays)
+            elif what is _Type.ARRAY:
+                self._array(value, key, arrays)
+            elif what is _Type.NUMPY_SCALAR:
+                if self.widen and value.dtype.kind == "f" and self.scalar_dtype is not None:
+                    self._scalar(value, key)
+                else:
+                    self._array(np.asarray(value), key, arrays)
+            else:
+                raise Unencodable(kind.__name__)
+
+    def _outside(self, tensor: Any, key: list[Any]) -> int:
+        dtype = tensor._datatype_enum()
+        if dtype in (20, 21):  # resource and variant: handles are reached through their objects, or not at all
+            raise Unencodable("resource handle")
+        key.append((dtype, tensor._shape_tuple()))
+        return self.new_input(tensor)
+
+    def _scalar(self, value: Any, key: list[Any]) -> None:
+        if self.scalar_dtype is None:
+            raise Unencodable("number without an operand to take the dtype from")
+        try:
+            tensor = make_constant(value, self.scalar_dtype)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise Unencodable("number that does not fit") from error
+        key.append((Mark.SCALAR, self.scalar_dtype.as_datatype_enum))
+        self.anonymous.append(self.new_input(tensor))
+
+    def _array(self, value: Any, key: list[Any], arrays: bool) -> None:
+        if value.dtype.kind not in "biufc":
+            raise Unencodable("array of objects")
+        # Floating arrays are data, whatever their size; small integer ones are shapes and axes, or static shapes are lost.
+        if value.size <= SMALL_ARRAY and (value.dtype.kind in "bi" or not arrays):
+            key.append((Mark.ARRAY, value.dtype.str, value.shape, value.tobytes()))
+            return
+        if not arrays:
+            raise Unencodable("large array")
+        tensor = make_constant(value.copy())  # a copy: the program may overwrite the array before the segment runs
+        key.append((tensor._datatype_enum(), value.shape))
+        self.anonymous.append(self.new_input(tensor))
+
+    def template(self, value: Any, anonymous: list[int], arrays: bool) -> Any:
+        """The template of one argument; `anonymous` holds the inputs made for it by `key`, and is consumed."""
+        kind = type(value)
+        if kind is LazyTensor:
+            if value._owner is self.slots:
+                return SlotRef(value._slot)
+            value = value._value
+            kind = EagerTensor
+        if kind is EagerTensor:
+            code = self.ids[id(value)]
+            return SlotRef(code) if code >= 0 else InputRef(~code)
+        what = _TYPES[kind]
+        if what in (_Type.CONSTANT, _Type.OBJECT, _Type.FLOAT):
+            if self.widen and kind in (int, float):
+                return InputRef(~anonymous.pop(0))
+            return value
+        if what is _Type.LIST:
+            return Rebuild(list, tuple(self.template(item, anonymous, arrays) for item in value))
+        if what is _Type.TUPLE:
+            return Rebuild(tuple, tuple(self.template(item, anonymous, arrays) for item in value))
+        if what is _Type.NAMED_TUPLE:
+            return Rebuild(kind._make, tuple(self.template(item, anonymous, arrays) for item in value))  # type: ignore[attr-defined]
+        if what is _Type.DICT:
+            names = tuple(value)
+            return Rebuild(
+                lambda items: dict(zip(names, items, strict=True)),
+                tuple(self.template(item, anonymous, arrays) for item in value.values()),
+            )
+        if what is _Type.SLICE:
+            parts = (value.start, value.stop, value.step)
+            return Rebuild(_make_slice, tuple(self.template(item, anonymous, arrays) for item in parts))
+        if what is _Type.SLICES:
+            parts = (value.values, value.indices, value.dense_shape)
+            return Rebuild(_make_slices, tuple(self.template(item, anonymous, arrays) for item in parts))
+        if what is _Type.ARRAY or what is _Type.NUMPY_SCALAR:
+            array = np.asarray(value)
+            if self.widen and what is _Type.NUMPY_SCALAR and array.dtype.kind == "f" and self.scalar_dtype is not None:
+                return InputRef(~anonymous.pop(0))
+            if array.size <= SMALL_ARRAY and (array.dtype.kind in "bi" or not arrays):
+                return np.array(array) if what is _Type.ARRAY else value
+            return InputRef(~anonymous.pop(0))
+        raise Unencodable(kind.__name__)
+

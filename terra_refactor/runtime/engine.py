@@ -1,0 +1,135 @@
+"""One call of a co-executed function, from entry to its real results.
+
+Computes: whether the shim can serve this call at all; runs it; turns what it returns into real tensors.
+Needs: TensorFlow (this is the first module that imports it). Gives: `execute`, `Block`.
+Ignores: how operations are deferred (run.py).
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from typing import Any
+
+from terra_refactor.runtime import api_hooks, foreign
+from terra_refactor.runtime.lazy_tensor import LazyTensor
+from terra_refactor.runtime.program import Program
+from terra_refactor.runtime.run import Run
+from terra_refactor.runtime.state import thread
+from terra_refactor.runtime.tf_internals import context, keras, pywrap_tfe, tf
+
+
+def obstacle(function: Callable[..., Any] | None) -> str | None:
+    """Why a function can never be served, or None."""
+    if function is not None:
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            return "a generator function: its body runs after the call has returned"
+        if inspect.iscoroutinefunction(function):
+            return "a coroutine function: its body runs after the call has returned"
+    return None
+
+
+def _obstacle_now() -> str | None:
+    """Why this call cannot be served, or None."""
+    if not tf.executing_eagerly():
+        return "called while a graph is built"
+    if tf.distribute.has_strategy():
+        return "inside a distribution strategy"
+    if context.context().device_name or context.context().execution_mode != context.SYNC:
+        return "inside a device scope, or with asynchronous eager execution"
+    if keras.config.dtype_policy().name.startswith("mixed"):
+        return "a mixed-precision policy"
+    if keras.backend.backend() != "tensorflow":
+        return "Keras runs on another backend"
+    if not pywrap_tfe.TFE_Py_TapeSetIsEmpty() and not thread.tapes:
+        return "under a gradient tape or accumulator that was entered before the shim was first used"
+    return None
+
+
+def enter(program: Program) -> Run | None:
+    """Begin a run on this thread, or None when this call is to be eager."""
+    if thread.run is not None or program.eager_reason is not None:
+        return None
+    api_hooks.install()
+    reason = _obstacle_now()
+    if reason is not None:
+        program.fell_back(reason)
+        return None
+    run = Run(program)
+    thread.run = run
+    foreign.register(run)
+    return run
+
+
+def leave(run: Run, started: float, failed: bool) -> None:
+    """End a run: everything pending runs, and nothing deferred is left behind."""
+    try:
+        if not run.passive:
+            run.depth = 0
+            run.cut()
+    finally:
+        thread.run = None
+        foreign.unregister()
+        run.program.end_call(run.missed, time.perf_counter() - started, run.graph_seconds)
+
+
+def execute(program: Program, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Call `function`; its operations run as segments where they can.
+
+    Raises:
+        whatever `function` raises, and what its operations raise.
+    """
+    run = enter(program)
+    if run is None:
+        return function(*args, **kwargs)
+    started = time.perf_counter()
+    try:
+        result = function(*args, **kwargs)
+    except BaseException:
+        leave(run, started, True)
+        raise
+    leave(run, started, False)
+    return _real(result)
+
+
+def _real(value: Any) -> Any:
+    """What a caller gets: real tensors in place of deferred ones, in any container whose copy is as good as itself."""
+    kind = type(value)
+    if kind is LazyTensor:
+        real = value._force()
+        mask = vars(value).get("_keras_mask")
+        if mask is not None:
+            real._keras_mask = mask
+        return real
+    if kind is tuple:
+        return tuple(_real(item) for item in value)
+    if kind is list:
+        value[:] = [_real(item) for item in value]
+    elif kind is dict:
+        for name, item in value.items():
+            value[name] = _real(item)
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        return kind._make(_real(item) for item in value)  # type: ignore[attr-defined]
+    return value
+
+
+class Block:
+    """The same for the statements of a `with` block."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.run: Run | None = None
+        self.started = 0.0
+
+    def __enter__(self) -> None:
+        self.run = enter(self.program)
+        self.started = time.perf_counter()
+
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
+        if self.run is not None:
+            run, self.run = self.run, None
+            leave(run, self.started, kind is not None)
+
+
+

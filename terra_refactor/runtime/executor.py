@@ -1,0 +1,104 @@
+"""Running compiled functions on TensorFlow's own asynchronous executor, and waiting for it where that is needed.
+
+Computes: nothing. Needs: the names of functions in the context's library. Gives: `call_function`, `wait_for_segments`.
+Ignores: what the functions do.
+
+Segments run on one asynchronous executor per thread; everything else on the thread's default one, so that an operation
+run at once does not queue behind segments. Data flows through tensor handles, which wait by themselves; variables do
+not, so whoever touches a variable outside a segment waits first.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from terra_refactor.runtime.tf_internals import context, executor, ops, pywrap_tfe
+
+# Python may run ahead of the computation by this many segments; without a bound their inputs would pile up in memory.
+MAX_AHEAD = 64
+
+
+class _Executors(threading.local):
+    """The two executors of a thread."""
+
+    def __init__(self) -> None:
+        self.segments: Any = None
+        self.default: Any = None
+
+    def ensure(self) -> None:
+        if self.segments is None:
+            context.context().ensure_initialized()
+            self.default = context.context().executor
+            self.segments = executor.new_executor(enable_async=True)
+
+
+_executors = _Executors()
+
+
+class Outstanding:
+    """Segments submitted and not waited for, in all threads."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.busy: dict[Any, int] = {}  # executor -> number of segments
+
+
+outstanding = Outstanding()
+
+
+def call_function(name: Any, inputs: list[Any], attrs: Any, outputs: int, wait: bool) -> Any:
+    """Run a library function; with `wait` it has finished, and its errors are raised, when this returns.
+
+    Raises:
+        tf.errors.OpError: what the function raised.
+    """
+    ctx = context.context()
+    if wait:
+        wait_for_segments()
+        return _execute(ctx, name, inputs, attrs, outputs)
+    _executors.ensure()
+    queue = _executors.segments
+    busy = outstanding.busy.get(queue, 0)
+    if busy >= MAX_AHEAD:
+        wait_for_segments()
+        busy = 0
+    handle = ctx._handle
+    pywrap_tfe.TFE_ContextSetExecutorForThread(handle, queue.handle())
+    try:
+        outstanding.busy[queue] = busy + 1
+        return _execute(ctx, name, inputs, attrs, outputs)
+    finally:
+        pywrap_tfe.TFE_ContextSetExecutorForThread(handle, _executors.default.handle())
+
+
+def _execute(ctx: Any, name: Any, inputs: list[Any], attrs: Any, outputs: int) -> Any:
+    try:
+        return original_execute(ctx._handle, ctx.device_name, name, inputs, attrs, outputs)
+    except ops.core._NotOkStatusException as error:
+        raise ops.core._status_to_exception(error) from None
+
+
+original_execute = pywrap_tfe.TFE_Py_Execute
+
+
+def wait_for_segments() -> None:
+    """Return when every submitted segment, of every thread, has finished.
+
+    Raises:
+        tf.errors.OpError: the first error of a segment; the executor is clean again afterwards.
+    """
+    if not outstanding.busy:
+        return
+    with outstanding.lock:
+        queues = list(outstanding.busy)
+        outstanding.busy.clear()
+    failure = None
+    for queue in queues:
+        try:
+            queue.wait()
+        except ops.core._NotOkStatusException as error:
+            queue.clear_error()
+            failure = failure or error
+    if failure is not None:
+        raise ops.core._status_to_exception(failure) from None

@@ -1,0 +1,265 @@
+"""Running what is pending: as compiled segments where the path is known, one by one where it is not.
+
+Computes: which results are still wanted, where tapes split the stretch, and which segment fits.
+Needs: the run's pending nodes. Gives: `run_pending`, `replay`, `guards_hold`.
+Ignores: how segments are built (segments.py, tape_segments.py).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from terra_refactor.runtime import run_tapes, shadow, tape_segments
+from terra_refactor.runtime.executor import wait_for_segments
+from terra_refactor.runtime.segments import BuildError, Segment, build_segment, define_function
+from terra_refactor.runtime.state import thread
+from terra_refactor.runtime.trie import Node, Role, fill, node_references, SlotRef
+from terra_refactor.runtime.values import collect
+
+_TAPE_ROLES = (Role.PUSH, Role.POP, Role.WATCH, Role.GRADIENT)
+
+
+def guards_hold(run: Any, node: Node) -> bool:
+    """Whether the indices that the call looks up are in range; else it must fail at its own line."""
+    for guard in node.guards:
+        elements = run.inputs[guard.index]._numpy_internal()
+        if np.size(elements) and (np.min(elements) < 0 or np.max(elements) >= guard.bound):
+            return False
+    return True
+
+
+def _wanted(slots: list[Any], static_too: bool) -> list[int]:
+    """The slots that somebody outside the run still holds."""
+    found = []
+    position = 0
+    count = sys.getrefcount
+    for lazy in slots:
+        if count(lazy) > _BASE_COUNT and (lazy._value is None or (static_too and lazy._lazy_dtype.is_floating)):
+            found.append(position)
+        position += 1  # noqa: SIM113  (enumerate's tuple would hold a reference)
+    return found
+
+
+def _base_count() -> int:
+    slots = [object()]
+    for lazy in slots:
+        return sys.getrefcount(lazy)
+    return 0
+
+
+_BASE_COUNT = _base_count()
+
+
+def _open_tapes(run: Any) -> set[int]:
+    """The tapes entered in this segment that the program can still ask for a gradient."""
+    return {
+        index
+        for index, state in enumerate(run.tapes)
+        if not state.consumed and sys.getrefcount(state.tape) > 2
+    }
+
+
+def run_pending(run: Any) -> None:
+    """Run the pending nodes of a run; its live LazyTensors have values afterwards."""
+    nodes = run.pending
+    run.program.deferred += len(nodes)
+    opened = _open_tapes(run) if run.tapes else set()
+    tapes = bool(opened) or bool(thread.tapes)
+    wanted = _wanted(run.slots, tapes)
+    values: list[Any] = [None] * len(run.slots)
+    pieces = _split(nodes, opened)
+    if pieces is None:
+        wait_for_segments()
+        run.program.fell_back("a tape that stays open crosses one that does not")
+        _replay_nodes(run, nodes, values)
+    else:
+        needed_later = _needed_later(nodes, pieces)
+        for is_event, start, stop in pieces:
+            if is_event:
+                _event(run, nodes[start], values)
+            else:
+                live = sorted(
+                    {s for s in wanted if nodes[start].first_slot <= s < _end_slot(nodes[stop - 1])}
+                    | {s for s in needed_later if nodes[start].first_slot <= s < _end_slot(nodes[stop - 1])}
+                )
+                _run_piece(run, nodes[start:stop], values, tuple(live), nodes[stop - 1], start)
+    slots = run.slots
+    for slot in wanted:
+        slots[slot]._value = values[slot]
+
+
+def _end_slot(node: Node) -> int:
+    return node.first_slot + len(node.specs)
+
+
+def _split(nodes: list[Node], opened: set[int]) -> list[tuple[bool, int, int]] | None:
+    """Stretches between the events of tapes that stay open; None when a closed tape crosses such an event."""
+    if not opened:
+        return [(False, 0, len(nodes))]
+    pieces: list[tuple[bool, int, int]] = []
+    start = 0
+    homes: dict[int, int] = {}
+    for index, node in enumerate(nodes):
+        role = node.call.role if node.call is not None else Role.OPERATION
+        if role not in _TAPE_ROLES:
+            continue
+        if node.tape in opened:
+            if index > start:
+                pieces.append((False, start, index))
+            pieces.append((True, index, index + 1))
+            start = index + 1
+        elif homes.setdefault(node.tape, len(pieces)) != len(pieces):
+            return None
+    if start < len(nodes):
+        pieces.append((False, start, len(nodes)))
+    # a closed tape must lie in one stretch: its first and last event have the same number of pieces before them
+    return pieces
+
+
+def _needed_later(nodes: list[Node], pieces: list[tuple[bool, int, int]]) -> set[int]:
+    """The slots that a later piece reads."""
+    found: set[int] = set()
+    for _, start, stop in pieces[1:]:
+        first = nodes[start].first_slot
+        for node in nodes[start:stop]:
+            found.update(r.index for r in node_references(node) if type(r) is SlotRef and r.index < first)
+    return found
+
+
+def _event(run: Any, node: Node, values: list[Any]) -> None:
+    """An event of a tape that stays open really happens."""
+    _replay_nodes(run, [node], values)
+
+
+def _replay_nodes(run: Any, nodes: list[Node], values: list[Any]) -> None:
+    """Run nodes one by one, as eager execution does."""
+    tapes = [state.tape for state in run.tapes]
+    for node in nodes:
+        call = node.call
+        assert call is not None
+        if call.role is Role.PUSH:
+            state = run.tapes[node.tape]
+            run_tapes.real_push(state.tape)
+            continue
+        args = [fill(template, values, run.inputs, tapes) for template in node.args]
+        kwargs = {name: fill(template, values, run.inputs, tapes) for name, template in node.kwargs.items()}
+        if call.role is Role.POP:
+            if args[0]._recording:
+                run_tapes.real_pop(args[0])
+            continue
+        result = call.eager(*args, **kwargs)
+        found: list[Any] = []
+        if not collect(node.result, result, node.first_slot, found) or len(found) != len(node.specs):
+            raise RuntimeError(f"{call.name} gave another structure than before")
+        values[node.first_slot : node.first_slot + len(found)] = found
+
+
+def replay(run: Any, nodes: list[Node]) -> None:
+    """Run all the nodes of the segment eagerly, and make its tensors real."""
+    values: list[Any] = [None] * len(run.slots)
+    try:
+        _replay_nodes(run, nodes, values)
+    finally:
+        for slot, (lazy, value) in enumerate(zip(run.slots, values, strict=True)):
+            if value is not None:
+                lazy._value = value
+                run.ids[id(value)] = slot
+
+
+def _run_piece(
+    run: Any, nodes: list[Node], values: list[Any], live: tuple[int, ...], last: Node, start: int
+) -> None:
+    program = run.program
+    recording = thread.tapes
+    if len(recording) > 1 or (recording and recording[0]._persistent):
+        program.fell_back("operations under several open tapes, or a persistent one, across a cut")
+        wait_for_segments()
+        _replay_nodes(run, nodes, values)
+        return
+    if all(node.call is not None and node.call.role in (Role.PUSH, Role.POP) for node in nodes):
+        return
+    under_tape = bool(recording)
+    place = (start, under_tape)
+    found = last.segments.get(place)
+    if found is None or (found != "failed" and not found.live_set.issuperset(live)):
+        last.seen += 1
+        wanted = set(live) if found is None else found.live_set.union(live)
+        if last.seen <= program.sights_before_building():
+            wait_for_segments()
+            program.replays += 1
+            _replay_nodes(run, nodes, values)
+            return
+        found = _build(run, nodes, values, tuple(sorted(wanted)), under_tape)
+        last.segments[place] = found
+    if found == "failed":
+        wait_for_segments()
+        _replay_nodes(run, nodes, values)
+        return
+    program.segments_run += 1
+    if under_tape:
+        try:
+            found.run(values, run.inputs, recording[0])
+        except BuildError as error:
+            program.build_failures[str(error).splitlines()[0]] += 1
+            last.segments[place] = "failed"
+            wait_for_segments()
+            _replay_nodes(run, nodes, values)
+    elif found.runs == 0 and (program.shadow or found.xla):
+        _first_run(run, nodes, values, found, last, place)
+    else:
+        found.run(values, run.inputs)
+
+
+def _build(run: Any, nodes: list[Node], values: list[Any], live: tuple[int, ...], under_tape: bool) -> Any:
+    program = run.program
+    started = time.perf_counter()
+    build = tape_segments.build_tape_segment if under_tape else build_segment
+    try:
+        segment = build(program, nodes, values, run.inputs, live)
+    except Exception as error:  # whatever cannot be built runs eagerly; it never fails the program
+        program.build_failures[f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"] += 1
+        return "failed"
+    finally:
+        program.build_seconds += time.perf_counter() - started
+    program.segments_built += 1
+    return segment
+
+
+def _first_run(run: Any, nodes: list[Node], values: list[Any], segment: Segment, last: Node, place: Any) -> None:
+    """The first run of a segment is compared with eager execution (shadow), or may fail to compile (XLA)."""
+    program = run.program
+    wait_for_segments()
+    snapshot = shadow.Snapshot(segment.captures)
+    before = list(values)
+    try:
+        segment.run(values, run.inputs)
+    except Exception as error:
+        if not segment.xla:
+            raise
+        program.build_failures[f"XLA: {str(error).splitlines()[0][:160]}"] += 1
+        snapshot.restore()
+        plain = Segment(**{**{name: getattr(segment, name) for name in segment.__slots__}, "xla": False, "runs": 0})
+        plain.name = segment.name + "_plain"
+        plain.function = define_function(plain.name, segment.graph, False)
+        last.segments[place] = plain
+        values[:] = before
+        _first_run(run, nodes, values, plain, last, place)
+        return
+    if not program.shadow:
+        return
+    compiled = [values[slot] for slot in segment.live]
+    after = shadow.Snapshot(segment.captures)
+    snapshot.restore()
+    values[:] = before
+    _replay_nodes(run, nodes, values)
+    eager_after = shadow.Snapshot(segment.captures)
+    program.shadow_checks += 1
+    difference = shadow.compare(compiled, [values[slot] for slot in segment.live], after, eager_after)
+    if difference is not None:
+        program.shadow_differences.append(f"segment ending at {last.where}: {difference}")
+        last.segments[place] = "failed"
+

@@ -1,0 +1,79 @@
+"""Other threads: a thread that touches TensorFlow must see what a co-executed function on another thread has done so far.
+
+Computes: whether another thread has a run with pending operations. Needs: the register of runs.
+Gives: `register`, `unregister`, `other_runs`, `before_operation`, `thread_hooks`.
+Ignores: threads that never touch TensorFlow.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from terra_refactor.runtime.executor import wait_for_segments
+from terra_refactor.runtime.state import thread
+
+_STILL = 0.05  # seconds without a hooked call after which a thread is taken to be blocked in Python
+
+_runs: dict[int, Any] = {}
+
+
+def register(run: Any) -> None:
+    """A run begins on this thread."""
+    _runs[threading.get_ident()] = run
+
+
+def unregister() -> None:
+    """The run of this thread has ended."""
+    _runs.pop(threading.get_ident(), None)
+
+
+def other_runs() -> bool:
+    """Whether any run is active; asked on threads that have none."""
+    return bool(_runs)
+
+
+def before_operation() -> None:
+    """A thread without a run is about to run an operation while another thread has a run.
+
+    From now on that run defers nothing. What it has pending, it runs at its next hooked call; if it makes none because
+    it is blocked (waiting for this very thread, perhaps), what is pending is run from here.
+    """
+    for run in list(_runs.values()):
+        if run.shared:
+            continue
+        run.shared = True
+        since = time.monotonic()
+        while run.pending and time.monotonic() - since < _STILL:
+            time.sleep(0.001)
+        with run.lock:
+            if run.pending and not run.depth and not run.tapes:
+                run.cut()
+    wait_for_segments()
+
+
+def _flush_here() -> None:
+    run = thread.run
+    if run is not None and not run.depth:
+        run.cut()
+        wait_for_segments()
+
+
+def _before(real: Any) -> Any:
+    """What lets another thread go on happens after everything before it."""
+
+    def hooked(*args: Any, **kwargs: Any) -> Any:
+        _flush_here()
+        return real(*args, **kwargs)
+
+    return hooked
+
+
+def thread_hooks() -> list[tuple[Any, str, Any]]:
+    """(owner, attribute, replacement): starting a thread, and waking one (events, queues, futures go through conditions)."""
+    return [
+        (threading.Thread, "start", _before(threading.Thread.start)),
+        (threading.Condition, "notify", _before(threading.Condition.notify)),
+        (threading.Condition, "notify_all", _before(threading.Condition.notify_all)),
+    ]

@@ -1,0 +1,232 @@
+"""Whole Keras objects as single nodes: library layers, losses and optimizers.
+
+Computes: for each such object, whether its call may be one node, and the Call for it.
+Needs: Keras 3 on TensorFlow. Gives: `hooks`, `per_object`.
+Ignores: classes of the program: their Python must run, so their calls are looked into.
+
+An object's attributes are structure: when one changes, paths recorded before no longer hold (`Epoch`).
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from terra_refactor.runtime.program import Epoch
+from terra_refactor.runtime.state import thread
+from terra_refactor.runtime.tf_internals import (
+    KerasLayer,
+    KerasLoss,
+    KerasOptimizer,
+    KerasVariable,
+    keras_global_state,
+)
+from terra_refactor.runtime.trie import Call
+
+_OPAQUE_LAYERS = frozenset("Lambda TorchModuleWrapper JaxLayer FlaxLayer TFSMLayer ActivityRegularization".split())
+
+
+def _from_library(thing: Any) -> bool:
+    module = getattr(thing if isinstance(thing, type) or callable(thing) else type(thing), "__module__", None)
+    if module is None:
+        module = type(thing).__module__
+    return isinstance(module, str) and module.startswith(("keras.", "tensorflow."))
+
+
+def _plain_attributes(thing: Any) -> bool:
+    """No attribute of the object is a function or an object of the program that Keras would call back."""
+    for name, value in list(vars(thing).items()):
+        if name.startswith("__") or isinstance(value, (KerasLayer, KerasVariable)):
+            continue
+        if (callable(value) or hasattr(value, "get_config")) and not _from_library(value):
+            return False
+    return True
+
+
+def _layer_is_plain(layer: Any) -> bool:
+    if not layer.built:
+        return False
+    for each in layer._flatten_layers():
+        if not type(each).__module__.startswith("keras.") or type(each).__name__ in _OPAQUE_LAYERS:
+            return False
+        if not each.built or getattr(each, "activity_regularizer", None) is not None or not _plain_attributes(each):
+            return False
+        if each.compute_dtype != each.variable_dtype or getattr(each, "quantization_mode", None) is not None:
+            return False
+        if vars(each).get("call") is not None or vars(each).get("_losses"):
+            return False
+    return True
+
+
+def per_object(owner: Any, method: str, make: Callable[[Any, Any], Call | None]) -> Any:
+    """A hook for a method whose every object has a Call of its own, made by `make(object, original)` or None."""
+    original = getattr(owner, method)
+    calls: weakref.WeakKeyDictionary[Any, tuple[int, Call | None]] = weakref.WeakKeyDictionary()
+    by_id: dict[int, tuple[Any, int, Call | None]] = {}
+
+    @functools.wraps(original)
+    def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        run = thread.run
+        if run is None or run.depth or not run.tld.is_eager:
+            return original(self, *args, **kwargs)
+        known = by_id.get(id(self))
+        if known is None or known[1] != Epoch.value or known[0]() is not self:
+            call = make(self, original)
+            by_id[id(self)] = known = (weakref.ref(self), Epoch.value, call)
+        call = known[2]
+        if call is None:
+            if len(by_id) > 10_000:
+                by_id.clear()
+            return original(self, *args, **kwargs)
+        return run.call(call, args, kwargs)
+
+    del calls
+    return hooked
+
+
+def _layer_hook() -> Any:
+    original = KerasLayer.__call__
+    plain: dict[int, tuple[Any, int, dict[Any, Call] | None]] = {}
+
+    def calls_of(layer: Any) -> dict[Any, Call] | None:
+        known = plain.get(id(layer))
+        if known is None or known[1] != Epoch.value or known[0]() is not layer:
+            fits = _layer_is_plain(layer)
+            if not fits and not layer.built:
+                return None  # it may become plain when it is built
+            plain[id(layer)] = known = (weakref.ref(layer), Epoch.value, {} if fits else None)
+        return known[2]
+
+    @functools.wraps(original)
+    def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        run = thread.run
+        if run is None or run.depth or not run.tld.is_eager:
+            return original(self, *args, **kwargs)
+        calls = calls_of(self)
+        if calls is None or any(getattr(arg, "_keras_mask", None) is not None for arg in args):
+            return original(self, *args, **kwargs)
+        context = keras_global_state.get_global_attribute("current_call_ctx")
+        training = getattr(context, "training", None) if context is not None else None
+        extra = None if context is None else tuple(sorted(set(vars(context)) - {"entry_layer", "training"}))
+        if extra or (context is not None and getattr(context, "mask", None) is not None):
+            return original(self, *args, **kwargs)
+        if keras_global_state.get_global_attribute("autocast_scope") is not None:
+            return original(self, *args, **kwargs)
+        call = calls.get(training)
+        if call is None:
+            call = calls[training] = _layer_call(self, original, training)
+        return run.call(call, args, kwargs)
+
+    return hooked
+
+
+def _layer_call(layer: Any, original: Any, training: Any) -> Call:
+    def direct(*args: Any, **kwargs: Any) -> Any:
+        return original(layer, *args, **kwargs)
+
+    def in_context(*args: Any, **kwargs: Any) -> Any:
+        outer = keras_global_state.get_global_attribute("current_call_ctx")
+        keras_global_state.set_global_attribute("current_call_ctx", None)
+        try:
+            if training is not None:
+                context = layer._get_call_context()
+                context.training = training
+            return original(layer, *args, **kwargs)
+        finally:
+            keras_global_state.set_global_attribute("current_call_ctx", outer)
+
+    return Call(f"keras {type(layer).__name__} {layer.name}", direct, in_context, in_context, convert_arrays=True)
+
+
+def _loss_call(loss: Any, original: Any) -> Call | None:
+    if not type(loss).__module__.startswith("keras.") or not _plain_attributes(loss):
+        return None
+    function = getattr(loss, "fn", None)
+    if function is not None and not _from_library(function):
+        return None
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return original(loss, *args, **kwargs)
+
+    return Call(f"keras {type(loss).__name__}", run, run, run, convert_arrays=True)
+
+
+def _optimizer_call(optimizer: Any, original: Any) -> Call | None:
+    if not type(optimizer).__module__.startswith("keras.") or type(optimizer).__name__ == "LossScaleOptimizer":
+        return None
+    schedule = getattr(optimizer, "_learning_rate", None)
+    if not optimizer.built or not _plain_attributes(optimizer) or (callable(schedule) and not _from_library(schedule)):
+        return None
+    if any(variable.constraint is not None for variable in optimizer._trainable_variables):
+        return None
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return original(optimizer, *args, **kwargs)
+
+    def direct(*args: Any, **kwargs: Any) -> Any:
+        return original(optimizer, *args, **kwargs)
+
+    return Call(f"keras {type(optimizer).__name__}.apply", direct, run, run, trusted=True)
+
+
+def _optimizer_hook() -> Any:
+    original = KerasOptimizer.apply
+    hooked = per_object(KerasOptimizer, "apply", _optimizer_call)
+
+    @functools.wraps(original)
+    def apply(self: Any, grads: Any, trainable_variables: Any = None) -> Any:
+        run = thread.run
+        if run is None or run.depth:
+            return original(self, grads, trainable_variables)
+        grads = list(grads)
+        if not self.built or any(gradient is None for gradient in grads):  # Keras builds, or warns
+            return original(self, grads, trainable_variables)
+        if trainable_variables is None:
+            return hooked(self, grads)
+        return hooked(self, grads, list(trainable_variables))
+
+    return apply
+
+
+def _attribute_hook(owner: Any) -> Any:
+    """Attributes of library objects are structure: a change ends the present epoch."""
+    original = owner.__setattr__
+
+    def __setattr__(self: Any, name: str, value: Any) -> None:  # noqa: N807
+        if type(self).__module__.startswith("keras.") and name not in ("_called", "_metrics_lock"):
+            before = vars(self).get(name, _attribute_hook)
+            if before is not value and not (type(before) is type(value) and _equal(before, value)):
+                if vars(self).get("built") and name != "learning_rate":
+                    Epoch.advance()
+        original(self, name, value)
+
+    return __setattr__
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return isinstance(one, (bool, int, float, str, bytes, type(None))) and one == other
+
+
+def _trainable_hook() -> Any:
+    original = KerasVariable.trainable
+
+    def change(self: Any, value: Any) -> None:
+        if self.trainable != value:
+            Epoch.advance()
+        original.fset(self, value)
+
+    return property(original.fget, change, original.fdel, original.__doc__)
+
+
+def hooks() -> list[tuple[Any, str, Any]]:
+    """(owner, attribute, replacement) of every hook on Keras."""
+    return [
+        (KerasLayer, "__call__", _layer_hook()),
+        (KerasLoss, "__call__", per_object(KerasLoss, "__call__", _loss_call)),
+        (KerasOptimizer, "apply", _optimizer_hook()),
+        (KerasLayer, "__setattr__", _attribute_hook(KerasLayer)),
+        (KerasOptimizer, "__setattr__", _attribute_hook(KerasOptimizer)),
+        (KerasVariable, "trainable", _trainable_hook()),
+    ]

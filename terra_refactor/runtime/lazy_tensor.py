@@ -1,0 +1,157 @@
+"""A tensor whose operation has not run yet: dtype and shape are known, the value is made when Python asks for it.
+
+Computes: nothing; asks its run to flush when a value is needed.
+Needs: the run that deferred it (`run.force`). Gives: `LazyTensor`, `real_of`.
+Ignores: the operators: they are hooked on `Tensor` itself, and inherited.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from terra_refactor.runtime.tf_internals import EagerTensor, Tensor, tf
+
+
+class LazyTensor(Tensor):  # type: ignore[misc]
+    """Stands for one output of a deferred operation.
+
+    Attributes:
+        _owner: the list of slots of the segment in which it was deferred (compared by identity).
+        _slot: its number in that segment.
+        _value: the EagerTensor, once there is one.
+    """
+
+    def __init__(self, run: Any, owner: list[Any], slot: int, dtype: Any, shape: Any, value: Any = None) -> None:
+        # Tensor.__init__ builds a graph tensor; none of its state applies here.
+        self._run = run
+        self._owner = owner
+        self._slot = slot
+        self._lazy_dtype = dtype
+        self._lazy_shape = shape
+        self._value = value
+
+    def _force(self) -> Any:
+        value = self._value
+        if value is None:
+            self._run.force(self)
+            value = self._value
+            if value is None:
+                raise RuntimeError("a deferred tensor was asked for its value after its run had failed")
+        return value
+
+    # `isinstance(x, EagerTensor)` and TensorFlow's own `is_eager` checks look at this.
+    @property
+    def __class__(self) -> Any:
+        return EagerTensor
+
+    @property
+    def dtype(self) -> Any:
+        return self._lazy_dtype
+
+    @property
+    def shape(self) -> Any:
+        return self._lazy_shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self._lazy_shape)
+
+    @property
+    def _dtype(self) -> Any:
+        return self._lazy_dtype
+
+    @property
+    def _shape(self) -> Any:
+        return self._lazy_shape
+
+    def get_shape(self) -> Any:
+        return self._lazy_shape
+
+    def _shape_tuple(self) -> Any:
+        return tuple(self._lazy_shape.as_list())
+
+    def _shape_as_list(self) -> Any:
+        return self._lazy_shape.as_list()
+
+    def _rank(self) -> int:
+        return len(self._lazy_shape)
+
+    def _num_elements(self) -> Any:
+        return self._lazy_shape.num_elements()
+
+    def _datatype_enum(self) -> int:
+        return int(self._lazy_dtype.as_datatype_enum)
+
+    def __len__(self) -> int:
+        if not self._lazy_shape.rank:
+            raise TypeError("Scalar tensor has no `len()`")
+        return int(self._lazy_shape[0])
+
+    def __iter__(self) -> Any:
+        if self._lazy_shape.rank == 0:
+            raise TypeError("Cannot iterate over a scalar tensor.")
+        return (self[index] for index in range(int(self._lazy_shape[0])))
+
+    def __tf_tensor__(self, dtype: Any = None, name: Any = None) -> Any:
+        return self._force().__tf_tensor__(dtype, name)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self._force().__array__(dtype)
+
+    def __reduce__(self) -> Any:
+        return self._force().__reduce__()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self._force().__reduce_ex__(protocol)
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __dir__(self) -> Any:
+        return dir(EagerTensor)
+
+
+def real_of(value: Any) -> Any:
+    """The EagerTensor behind `value` if it is a deferred tensor, else `value` itself."""
+    return value._force() if type(value) is LazyTensor else value
+
+
+def _forward_method(name: str) -> Any:
+    def method(self: LazyTensor, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self._force(), name)(*args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+def _forward_property(name: str) -> Any:
+    return property(lambda self: getattr(self._force(), name))
+
+
+_KEPT = (
+    {"__class__", "__new__", "__init__", "__init_subclass__", "__subclasshook__", "__getattribute__", "__getattr__"}
+    | {"__setattr__", "__delattr__", "__dict__", "__weakref__", "__doc__", "__module__", "__slots__", "__hash__"}
+    | {"__sizeof__", "__annotations__", "__abstractmethods__", "OVERLOADABLE_OPERATORS", "_override_operator"}
+    | {"_USE_EQUALITY", "__array_priority__", "_abc_impl", "__parameters__", "__orig_bases__", "_is_protocol"}
+    | {"__class_getitem__", "_tf_api_names", "_tf_api_names_v1", "__protocol_attrs__", "__static_attributes__"}
+    | {"__firstlineno__", "_keras_mask", "__tf_tracing_type__"}
+    | set(tf.Tensor.OVERLOADABLE_OPERATORS)
+)
+
+
+def _forward_everything_else() -> None:
+    """Whatever else an EagerTensor can do, the deferred one does by making its value first."""
+    for name in dir(EagerTensor):
+        if name in _KEPT or name in LazyTensor.__dict__:
+            continue
+        attribute = getattr(EagerTensor, name)
+        if callable(attribute):
+            setattr(LazyTensor, name, _forward_method(name))
+        else:
+            setattr(LazyTensor, name, _forward_property(name))
+
+
+_forward_everything_else()

@@ -1,0 +1,183 @@
+"""What happened inside one call while it ran eagerly: may it be deferred next time?
+
+Computes: from the raw operations that a call ran, the reasons why it may not be deferred, the guards it needs, and which
+of its results the path fixes. Needs: the catch-all hooks to hand over every operation. Gives: `Observation`.
+Ignores: Python side effects; only calls of TensorFlow and of Keras' own classes are observed, never the program's.
+
+A tensor is *dynamic* when its value may differ the next time: the call's tensor arguments, what was read from
+variables, and what was computed from those, except their shapes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from terra_refactor.runtime import op_rules
+from terra_refactor.runtime.function_rules import function_problem
+from terra_refactor.runtime.lazy_tensor import LazyTensor
+from terra_refactor.runtime.tf_internals import EagerTensor, op_def_registry
+from terra_refactor.runtime.trie import Guard, InputRef, SlotSpec
+
+_MAX_STATIC_ELEMENTS = 1024
+_INTEGERS = (3, 9)  # DT_INT32, DT_INT64
+
+_definitions: dict[str, Any] = {}
+
+
+def op_definition(name: str) -> Any:
+    """The registered definition of an operation, or None when the name is that of a function."""
+    if name not in _definitions:
+        _definitions[name] = op_def_registry.get(name)
+    return _definitions[name]
+
+
+def flat_tensors(values: Any) -> list[Any]:
+    """The eager tensors in nested lists and tuples, in order."""
+    found: list[Any] = []
+    for value in values:
+        if type(value) is EagerTensor:
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found.extend(flat_tensors(value))
+    return found
+
+
+class Observation:
+    """Collects what one call does. `problem` is the first reason against deferring it, `intrinsic` if it always holds."""
+
+    def __init__(self, trusted: bool, creation: bool = False) -> None:
+        self.trusted = trusted
+        self.creation = creation
+        self.problem: str | None = None
+        self.intrinsic = False
+        self.guards: set[Guard] = set()
+        self.ops = 0
+        self._dynamic: dict[int, tuple[Any, Any, int | None]] = {}  # id -> (tensor, source, bound)
+
+    def add_argument(self, tensor: Any, source: Any, bound: int | None) -> None:
+        """A dynamic tensor that the call was given."""
+        self._dynamic[id(tensor)] = (tensor, source, bound)
+
+    def is_dynamic(self, tensor: Any) -> bool:
+        return id(tensor) in self._dynamic
+
+    def refuse(self, reason: str, intrinsic: bool = False) -> None:
+        if self.problem is None:
+            self.problem = reason
+            self.intrinsic = intrinsic
+
+    def saw_value(self, tensor: Any) -> None:
+        """Python looked at the value of `tensor` inside the call."""
+        if id(tensor) in self._dynamic:
+            self.refuse("looks at a value")
+
+    def saw_operation(self, name: str, args: Any, result: Any) -> None:
+        """One raw operation ran with `args` (operands first) and gave `result`."""
+        self.ops += 1
+        definition = op_definition(name)
+        if definition is None:
+            operands = list(args)
+            reason, random = function_problem(name)
+            if reason is not None and not self.trusted:
+                self.refuse(reason, intrinsic=random)
+        else:
+            operands = list(args[: len(definition.input_arg)])
+            if definition.is_stateful:
+                self._check_state(name)
+            if not self.trusted:
+                self._check_total(name, operands)
+        outputs = flat_tensors(result if isinstance(result, (list, tuple)) else [result])
+        tensors = flat_tensors(operands)
+        reads_variable = any(tensor._datatype_enum() == 20 for tensor in tensors)
+        if name in op_rules.SHAPE_READING_OPS:
+            return
+        if not reads_variable and not any(id(tensor) in self._dynamic for tensor in tensors):
+            if name in op_rules.STATEFUL_RANDOM_OPS or definition is None:
+                for output in outputs:
+                    self._dynamic[id(output)] = (output, None, None)
+            return
+        source, bound = self._origin(name, tensors)
+        for output in outputs:
+            integer = output._datatype_enum() in _INTEGERS
+            self._dynamic[id(output)] = (output, source if integer else None, bound if integer else None)
+        if name in ("TopKV2", "TopK") and len(outputs) == 2 and tensors:
+            size = tensors[0]._shape_tuple()[-1]
+            self._dynamic[id(outputs[1])] = (outputs[1], None, size)
+
+    def _check_state(self, name: str) -> None:
+        if name in op_rules.VARIABLE_READ_OPS or name in op_rules.VARIABLE_WRITE_OPS or name in op_rules.INDEX_OPS:
+            return
+        if self.trusted and name.startswith(("ResourceScatter", "ResourceSparseApply")):
+            return
+        self.refuse(f"{name} keeps state outside variables", intrinsic=name in op_rules.STATEFUL_RANDOM_OPS)
+
+    def _check_total(self, name: str, operands: list[Any]) -> None:
+        for position in op_rules.SHAPE_OPERANDS.get(name, ()):
+            if position < len(operands) and any(id(t) in self._dynamic for t in flat_tensors([operands[position]])):
+                self.refuse(f"the shape of the result of {name} depends on a value")
+        floating = bool(operands) and _is_floating(operands)
+        if op_rules.is_total_op(name, floating):
+            return
+        if name in op_rules.INDEX_OPS:
+            data, indices, axis = op_rules.INDEX_OPS[name]
+            size = _size_along(operands[data], 0 if axis is None else operands[axis])
+            self._bound_indices(name, operands[indices], size)
+        elif name in op_rules.LABEL_OPS:
+            data, indices = op_rules.LABEL_OPS[name]
+            self._bound_indices(name, operands[indices], _size_along(operands[data], -1))
+        else:
+            self.refuse(f"{name} can fail on values")
+
+    def _bound_indices(self, name: str, indices: Any, size: int | None) -> None:
+        known = self._dynamic.get(id(indices))
+        if known is None and type(indices) is EagerTensor:
+            return  # the path fixes them, and they were in range
+        if known is not None and size is not None:
+            _, source, bound = known
+            if bound is not None and bound <= size:
+                return
+            if type(source) is InputRef:
+                self.guards.add(Guard(source.index, size))
+                return
+        self.refuse(f"{name} can fail on indices")
+
+    def _origin(self, name: str, tensors: list[Any]) -> tuple[Any, int | None]:
+        if name in op_rules.ELEMENT_KEEPING_OPS and tensors and tensors[0]._datatype_enum() in _INTEGERS:
+            known = self._dynamic.get(id(tensors[0]))
+            if known is not None:
+                return known[1], known[2]
+        if name in ("ArgMax", "ArgMin") and tensors:
+            sizes = tensors[0]._shape_tuple()
+            return None, max(sizes) if sizes else None
+        return None, None
+
+    def spec(self, tensor: Any) -> SlotSpec:
+        """The description of a result of the call."""
+        known = self._dynamic.get(id(tensor))
+        if known is None and (self.ops or self.creation) and tensor._num_elements() <= _MAX_STATIC_ELEMENTS:
+            return SlotSpec(tensor.dtype, tensor.shape, static=tensor)
+        source, bound = (known[1], known[2]) if known is not None else (None, None)
+        return SlotSpec(tensor.dtype, tensor.shape, source=source, bound=bound)
+
+
+def _is_floating(operands: list[Any]) -> bool:
+    for tensor in flat_tensors(operands):
+        dtype = tensor.dtype
+        return bool(dtype.is_floating or dtype.is_complex)
+    return False
+
+
+def _size_along(data: Any, axis: Any) -> int | None:
+    if type(data) is LazyTensor:
+        return None
+    if type(data) is not EagerTensor:
+        return None
+    if data._datatype_enum() == 20:
+        handle = getattr(data, "_handle_data", None)
+        if handle is None or not handle.is_set or not handle.shape_and_type:
+            return None
+        sizes: tuple[int, ...] = tuple(dim.size for dim in handle.shape_and_type[0].shape.dim)
+    else:
+        sizes = data._shape_tuple()
+    index = int(axis) if not hasattr(axis, "_numpy_internal") else int(axis._numpy_internal())
+    return sizes[index] if -len(sizes) <= index < len(sizes) else None

@@ -1,0 +1,160 @@
+"""What is known of raw operations: which may be deferred, and under which condition.
+
+Computes: from an operation's name (and dtypes) whether it can fail on values, touches state, or is random.
+Needs: nothing but names. Gives: the closed sets below and `is_total_op`.
+Ignores: speed. The direction of error: an operation missing here is run at once, which is slower and never wrong.
+
+"Total" means: given the dtypes, the static shapes and the constant operands with which it ran before, it cannot fail,
+and its outputs have the same shapes again. Only total operations are deferred into segments, because an operation
+that fails must fail at its own line of Python, before the next line has run.
+"""
+
+from __future__ import annotations
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Element-wise, linear-algebra, convolution and shape operations that never look at values to decide whether they are legal.
+TOTAL_OPS = _names(
+    """
+    Abs AccumulateNV2 Acos Acosh Add AddN AddV2 All Angle Any ApproximateEqual ArgMax ArgMin Asin Asinh Atan Atan2 Atanh
+    AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad BatchMatMul BatchMatMulV2 BatchMatMulV3 BatchToSpaceND BesselI0e BesselI1e
+    BiasAdd BiasAddGrad BitwiseAnd BitwiseOr BitwiseXor BroadcastArgs BroadcastGradientArgs BroadcastTo Cast Ceil ClipByValue
+    Complex ComplexAbs ConcatOffset ConcatV2 Conj Const Conv2D Conv2DBackpropFilter Conv2DBackpropInput Conv3D
+    Conv3DBackpropFilterV2 Conv3DBackpropInputV2 Cos Cosh Cross Cumprod Cumsum CumulativeLogsumexp DepthToSpace
+    DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput Diag DiagPart Digamma
+    DivNoNan Einsum Elu EluGrad EmptyTensorList EnsureShape Equal Erf Erfc Erfinv Exp ExpandDims Expm1 Fill Floor
+    FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormV2 FusedBatchNormV3 Greater
+    GreaterEqual Identity IdentityN Igamma Igammac Imag Inv InvGrad IsFinite IsInf IsNan L2Loss LRN LRNGrad LeakyRelu
+    LeakyReluGrad Less LessEqual Lgamma LinSpace Log Log1p LogSoftmax LogicalAnd LogicalNot LogicalOr MatMul MatrixBandPart
+    MatrixDiag MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 MatrixDiagV2 MatrixDiagV3 MatrixSetDiag MatrixSetDiagV2
+    MatrixSetDiagV3 Max MaxPool MaxPool3D MaxPool3DGrad MaxPoolGrad MaxPoolGradGrad MaxPoolV2 Maximum Mean Min Minimum
+    MirrorPad MirrorPadGrad Mul MulNoNan Ndtri Neg NextAfter NoOp NotEqual OneHot OnesLike Pack Pad PadV2 PreventGradient Prod
+    Range Rank Real Reciprocal ReciprocalGrad Relu Relu6 Relu6Grad ReluGrad Reshape ResizeArea ResizeBicubic
+    ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad ResizeNearestNeighbor ResizeNearestNeighborGrad ReverseV2 Rint
+    Roll Round Rsqrt RsqrtGrad ScaleAndTranslate ScaleAndTranslateGrad Select SelectV2 Selu SeluGrad Shape ShapeN Sigmoid
+    SigmoidGrad Sign Sin Sinh Size Slice Snapshot Softmax SoftmaxCrossEntropyWithLogits Softplus SoftplusGrad Softsign
+    SoftsignGrad SpaceToBatchND SpaceToDepth Split SplitV Sqrt SqrtGrad Square SquaredDifference Squeeze StopGradient
+    StridedSlice StridedSliceGrad Sub Sum Tan Tanh TanhGrad Tile TopK TopKV2 Transpose Unpack Xdivy Xlog1py Xlogy
+    ZerosLike Zeta _EagerConst _FusedBatchNormEx
+    StatelessRandomUniform StatelessRandomUniformV2 StatelessRandomNormal StatelessRandomNormalV2
+    StatelessTruncatedNormal StatelessTruncatedNormalV2 StatelessRandomGetKeyCounter StatelessRandomGetAlg
+    StatelessRandomGetKeyCounterAlg StatelessRandomUniformInt StatelessRandomUniformIntV2
+    StatelessRandomUniformFullInt StatelessRandomUniformFullIntV2
+    """
+)
+
+# Total for floating point only: integers may be divided by zero, or raised to a negative power.
+TOTAL_FLOAT_OPS = _names("Div RealDiv FloorDiv FloorMod Mod TruncateDiv TruncateMod Pow")
+
+# State that the shim orders by itself: variables.
+VARIABLE_READ_OPS = _names("ReadVariableOp VariableShape")
+VARIABLE_WRITE_OPS = _names(
+    """
+    AssignVariableOp AssignAddVariableOp AssignSubVariableOp ResourceApplyAdaMax ResourceApplyAdadelta
+    ResourceApplyAdagrad ResourceApplyAdagradV2 ResourceApplyAdam ResourceApplyAdamWithAmsgrad ResourceApplyAddSign
+    ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2 ResourceApplyGradientDescent
+    ResourceApplyKerasMomentum ResourceApplyMomentum ResourceApplyPowerSign ResourceApplyRMSProp
+    """
+)
+
+# Operations that look at indices: total when the indices are proved to be in range (see `Guard` in trie.py).
+# name -> (position of the operand whose size bounds the indices, position of the indices, position of the axis or None)
+INDEX_OPS = {
+    "GatherV2": (0, 1, 2),
+    "Gather": (0, 1, None),
+    "ResourceGather": (0, 1, None),
+}
+# labels are checked against the last dimension of the logits
+LABEL_OPS = {"SparseSoftmaxCrossEntropyWithLogits": (0, 1)}
+
+# Operands whose values decide the shape of the result: they must be constants of the path.
+SHAPE_OPERANDS: dict[str, tuple[int, ...]] = {
+    "All": (1,),
+    "Any": (1,),
+    "ArgMax": (1,),
+    "ArgMin": (1,),
+    "BatchToSpaceND": (1, 2),
+    "BroadcastArgs": (0, 1),
+    "BroadcastTo": (1,),
+    "ConcatOffset": (0,),
+    "Conv2DBackpropFilter": (1,),
+    "Conv2DBackpropInput": (0,),
+    "Conv3DBackpropFilterV2": (1,),
+    "Conv3DBackpropInputV2": (0,),
+    "Cumprod": (1,),
+    "Cumsum": (1,),
+    "DepthwiseConv2dNativeBackpropFilter": (1,),
+    "DepthwiseConv2dNativeBackpropInput": (0,),
+    "ExpandDims": (1,),
+    "Fill": (0,),
+    "GatherV2": (2,),
+    "LinSpace": (2,),
+    "MatrixBandPart": (1, 2),
+    "MatrixDiagV3": (1, 2, 3),
+    "MatrixDiagPartV3": (1,),
+    "MatrixSetDiagV3": (2,),
+    "Max": (1,),
+    "Mean": (1,),
+    "Min": (1,),
+    "MirrorPad": (1,),
+    "OneHot": (1,),
+    "Pad": (1,),
+    "PadV2": (1,),
+    "Prod": (1,),
+    "Range": (0, 1, 2),
+    "Reshape": (1,),
+    "ResizeArea": (1,),
+    "ResizeBicubic": (1,),
+    "ResizeBilinear": (1,),
+    "ResizeNearestNeighbor": (1,),
+    "ReverseV2": (1,),
+    "Roll": (1, 2),
+    "ScaleAndTranslate": (1,),
+    "Slice": (1, 2),
+    "SpaceToBatchND": (1, 2),
+    "Split": (0,),
+    "SplitV": (1, 2),
+    "StridedSlice": (1, 2, 3),
+    "StridedSliceGrad": (0, 1, 2, 3),
+    "Sum": (1,),
+    "Tile": (1,),
+    "TopKV2": (1,),
+    "Transpose": (1,),
+    **dict.fromkeys(
+        """StatelessRandomUniform StatelessRandomUniformV2 StatelessRandomNormal StatelessRandomNormalV2
+        StatelessTruncatedNormal StatelessTruncatedNormalV2 StatelessRandomUniformInt StatelessRandomUniformIntV2
+        StatelessRandomUniformFullInt StatelessRandomUniformFullIntV2""".split(),
+        (0,),
+    ),
+}
+
+# Their results depend on shapes alone, which the path fixes.
+SHAPE_READING_OPS = _names("Shape ShapeN Size Rank VariableShape StatelessRandomGetAlg")
+
+# Every element of the result is an element of the first operand: a bound on the operand bounds the result.
+ELEMENT_KEEPING_OPS = _names(
+    "Cast ExpandDims Identity Reshape ReverseV2 Slice Squeeze StopGradient StridedSlice Tile Transpose BroadcastTo"
+)
+
+# Random without an input that carries the state: the state is in the kernel, so they are run at once, in program order.
+STATEFUL_RANDOM_OPS = _names(
+    "RandomUniform RandomUniformInt RandomStandardNormal TruncatedNormal RandomShuffle RandomGamma RandomPoissonV2"
+    " ParameterizedTruncatedNormal Multinomial"
+)
+# Those of them whose only operand is a shape or constants: nothing pending can change what they draw.
+SHAPE_ONLY_RANDOM_OPS = _names("RandomUniform RandomUniformInt RandomStandardNormal TruncatedNormal")
+
+
+def is_total_op(name: str, floating: bool) -> bool:
+    """Whether the operation can never fail on values; `floating` says that its first operand is floating or complex."""
+    if name in TOTAL_OPS or name in VARIABLE_READ_OPS or name in VARIABLE_WRITE_OPS:
+        return True
+    return floating and name in TOTAL_FLOAT_OPS
+
+
+def has_random_floats(name: str) -> bool:
+    """Whether XLA would draw other numbers than TensorFlow's kernels for this operation."""
+    return name.startswith("Stateless") or name in STATEFUL_RANDOM_OPS

@@ -1,0 +1,127 @@
+"""What is known of one co-executed function over all its calls.
+
+Computes: counts for the report, and the decision to give up. Needs: nothing of TensorFlow. Gives: `Program`, `epoch`.
+Ignores: how calls are matched and run.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections import Counter
+from typing import Any
+
+from terra_refactor.runtime.trie import Call, Node
+
+GIVE_UP_AFTER = 20  # calls in a row that left every known path
+MAX_NODES = 100_000
+
+
+class Epoch:
+    """A number that goes up when an attribute of a Keras layer or optimizer changes: older paths no longer hold."""
+
+    value = 0
+
+    @classmethod
+    def advance(cls) -> None:
+        cls.value += 1
+
+
+class CoExecutionWarning(UserWarning):
+    """A function that was to be co-executed runs eagerly from now on, and why."""
+
+
+_numbers = itertools.count(1)
+
+
+class Program:
+    """One decorated function or block.
+
+    Attributes:
+        frozen: nothing new is recorded; known paths are still used.
+        eager_reason: set when every call is plain eager from now on.
+    """
+
+    def __init__(self, name: str, xla: bool, shadow: bool, max_paths: int) -> None:
+        self.name = name
+        self.number = next(_numbers)
+        self.xla = xla
+        self.shadow = shadow
+        self.max_paths = max_paths
+        self.roots: dict[int, Node] = {}
+        self.calls = 0
+        self.complete_calls = 0
+        self.deferred = 0
+        self.immediates: Counter[str] = Counter()
+        self.refusals: dict[str, str] = {}
+        self.fallbacks: Counter[str] = Counter()
+        self.build_failures: Counter[str] = Counter()
+        self.paths = 0
+        self.nodes = 0
+        self.replays = 0
+        self.fetches = 0
+        self.segments_built = 0
+        self.segments_run = 0
+        self.build_seconds = 0.0
+        self.graph_seconds = 0.0
+        self.total_seconds = 0.0
+        self.shadow_checks = 0
+        self.shadow_differences: list[str] = []
+        self.frozen = False
+        self.eager_reason: str | None = None
+        self.misses_in_a_row = 0
+
+    def root(self) -> Node:
+        """Where every segment begins, for the present state of layers and optimizers."""
+        found = self.roots.get(Epoch.value)
+        if found is None:
+            if len(self.roots) > 2:  # older states rarely come back
+                del self.roots[min(self.roots)]
+            found = self.roots[Epoch.value] = Node()
+        return found
+
+    def count_path(self) -> None:
+        """A segment was recorded to its end."""
+        self.paths += 1
+        if self.paths > self.max_paths or self.nodes > MAX_NODES:
+            self.frozen = True
+
+    def sights_before_building(self) -> int:
+        """How often the end of a segment must have been seen before it is worth compiling: more when there are many."""
+        return 0 if self.segments_built < 16 else 1 if self.segments_built < 48 else 3
+
+    def immediate(self, call: Call) -> None:
+        self.immediates[call.name] += 1
+
+    def refused(self, call: Call, reason: str) -> None:
+        """A call that cannot be deferred, and why."""
+        self.refusals.setdefault(call.name, reason)
+
+    def fell_back(self, reason: str) -> None:
+        """The rest of a call, or the call, is eager."""
+        self.fallbacks[reason] += 1
+
+    def give_up(self, reason: str) -> None:
+        """Every later call is eager; said once."""
+        if self.eager_reason is None:
+            self.eager_reason = reason
+            warnings.warn(f"{self.name} is no longer co-executed: {reason}", CoExecutionWarning, stacklevel=3)
+
+    def end_call(self, missed: bool, seconds: float, graph_seconds: float) -> None:
+        """Account for a call that just ended."""
+        self.calls += 1
+        self.total_seconds += seconds
+        self.graph_seconds += graph_seconds
+        if not missed:
+            self.complete_calls += 1
+            self.misses_in_a_row = 0
+        elif self.frozen:
+            self.misses_in_a_row += 1
+            if self.misses_in_a_row >= GIVE_UP_AFTER:
+                self.give_up(
+                    f"it took more than {self.max_paths} paths, and the last {GIVE_UP_AFTER} calls took new ones"
+                )
+
+    def foreign_force(self, lazy: Any) -> None:
+        """A deferred tensor was handed to another thread, which asks for its value."""
+        lazy._run.force_from_elsewhere(lazy)

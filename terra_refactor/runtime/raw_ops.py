@@ -1,0 +1,248 @@
+"""The catch-all below the API: every raw operation, and every entry to the tapes that does not go through GradientTape.
+
+Computes: nothing; hands raw operations to the run, to its observation, or through.
+Needs: pywrap_tfe, whose functions the generated code looks up at each call. Gives: `RAW_HOOKS`.
+Ignores: the public API, which is hooked above (api_hooks.py): what comes here is what nobody caught there.
+
+Outside runs the hooks still do two things: put real tensors where leaked LazyTensors are, and wait for the segments
+before an operation touches a variable.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from terra_refactor.runtime import foreign, op_rules
+from terra_refactor.runtime.executor import outstanding, wait_for_segments
+from terra_refactor.runtime.lazy_tensor import LazyTensor
+from terra_refactor.runtime.observe import op_definition
+from terra_refactor.runtime.state import thread
+from terra_refactor.runtime.tf_internals import EagerTensor, op_def_library, ops, pywrap_tfe, tf
+from terra_refactor.runtime.trie import Call
+from terra_refactor.runtime.values import real_value, real_values
+
+_fast_path = pywrap_tfe.TFE_Py_FastPathExecute
+_execute = pywrap_tfe.TFE_Py_Execute
+_execute_cancelable = pywrap_tfe.TFE_Py_ExecuteCancelable
+
+_calls: dict[str, Call] = {}
+
+
+def _eager(name: str) -> Any:
+    def run(*args: Any) -> Any:
+        return _fast_path(tf_context(), name, None, *args)
+
+    return run
+
+
+def tf_context() -> Any:
+    """The eager context."""
+    from terra_refactor.runtime.tf_internals import context
+
+    return context._context or context.context()
+
+
+def _graph(name: str) -> Any:
+    def build(*args: Any) -> Any:
+        definition = op_definition(name)
+        count = len(definition.input_arg)
+        operands = {argument.name: value for argument, value in zip(definition.input_arg, args, strict=False)}
+        attributes = dict(zip(args[count::2], args[count + 1 :: 2], strict=True))
+        known = {attribute.name for attribute in definition.attr}
+        operands.update({key: value for key, value in attributes.items() if key in known and value is not None})
+        # attributes that follow from the operands may not be given twice
+        inferred = {a.type_attr for a in definition.input_arg} | {a.number_attr for a in definition.input_arg}
+        inferred |= {a.type_list_attr for a in definition.input_arg}
+        for key in inferred:
+            operands.pop(key, None)
+        _, _, op, outputs = op_def_library._apply_op_helper(name, **operands)
+        from tensorflow.python.eager import execute
+
+        flat = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+        if execute.must_record_gradient():
+            pairs = [part for a in op.op_def.attr for part in (a.name, op.get_attr(a.name))]
+            execute.record_gradient(name, op.inputs, tuple(pairs), list(op.outputs))
+        if not definition.output_arg:
+            return None
+        structured = [item for item in flat]
+        if len(definition.output_arg) == 1:
+            return structured[0] if not definition.output_arg[0].number_attr else list(op.outputs)
+        return structured
+
+    return build
+
+
+def raw_call(name: str) -> Call:
+    """The Call of a raw operation."""
+    found = _calls.get(name)
+    if found is None:
+        run = _eager(name)
+        found = _calls[name] = Call(name, run, run, _graph(name), raw=name)
+    return found
+
+
+def _has_lazy(values: Any) -> bool:
+    for value in values:
+        kind = type(value)
+        if kind is LazyTensor or ((kind is list or kind is tuple) and _has_lazy(value)):
+            return True
+    return False
+
+
+def _touches_state(name: Any, values: Any) -> bool:
+    text = name.decode() if isinstance(name, bytes) else name
+    definition = op_definition(text)
+    if definition is None or definition.is_stateful:
+        return text not in op_rules.STATEFUL_RANDOM_OPS
+    return any(type(value) is EagerTensor and value._datatype_enum() == 20 for value in values)
+
+
+def fast_path(ctx: Any, name: str, label: Any, *args: Any) -> Any:
+    """In place of TFE_Py_FastPathExecute."""
+    run = thread.run
+    if run is None or run.depth:
+        if _has_lazy(args):
+            args = tuple(real_values(args))
+        if run is not None and run.log is not None:
+            result = _fast_path(ctx, name, label, *args)
+            run.log.saw_operation(name, args, result)
+            return result
+        if run is None and foreign.other_runs():
+            foreign.before_operation()
+        if outstanding.busy and _touches_state(name, args):
+            wait_for_segments()
+        return _fast_path(ctx, name, label, *args)
+    if name in op_rules.SHAPE_ONLY_RANDOM_OPS and not _has_lazy(args):
+        return _fast_path(ctx, name, label, *args)  # drawn now, in program order; nothing pending can change it
+    return run.call(raw_call(name), args, {})
+
+
+def _slow_path(real: Any, name_position: int, inputs_position: int) -> Any:
+    def execute(*args: Any) -> Any:
+        run = thread.run
+        name = args[name_position]
+        inputs = args[inputs_position]
+        if run is not None and not run.depth and run.tld.is_eager:
+            run.cut()
+            run.program.immediates[name if isinstance(name, str) else name.decode()] += 1
+            wait_for_segments()
+        elif run is None and foreign.other_runs():
+            foreign.before_operation()
+        if _has_lazy(inputs):
+            args = (*args[:inputs_position], real_values(inputs), *args[inputs_position + 1 :])
+            inputs = args[inputs_position]
+        if outstanding.busy and _touches_state(name, inputs):
+            wait_for_segments()
+        result = real(*args)
+        if run is not None and run.log is not None:
+            run.log.saw_operation(name if isinstance(name, str) else name.decode(), inputs, result)
+        return result
+
+    return execute
+
+
+def _tape_entry(real: Any) -> Any:
+    """Any entry to the tapes below GradientTape: what is pending runs first, with its tapes made real."""
+
+    def enter(*args: Any) -> Any:
+        run = thread.run
+        if run is not None and not run.depth and run.tld.is_eager:
+            run.cut()
+        if _has_lazy(args):
+            args = tuple(real_values(args))
+        return real(*args)
+
+    return enter
+
+
+def _tape_question(real: Any) -> Any:
+    """As `_tape_entry`, for what only matters when a tape is still an event of the trace."""
+
+    def enter(*args: Any) -> Any:
+        run = thread.run
+        if run is not None and not run.depth and run.tapes and run.tld.is_eager:
+            run.cut()
+        return real(*args)
+
+    return enter
+
+
+def _suspend(real: Any) -> Any:
+    """From here on nothing may be deferred: recording is stopped, watched or doubled in a way the trace has no event for."""
+
+    def enter(*args: Any) -> Any:
+        run = thread.run
+        if run is not None and run.tld.is_eager:
+            if not run.depth:
+                run.cut()
+                wait_for_segments()
+            run.depth += 1
+        return real(*args)
+
+    return enter
+
+
+def _resume(real: Any) -> Any:
+    def leave(*args: Any) -> Any:
+        run = thread.run
+        if run is not None and run.tld.is_eager and run.depth > 0:
+            run.depth -= 1
+        return real(*args)
+
+    return leave
+
+
+def _capture(real: Any) -> Any:
+    """A graph that closes over a deferred tensor closes over the real one."""
+
+    def capture(self: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        return real(self, real_value(tensor), *args, **kwargs)
+
+    return capture
+
+
+def _numpy_hook(real: Any) -> Any:
+    """While recording, looking at a value is a cut; inside a call it is a reason not to defer that call."""
+
+    def _numpy(self: Any) -> Any:
+        run = thread.run
+        if run is not None:
+            if run.log is not None:
+                run.log.saw_value(self)
+            elif run.real and not run.depth:
+                code = run.ids.get(id(self))
+                if code is not None and code >= 0 and run.slot_specs[code].static is None:
+                    run.start_segment()
+        return real(self)
+
+    return _numpy
+
+
+def raw_hooks() -> list[tuple[Any, str, Any]]:
+    """(owner, attribute, replacement) of every hook below the API."""
+    hooks: list[tuple[Any, str, Any]] = [
+        (pywrap_tfe, "TFE_Py_FastPathExecute", fast_path),
+        (pywrap_tfe, "TFE_Py_Execute", _slow_path(_execute, 2, 3)),
+        (pywrap_tfe, "TFE_Py_ExecuteCancelable", _slow_path(_execute_cancelable, 2, 3)),
+        (ops._EagerTensorBase, "_numpy", _numpy_hook(ops._EagerTensorBase._numpy)),
+    ]
+    from terra_refactor.runtime.tf_internals import func_graph
+
+    hooks.append((func_graph.FuncGraph, "capture", _capture(func_graph.FuncGraph.capture)))
+    entries = """TFE_Py_RecordGradient TFE_Py_TapeSetRecordOperation TFE_Py_TapeSetRecordOperationBackprop
+        TFE_Py_TapeSetRecordOperationForwardprop TFE_Py_TapeSetShouldRecordBackprop TFE_Py_TapeSetPossibleGradientTypes
+        TFE_Py_TapeWatch TFE_Py_TapeWatchVariable TFE_Py_TapeGradient TFE_Py_TapeSetNew
+        TFE_Py_TapeSetAdd TFE_Py_TapeSetRemove TFE_Py_TapeWatchedVariables TFE_Py_PackJVPs
+        TFE_Py_PackEagerTensors"""
+    for name in entries.split():
+        hooks.append((pywrap_tfe, name, _tape_entry(getattr(pywrap_tfe, name))))
+    for name in ("TFE_Py_TapeVariableAccessed", "TFE_Py_TapeSetIsEmpty"):
+        hooks.append((pywrap_tfe, name, _tape_question(getattr(pywrap_tfe, name))))
+    for name in ("TFE_Py_TapeSetStopOnThread", "TFE_Py_VariableWatcherNew", "TFE_Py_ForwardAccumulatorNew"):
+        hooks.append((pywrap_tfe, name, _suspend(getattr(pywrap_tfe, name))))
+    for name in ("TFE_Py_TapeSetRestartOnThread", "TFE_Py_VariableWatcherRemove", "TFE_Py_ForwardAccumulatorSetRemove"):
+        hooks.append((pywrap_tfe, name, _resume(getattr(pywrap_tfe, name))))
+    return hooks
+
+
+__all__ = ["fast_path", "raw_call", "raw_hooks", "tf"]

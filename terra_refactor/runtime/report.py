@@ -1,0 +1,81 @@
+"""What the shim did, in words.
+
+Computes: a summary of each program. Needs: the registered programs. Gives: `register`, `render`.
+Ignores: drawing (picture.py).
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from terra_refactor.runtime.program import Program
+
+_programs: weakref.WeakSet[Program] = weakref.WeakSet()
+_speculations: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def register(program: Program) -> None:
+    """A program is to appear in the report."""
+    _programs.add(program)
+
+
+def register_speculation(speculation: Any) -> None:
+    """A speculative function is to appear in the report."""
+    _speculations.add(speculation)
+
+
+def programs() -> list[Program]:
+    """The registered programs, in the order they were made."""
+    return sorted(_programs, key=lambda program: program.number)
+
+
+def render(form: str) -> str:
+    """The report in one of its formats."""
+    if form == "text":
+        return text()
+    from terra_refactor.runtime import picture
+
+    if form == "svg":
+        return picture.svg(programs())
+    if form == "html":
+        return picture.html(programs(), text())
+    raise ValueError(f"the report comes as text, svg or html, not {form!r}")
+
+
+def text() -> str:
+    """The report as text."""
+    parts = [describe(program) for program in programs()]
+    parts.extend(speculation.describe() for speculation in _speculations)
+    return "\n\n".join(parts) if parts else "no function is co-executed"
+
+
+def describe(program: Program) -> str:
+    """One program, as lines."""
+    lines = [f"{program.name}: {program.calls} calls, {program.complete_calls} entirely on known paths"]
+    if program.eager_reason is not None:
+        lines.append(f"  eager from now on: {program.eager_reason}")
+    if program.frozen and program.eager_reason is None:
+        lines.append(f"  no new paths are recorded (max_paths={program.max_paths})")
+    lines.append(
+        f"  paths: {program.paths} segments recorded, {program.nodes} nodes;"
+        f" built {program.segments_built} in {program.build_seconds:.2f} s, run {program.segments_run} times"
+    )
+    immediate = sum(program.immediates.values())
+    total = program.deferred + immediate
+    rate = 100.0 * program.deferred / total if total else 0.0
+    lines.append(
+        f"  operations: {program.deferred} deferred ({rate:.1f} %), {immediate} run at once;"
+        f" {program.fetches} values fetched, {program.replays} segments run one by one"
+    )
+    lines.append(
+        f"  time: {program.total_seconds:.3f} s, of which {program.graph_seconds:.3f} s submitting segments"
+    )
+    for title, counts in (("fell back", program.fallbacks), ("could not be built", program.build_failures)):
+        lines.extend(f"  {title}: {reason} ({count} times)" for reason, count in sorted(counts.items()))
+    lines.extend(f"  run at once: {name} ({count} times)" for name, count in sorted(program.immediates.items()))
+    lines.extend(f"  not deferred whole: {name}: {reason}" for name, reason in sorted(program.refusals.items()))
+    if program.shadow:
+        lines.append(f"  shadow: {program.shadow_checks} segments compared, {len(program.shadow_differences)} differ")
+        lines.extend(f"  shadow: {difference}" for difference in program.shadow_differences)
+    return "\n".join(lines)

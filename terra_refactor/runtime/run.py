@@ -1,0 +1,432 @@
+"""One call of a co-executed function: which operations wait, which run, and when the waiting ones must.
+
+Computes: for every hooked call, whether it is deferred (its results are LazyTensors), looked into, or run at once.
+Needs: the trie of its program, and flush.py to run what is pending. Gives: `Run`.
+Ignores: gradient tapes' own rules (tapes.py), compilation (segments.py).
+
+Nothing is ever run on speculation, and every operation runs exactly once: deferred calls wait in `pending` until Python
+needs a value, an operation must run at once, or the call ends; then they run as one compiled segment or, when the path
+is new, one by one as eager execution would have run them. A segment starts at the root of the trie and ends at such a cut.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import Any
+
+import numpy as np
+
+from terra_refactor.runtime import flush, run_tapes
+from terra_refactor.runtime.encoding import Encoder, Unencodable
+from terra_refactor.runtime.executor import wait_for_segments
+from terra_refactor.runtime.lazy_tensor import LazyTensor, real_of
+from terra_refactor.runtime.observe import Observation
+from terra_refactor.runtime.program import Program
+from terra_refactor.runtime.state import thread
+from terra_refactor.runtime.tf_internals import EagerTensor, IndexedSlices, Variable, as_dtype, context, ops
+from terra_refactor.runtime.trie import (
+    Call,
+    InputRef,
+    Kind,
+    Node,
+    Rebuild,
+    Role,
+    SlotRef,
+    SlotSpec,
+    fill,
+    node_references,
+)
+from terra_refactor.runtime.values import collect, real_value, real_values
+
+_LIBRARIES = ("tensorflow", "keras", "terra_refactor.runtime", "contextlib", "numpy")
+
+
+class Run(Encoder):
+    """The state of one call of a co-executed function, on one thread.
+
+    Attributes:
+        depth: above 0 while operations must really run (inside a call that runs, or after a bail-out).
+        real: the current segment is being recorded: its operations have run, and its tensors are real.
+        log: observes the operations of the call being recorded.
+    """
+
+    def __init__(self, program: Program) -> None:
+        super().__init__()
+        self.program = program
+        self.depth = 0
+        self.log: Observation | None = None
+        self.passive = False
+        self.missed = False
+        self.tld = context.context()._thread_local_data
+        self.tapes: list[run_tapes.TapeState] = []
+        self.tape_ids: dict[int, int] = {}
+        self.pending: list[Node] = []
+        self.slot_specs: list[SlotSpec] = []
+        self.recorded = 0
+        self.graph_seconds = 0.0
+        self.shared = False  # another thread runs operations: nothing is deferred any more
+        self.lock = threading.RLock()
+        self.start_segment()
+
+    # --- segments ----------------------------------------------------------------------------------------------
+
+    def start_segment(self) -> None:
+        """Begin at the root again; whatever was made before is outside now."""
+        if self.recorded:
+            self.program.count_path()
+        self.slots = []
+        self.inputs = []
+        self.ids = {}
+        self.anonymous = []
+        self.pending = []
+        self.slot_specs = []
+        self.tapes = []
+        self.tape_ids = {}
+        self.recorded = 0
+        self.real = False
+        self.node = self.program.root()
+
+    def cut(self) -> None:
+        """Run what is pending, and begin a new segment."""
+        if self.pending:
+            started = time.perf_counter()
+            pending = self.pending
+            self.depth += 1
+            try:
+                if self.tld.is_eager:
+                    flush.run_pending(self)
+                else:
+                    with ops.init_scope():
+                        flush.run_pending(self)
+            finally:
+                self.depth -= 1
+                self.graph_seconds += time.perf_counter() - started
+                del pending
+                self.start_segment()
+        elif self.slots or self.tapes or self.inputs:
+            self.start_segment()
+
+    def force(self, lazy: LazyTensor) -> None:
+        """Python asks for the value of a deferred tensor."""
+        if thread.run is not self:
+            self.program.foreign_force(self)
+            return
+        self.program.fetches += 1
+        self.cut()
+
+    def force_from_elsewhere(self, lazy: LazyTensor) -> None:
+        """A deferred tensor was handed to another thread, which asks for its value."""
+        with self.lock:
+            if lazy._value is None and not self.depth:
+                self.cut()
+
+    def go_real(self) -> None:
+        """Run what is pending one by one, as eager execution would have; the segment goes on, recorded."""
+        self.depth += 1
+        try:
+            wait_for_segments()
+            nodes, self.pending = self.pending, []
+            if nodes:
+                self.program.replays += 1
+                flush.replay(self, nodes)
+        except BaseException:
+            self.start_segment()
+            raise
+        finally:
+            self.depth -= 1
+        specs: list[SlotSpec] = []
+        for node in nodes:
+            specs.extend(node.specs)
+        self.slot_specs = specs
+        self.real = True
+
+    def bail_out(self, reason: str) -> None:
+        """The rest of this call is eager."""
+        self.cut()
+        wait_for_segments()
+        self.program.fell_back(reason)
+        self.passive = True
+        self.depth += 1
+
+    # --- calls -------------------------------------------------------------------------------------------------
+
+    def call(self, call: Call, args: Any, kwargs: Any) -> Any:
+        """A hooked call of the program, at depth 0."""
+        if call.descend or not self.tld.is_eager:
+            return call.original(*args, **kwargs)
+        if self.shared:
+            with self.lock:
+                self.bail_out("another thread runs operations at the same time")
+            return call.eager(*real_values(args), **{name: real_value(value) for name, value in kwargs.items()})
+        mark = len(self.inputs)
+        key: list[Any] = [call]
+        try:
+            self.key(args, key, call.convert_arrays)
+            if kwargs:
+                if "name" in kwargs:
+                    kwargs = {name: value for name, value in kwargs.items() if name != "name"}
+                if kwargs:
+                    key.append(tuple(kwargs))
+                    self.key(kwargs.values(), key, call.convert_arrays)
+        except Unencodable:
+            self.rollback(mark)
+            self.anonymous.clear()
+            return self._not_deferred(call, args, kwargs)
+        child = self.node.children.get(tuple(key))
+        if child is None:
+            return self._unknown(call, args, kwargs, tuple(key), mark)
+        return self._known(child, call, args, kwargs, mark)
+
+    def _known(self, child: Node, call: Call, args: Any, kwargs: Any, mark: int) -> Any:
+        if self.anonymous:
+            self.anonymous = []
+        if child.kind is not Kind.DEFER or (child.guards and not flush.guards_hold(self, child)):
+            self.rollback(mark)
+            return self._not_deferred(call, args, kwargs)
+        if self.real:
+            return self._run_known(child)
+        self.node = child
+        self.pending.append(child)
+        if child.single:
+            slots = self.slots
+            spec = child.specs[0]
+            lazy = LazyTensor(self, slots, len(slots), spec.dtype, spec.shape, spec.static)
+            slots.append(lazy)
+            return lazy
+        return self.defer_result(child)
+
+    def defer_result(self, child: Node) -> Any:
+        """Make the LazyTensors of a deferred call, and what it returns."""
+        slots = self.slots
+        for spec in child.specs:
+            slots.append(LazyTensor(self, slots, len(slots), spec.dtype, spec.shape, spec.static))
+        return fill(child.result, slots, self.inputs, ())
+
+    def _not_deferred(self, call: Call, args: Any, kwargs: Any) -> Any:
+        if call.raw is None and call.role is Role.OPERATION:
+            return call.original(*args, **kwargs)  # the calls inside it are looked at one by one
+        return self.immediate(call, args, kwargs)
+
+    def immediate(self, call: Call, args: Any, kwargs: Any) -> Any:
+        """Run a call at once, after everything before it."""
+        self.cut()
+        self.program.immediate(call)
+        wait_for_segments()
+        self.depth += 1
+        try:
+            return call.eager(*real_values(args), **{name: real_value(value) for name, value in kwargs.items()})
+        finally:
+            self.depth -= 1
+
+    # --- recording ---------------------------------------------------------------------------------------------
+
+    def _unknown(self, call: Call, args: Any, kwargs: Any, key: Any, mark: int) -> Any:
+        node = self.node
+        if call.creation and len(self.inputs) == mark and not any(type(part) is int for part in key):
+            if call in node.relaxed:  # another constant was made here before: make this one now, from outside
+                self.rollback(mark)
+                self.anonymous = []
+                self.depth += 1
+                try:
+                    return call.eager(*real_values(args), **kwargs)
+                finally:
+                    self.depth -= 1
+            node.relaxed[call] = True
+        if call.convert_scalars and any(type(arg) is int or isinstance(arg, float) for arg in args):
+            widened = self._widen(call, args, kwargs, mark)
+            if widened is not None:
+                child, key = widened
+                if child is not None:
+                    return self._known(child, call, args, kwargs, mark)
+                try:
+                    self.widen = True
+                    return self._record(call, args, kwargs, key)
+                finally:
+                    self.widen = False
+        return self._record(call, args, kwargs, key)
+
+    def _widen(self, call: Call, args: Any, kwargs: Any, mark: int) -> tuple[Node | None, Any] | None:
+        """Numbers as inputs: a child that takes them so, or the sign to record one because a second number came."""
+        self.scalar_dtype = next(
+            (as_dtype(value.dtype) for value in args if hasattr(value, "dtype") and not isinstance(value, np.generic)),
+            None,
+        )
+        if self.scalar_dtype is None:
+            return None
+        inputs, anonymous = self.inputs[mark:], self.anonymous
+        self.rollback(mark)
+        self.anonymous = []
+        key: list[Any] = [call]
+        self.widen = True
+        try:
+            self.key(args, key, call.convert_arrays)
+            self.widen = False
+            if kwargs:
+                key.append(tuple(kwargs))
+                self.key(kwargs.values(), key, call.convert_arrays)
+            wide = tuple(key)
+            child = self.node.children.get(wide)
+            if child is not None or wide in self.node.relaxed:
+                return child, wide
+            self.node.relaxed[wide] = True
+        except Unencodable:
+            pass
+        finally:
+            self.widen = False
+        self.rollback(mark)
+        for tensor in inputs:
+            self.new_input(tensor)
+        self.anonymous = anonymous
+        return None
+
+    def begin_recording(self) -> bool:
+        """Make the segment real, unless nothing new may be recorded: then the rest of the call is eager."""
+        self.missed = True
+        if self.program.frozen:
+            self.bail_out("more paths than max_paths")
+            return False
+        if not self.real:
+            self.go_real()
+        return True
+
+    def _record(self, call: Call, args: Any, kwargs: Any, key: Any) -> Any:
+        anonymous = list(self.anonymous)
+        self.anonymous = []
+        child = Node(parent=self.node, call=call, first_slot=len(self.slots), where=source_line())
+        child.args = tuple(self.template(value, anonymous, call.convert_arrays) for value in args)
+        widen, self.widen = self.widen, False
+        child.kwargs = {name: self.template(value, anonymous, call.convert_arrays) for name, value in kwargs.items()}
+        self.widen = widen
+        if not self.begin_recording():
+            return call.eager(*real_values(args), **{name: real_value(value) for name, value in kwargs.items()})
+        log = Observation(call.trusted, call.creation)
+        result = self.run_node(child, log)
+        return self.add_node(child, key, log, result)
+
+    def run_node(self, node: Node, log: Observation | None) -> Any:
+        """Really run a node, in a segment that is real."""
+        slots = [real_of(slot) for slot in self.slots]
+        if log is not None:
+            for reference in node_references(node):
+                if type(reference) is SlotRef:
+                    spec = self.slot_specs[reference.index]
+                    if spec.static is None:
+                        source = spec.source if spec.source is not None or spec.bound is not None else None
+                        log.add_argument(slots[reference.index], source, spec.bound)
+                else:
+                    log.add_argument(self.inputs[reference.index], reference, None)
+        args = [fill(template, slots, self.inputs, ()) for template in node.args]
+        kwargs = {name: fill(template, slots, self.inputs, ()) for name, template in node.kwargs.items()}
+        assert node.call is not None
+        outer, self.log = self.log, log
+        self.depth += 1
+        try:
+            return node.call.eager(*args, **kwargs)
+        finally:
+            self.depth -= 1
+            self.log = outer
+
+    def add_node(self, child: Node, key: Any, log: Observation, result: Any) -> Any:
+        """Hang a call that just ran into the trie, as what the observation allows."""
+        call = child.call
+        assert call is not None
+        specs: list[SlotSpec] = []
+        new: list[Any] = []
+        try:
+            child.result = self._result_template(result, log, specs, new, call.role is Role.GRADIENT)
+            if not specs and log.ops == 0 and call.role is Role.OPERATION and result is None:
+                log.refuse("does nothing that TensorFlow sees")
+        except Unencodable as reason:
+            log.refuse(f"returns {reason}")
+        if log.problem is not None and log.ops == 0:
+            call.descend = True  # no operation of TensorFlow at all: plain Python, and no business of ours
+            return result
+        self.node.children[key] = child
+        self.recorded += 1
+        self.program.nodes += 1
+        if log.problem is not None:
+            child.kind = Kind.IMMEDIATE if call.raw is not None else Kind.DESCEND
+            child.extra = log.problem
+            child.args, child.kwargs, child.result = (), {}, None
+            self.program.refused(call, log.problem)
+            if log.intrinsic and call.raw is None:
+                call.descend = True
+            self.start_segment()
+            return result
+        child.specs = tuple(specs)
+        child.single = type(child.result) is SlotRef and len(specs) == 1
+        child.guards = tuple(sorted(log.guards, key=lambda guard: (guard.index, guard.bound)))
+        self.bind(child, new)
+        return result
+
+    def bind(self, child: Node, tensors: list[Any]) -> None:
+        """The tensors that a real call just made are slots from here on."""
+        for tensor in tensors:
+            self.ids[id(tensor)] = len(self.slots)
+            self.slots.append(tensor)
+        self.slot_specs.extend(child.specs)
+        self.node = child
+
+    def _run_known(self, child: Node) -> Any:
+        """A known call in a segment that is being recorded: run it, and check that it made what it made before."""
+        result = self.run_node(child, None)
+        found: list[Any] = []
+        if collect(child.result, result, child.first_slot, found) and all(
+            tensor.dtype == spec.dtype and tensor._shape_tuple() == tuple(spec.shape.as_list())
+            for tensor, spec in zip(found, child.specs, strict=True)
+        ):
+            self.bind(child, found)
+            return result
+        assert child.call is not None
+        child.kind = Kind.IMMEDIATE if child.call.raw is not None else Kind.DESCEND
+        child.extra = "its result has another shape at times"
+        self.program.refused(child.call, child.extra)
+        self.start_segment()
+        return result
+
+    def _result_template(
+        self, value: Any, log: Observation, specs: list[SlotSpec], new: list[Any], dynamic: bool
+    ) -> Any:
+        kind = type(value)
+        if kind is EagerTensor:
+            code = self.ids.get(id(value))
+            if code is not None:
+                return SlotRef(code) if code >= 0 else InputRef(~code)
+            for position, tensor in enumerate(new):
+                if tensor is value:
+                    return SlotRef(len(self.slots) + position)
+            if value._datatype_enum() in (20, 21) or getattr(value, "_keras_mask", None) is not None:
+                raise Unencodable("a handle or a masked tensor")
+            specs.append(SlotSpec(value.dtype, value.shape) if dynamic else log.spec(value))
+            new.append(value)
+            return SlotRef(len(self.slots) + len(new) - 1)
+        if value is None or isinstance(value, Variable):
+            return value
+        if kind is list or kind is tuple:
+            items = tuple(self._result_template(item, log, specs, new, dynamic) for item in value)
+            return Rebuild(kind, items)
+        if kind is dict:
+            names = tuple(value)
+            items = tuple(self._result_template(item, log, specs, new, dynamic) for item in value.values())
+            return Rebuild(lambda parts: dict(zip(names, parts, strict=True)), items)
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            items = tuple(self._result_template(item, log, specs, new, dynamic) for item in value)
+            return Rebuild(kind._make, items)  # type: ignore[attr-defined]
+        if kind is IndexedSlices:
+            parts = (value.values, value.indices, value.dense_shape)
+            items = tuple(self._result_template(item, log, specs, new, dynamic) for item in parts)
+            return Rebuild(lambda made: IndexedSlices(*made), items)
+        raise Unencodable(f"a {kind.__name__}")
+
+
+def source_line() -> str:
+    """File and line of the innermost frame that belongs to the program."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if not module.startswith(_LIBRARIES):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""

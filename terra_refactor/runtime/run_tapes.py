@@ -1,0 +1,215 @@
+"""Gradient tapes as events of the trace: entered, left, watching, asked for gradients.
+
+Computes: whether a tape's event is deferred with the operations around it or really happens now.
+Needs: the run, and the original methods of GradientTape. Gives: `TapeState`, `push`, `pop`, `watch`, `gradient`.
+Ignores: how a segment differentiates (segments.py for tapes inside it, tape_segments.py for real ones around it).
+
+A tape that is entered, used and asked for its gradient within one segment never exists at run time: the segment's graph
+holds its gradient. A tape that a cut finds open becomes real at that cut, and stays real.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from terra_refactor.runtime.encoding import Unencodable
+from terra_refactor.runtime.lazy_tensor import real_of
+from terra_refactor.runtime.observe import Observation
+from terra_refactor.runtime.state import thread
+from terra_refactor.runtime.tf_internals import GradientTape
+from terra_refactor.runtime.trie import Call, Kind, Node, Role, TapeRef, fill
+from terra_refactor.runtime.values import collect, real_value, real_values
+
+original_push = GradientTape._push_tape
+original_pop = GradientTape._pop_tape
+original_watch = GradientTape.watch
+original_gradient = GradientTape.gradient
+
+
+class VirtualTape:
+    """What `GradientTape._tape` holds while the tape is only an event of the trace."""
+
+
+@dataclass(eq=False, slots=True)
+class TapeState:
+    """A tape first entered in the current segment. `consumed`: it gave its only gradient."""
+
+    tape: Any
+    consumed: bool = False
+
+
+def real_push(tape: Any) -> None:
+    """Really enter a tape."""
+    if type(tape._tape) is VirtualTape:
+        tape._tape = None
+    tape._recording = False
+    original_push(tape)
+    thread.tapes.append(tape)
+
+
+def real_pop(tape: Any) -> None:
+    """Really leave a tape."""
+    original_pop(tape)
+    thread.tapes = [other for other in thread.tapes if other is not tape]
+
+
+def real_gradient(tape: Any, *args: Any, **kwargs: Any) -> Any:
+    """Really ask for gradients; a tape that still records and is not persistent stops first."""
+    result = original_gradient(tape, *args, **kwargs)
+    if not tape._recording:
+        thread.tapes = [other for other in thread.tapes if other is not tape]
+    return result
+
+
+def _graph_tape(*args: Any, **kwargs: Any) -> Any:
+    raise NotImplementedError("tape events are replayed by segments.py")
+
+
+PUSH = Call("GradientTape.__enter__", real_push, real_push, _graph_tape, role=Role.PUSH)
+POP = Call("GradientTape.__exit__", real_pop, real_pop, _graph_tape, role=Role.POP)
+WATCH = Call("GradientTape.watch", original_watch, original_watch, _graph_tape, role=Role.WATCH, trusted=True)
+GRADIENT = Call("GradientTape.gradient", real_gradient, real_gradient, _graph_tape, role=Role.GRADIENT, trusted=True)
+
+
+def _immediate(run: Any, call: Call, tape: Any, args: Any, kwargs: Any) -> Any:
+    run.cut()
+    run.depth += 1
+    try:
+        return call.eager(tape, *real_values(args), **{name: real_value(value) for name, value in kwargs.items()})
+    finally:
+        run.depth -= 1
+
+
+def push(run: Any, tape: Any) -> None:
+    """`with tape:` begins."""
+    if tape._recording:
+        original_push(tape)  # raises what TensorFlow raises
+        return
+    index = run.tape_ids.get(id(tape))
+    if index is None:
+        if tape._tape is not None or type(tape) is not GradientTape:
+            _immediate(run, PUSH, tape, (), {})
+            return
+        index = len(run.tapes)
+        run.tapes.append(TapeState(tape))
+        run.tape_ids[id(tape)] = index
+    elif tape._tape is None:  # reset, or entered again after its gradient: a new tape in an old object
+        _immediate(run, PUSH, tape, (), {})
+        return
+    _event(run, PUSH, tape, index, (tape._persistent, tape._watch_accessed_variables), (), {})
+
+
+def pop(run: Any, tape: Any) -> None:
+    """`with tape:` ends."""
+    if not tape._recording:
+        original_pop(tape)
+        return
+    index = run.tape_ids.get(id(tape))
+    if index is None:
+        _immediate(run, POP, tape, (), {})
+    else:
+        _event(run, POP, tape, index, (), (), {})
+
+
+def watch(run: Any, tape: Any, tensor: Any) -> None:
+    """`tape.watch(tensor)`."""
+    index = run.tape_ids.get(id(tape))
+    if index is None or not tape._recording:
+        _immediate(run, WATCH, tape, (tensor,), {})
+    else:
+        _event(run, WATCH, tape, index, (), (tensor,), {})
+
+
+def gradient(run: Any, tape: Any, args: Any, kwargs: Any) -> Any:
+    """`tape.gradient(…)`."""
+    index = run.tape_ids.get(id(tape))
+    if index is None or tape._tape is None:
+        return _immediate(run, GRADIENT, tape, args, kwargs)
+    if tape._recording and not tape._persistent:
+        pop(run, tape)
+        if id(tape) not in run.tape_ids:
+            return _immediate(run, GRADIENT, tape, args, kwargs)
+    return _event(run, GRADIENT, tape, index, (tape._persistent,), args, kwargs)
+
+
+def _event(run: Any, call: Call, tape: Any, index: int, facts: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
+    mark = len(run.inputs)
+    key: list[Any] = [call, index, facts]
+    try:
+        run.key(args, key, False)
+        if kwargs:
+            key.append(tuple(kwargs))
+            run.key(kwargs.values(), key, False)
+    except Unencodable:
+        run.rollback(mark)
+        return _immediate(run, call, tape, args, kwargs)
+    whole = tuple(key)
+    child = run.node.children.get(whole)
+    if child is not None and child.kind is not Kind.DEFER:
+        run.rollback(mark)
+        return _immediate(run, call, tape, args, kwargs)
+    if child is None:
+        return _record(run, call, tape, index, whole, args, kwargs)
+    if run.real:
+        log = Observation(True)
+        result = _really(run, child, tape, log)
+        found: list[Any] = []
+        if collect(child.result, result, child.first_slot, found) and len(found) == len(child.specs):
+            run.bind(child, found)
+        else:
+            run.start_segment()
+        return result
+    run.node = child
+    run.pending.append(child)
+    return _deferred(run, call, tape, index, child)
+
+
+def _deferred(run: Any, call: Call, tape: Any, index: int, child: Node) -> Any:
+    """The event waits; the tape object already looks as if it had happened."""
+    if call is PUSH:
+        if tape._tape is None:
+            tape._tape = VirtualTape()
+        tape._recording = True
+        return None
+    if call is POP:
+        tape._recording = False
+        return None
+    if call is WATCH:
+        return None
+    if not tape._persistent:
+        tape._watched_variables = child.extra
+        tape._tape = None
+        run.tapes[index].consumed = True
+    return run.defer_result(child)
+
+
+def _record(run: Any, call: Call, tape: Any, index: int, key: Any, args: Any, kwargs: Any) -> Any:
+    child = Node(parent=run.node, call=call, first_slot=len(run.slots), tape=index)
+    child.args = (TapeRef(index), *(run.template(value, [], False) for value in args))
+    child.kwargs = {name: run.template(value, [], False) for name, value in kwargs.items()}
+    if not run.begin_recording():
+        return _immediate(run, call, tape, args, kwargs)
+    log = Observation(True)
+    result = _really(run, child, tape, log)
+    if call is PUSH:
+        child.extra = (tape._persistent, tape._watch_accessed_variables)
+    if call is GRADIENT:
+        child.extra = tape._watched_variables
+        run.tapes[index].consumed = not tape._persistent
+    return run.add_node(child, key, log, result)
+
+
+def _really(run: Any, node: Node, tape: Any, log: Observation) -> Any:
+    slots = [real_of(slot) for slot in run.slots]
+    tapes = [state.tape for state in run.tapes]
+    args = [fill(template, slots, run.inputs, tapes) for template in node.args]
+    kwargs = {name: fill(template, slots, run.inputs, tapes) for name, template in node.kwargs.items()}
+    outer, run.log = run.log, log
+    run.depth += 1
+    try:
+        assert node.call is not None
+        return node.call.eager(*args, **kwargs)
+    finally:
+        run.depth -= 1
+        run.log = outer

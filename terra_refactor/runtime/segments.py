@@ -1,0 +1,211 @@
+"""From a stretch of the trie to a compiled function.
+
+Computes: a FuncGraph that does what the nodes did, with automatic control dependencies, and a library function of it.
+Needs: nodes, the kinds of their inputs, and which results are still wanted. Gives: `Segment`, `trace_nodes`, `build_segment`.
+Ignores: gradients that leave the segment (tape_segments.py).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from terra_refactor.runtime import op_rules
+from terra_refactor.runtime.executor import call_function
+from terra_refactor.runtime.run_tapes import original_gradient, original_pop, original_push, original_watch
+from terra_refactor.runtime.state import thread
+from terra_refactor.runtime.tf_internals import (
+    GradientTape,
+    atomic_function,
+    context,
+    func_graph,
+    pywrap_tfe,
+    tf,
+)
+from terra_refactor.runtime.trie import InputRef, Node, Role, SlotRef, fill, node_references
+from terra_refactor.runtime.values import collect
+
+_numbers = itertools.count()
+
+
+class BuildError(Exception):
+    """The nodes cannot be built as a graph with the same results."""
+
+
+@dataclass(eq=False, slots=True)
+class Segment:
+    """A compiled stretch of a path.
+
+    Attributes:
+        sources: where each input comes from: an InputRef or a SlotRef made before the stretch.
+        captures: the resource handles and tensors that the graph captured.
+        live: the slots it gives, in the order of its outputs.
+    """
+
+    name: str
+    sources: tuple[Any, ...]
+    captures: tuple[Any, ...]
+    live: tuple[int, ...]
+    outputs: int
+    attrs: tuple[Any, ...]
+    graph: Any
+    function: Any
+    xla: bool
+    runs: int = 0
+    live_set: frozenset[int] = field(default_factory=frozenset)
+
+    def arguments(self, values: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
+        """The actual inputs, captures last."""
+        found = [
+            inputs[source.index] if type(source) is InputRef else values[source.index] for source in self.sources
+        ]
+        found.extend(self.captures)
+        return found
+
+    def run(self, values: list[Any], inputs: Sequence[Any]) -> None:
+        """Run, and put the live slots into `values`. The first run is waited for: XLA compiles in it."""
+        results = call_function(
+            self.name, self.arguments(values, inputs), self.attrs, self.outputs, wait=self.runs == 0
+        )
+        self.runs += 1
+        for slot, result in zip(self.live, results, strict=False):
+            values[slot] = result
+
+
+def find_sources(nodes: Sequence[Node]) -> tuple[Any, ...]:
+    """The references that the nodes read and do not make themselves, in order of first use."""
+    first = nodes[0].first_slot
+    found: dict[Any, None] = {}
+    for node in nodes:
+        for reference in node_references(node):
+            if type(reference) is InputRef or reference.index < first:
+                found[reference] = None
+    return tuple(found)
+
+
+def trace_nodes(
+    name: str, nodes: Sequence[Node], sources: Sequence[Any], values: Sequence[Any], inputs: Sequence[Any], live: Any
+) -> Any:
+    """A FuncGraph that replays the nodes; its outputs are the live slots.
+
+    Raises:
+        BuildError: a result has another dtype, shape or structure than it had eagerly.
+    """
+    actual = [inputs[source.index] if type(source) is InputRef else values[source.index] for source in sources]
+    specs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in actual]
+
+    def body(*tensors: Any) -> list[Any]:
+        slots: dict[int, Any] = {}
+        outside: dict[int, Any] = {}
+        for source, tensor in zip(sources, tensors, strict=True):
+            (slots if type(source) is SlotRef else outside)[source.index] = tensor
+        tapes: dict[int, Any] = {}
+        for node in nodes:
+            _replay_in_graph(node, slots, outside, tapes)
+        return [slots[slot] for slot in live]
+
+    with _without_real_tapes():
+        return func_graph.func_graph_from_py_func(name, body, tuple(specs), {})
+
+
+def _replay_in_graph(node: Node, slots: Any, inputs: Any, tapes: Any) -> None:
+    call = node.call
+    assert call is not None
+    if call.role is Role.PUSH:
+        persistent, watch_accessed = node.extra if node.extra is not None else (True, True)
+        if node.tape not in tapes:
+            tapes[node.tape] = GradientTape(persistent=persistent, watch_accessed_variables=watch_accessed)
+        original_push(tapes[node.tape])
+        return
+    if call.role is Role.POP:
+        original_pop(tapes[node.tape])
+        return
+    args = [fill(template, slots, inputs, tapes) for template in node.args]
+    kwargs = {name: fill(template, slots, inputs, tapes) for name, template in node.kwargs.items()}
+    if call.role is Role.WATCH:
+        original_watch(*args, **kwargs)
+        return
+    function = original_gradient if call.role is Role.GRADIENT else call.graph
+    result = function(*args, **kwargs)
+    found: list[Any] = []
+    if not collect(node.result, result, node.first_slot, found) or len(found) != len(node.specs):
+        raise BuildError(f"{call.name} gives another structure in a graph")
+    for index, (tensor, spec) in enumerate(zip(found, node.specs, strict=True)):
+        if tensor.dtype != spec.dtype or not tensor.shape.is_compatible_with(spec.shape):
+            raise BuildError(f"{call.name} gives {tensor.dtype.name}{tensor.shape} in a graph, not {spec.dtype.name}{spec.shape}")
+        if not tensor.shape.is_fully_defined():
+            tensor.set_shape(spec.shape)
+        slots[node.first_slot + index] = tensor
+
+
+class _without_real_tapes:  # noqa: N801  (a context manager, read as words)
+    """Take the thread's real tapes off while a graph is built: they must not record its operations."""
+
+    def __enter__(self) -> None:
+        self.tapes = [tape._tape._tape for tape in thread.tapes]
+        for tape in reversed(self.tapes):
+            pywrap_tfe.TFE_Py_TapeSetRemove(tape)
+
+    def __exit__(self, *error: Any) -> None:
+        for tape in self.tapes:
+            pywrap_tfe.TFE_Py_TapeSetAdd(tape)
+
+
+def define_function(name: str, graph: Any, xla: bool) -> Any:
+    """Put a graph into the function library of the context."""
+    attributes = {}
+    if xla:
+        from tensorflow.core.framework import attr_value_pb2
+
+        attributes["_XlaMustCompile"] = attr_value_pb2.AttrValue(b=True)
+    return atomic_function.from_func_graph(name, graph, attributes)
+
+
+def call_attributes() -> tuple[Any, ...]:
+    """The attributes with which the context calls functions: executor and session configuration."""
+    return tuple(itertools.chain(*context.context().function_call_options.as_attrs().items()))
+
+
+def fresh_name(text: str) -> str:
+    """A name that no function of the library has."""
+    clean = "".join(letter if letter.isalnum() else "_" for letter in text)
+    return f"__inference_coexec_{clean}_{next(_numbers)}"
+
+
+def may_use_xla(graph: Any) -> bool:
+    """XLA draws other random floats, and cannot compile strings and lists."""
+    graphs = [graph]
+    names = {op.type for each in graphs for op in each.get_operations()}
+    for function in graph._functions.values():
+        names.update(node.op for node in function.cached_definition.node_def)
+    if any(op_rules.has_random_floats(name) for name in names):
+        return False
+    if any(name in op_rules.INDEX_OPS or name in op_rules.LABEL_OPS for name in names):
+        # in range, by guard; XLA's clamping cannot be seen then
+        pass
+    return not any(tensor.dtype in (tf.string, tf.variant) for op in graph.get_operations() for tensor in op.outputs)
+
+
+def build_segment(
+    program: Any, nodes: Sequence[Node], values: Sequence[Any], inputs: Sequence[Any], live: tuple[int, ...]
+) -> Segment:
+    """Trace and compile the nodes."""
+    sources = find_sources(nodes)
+    name = fresh_name(program.name)
+    graph = trace_nodes(name, nodes, sources, values, inputs, live)
+    xla = program.xla and may_use_xla(graph)
+    function = define_function(name, graph, xla)
+    return Segment(
+        name=name,
+        sources=sources,
+        captures=tuple(graph.external_captures),
+        live=live,
+        outputs=len(graph.outputs),
+        attrs=call_attributes(),
+        graph=graph,
+        function=function,
+        xla=xla,
+        live_set=frozenset(live),
+    )

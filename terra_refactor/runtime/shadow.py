@@ -1,0 +1,76 @@
+"""Comparing a compiled segment with eager execution of the same operations from the same state.
+
+Computes: the first difference between two lists of tensors and two states of variables.
+Needs: the resource handles that the segment touches. Gives: `Snapshot`, `compare`, `tolerance`.
+Ignores: state outside variables: operations with such state are never in a segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from terra_refactor.runtime.tf_internals import tf
+
+_RELATIVE = {np.dtype("float64"): 1e-9, np.dtype("complex128"): 1e-9, np.dtype("float32"): 2e-3}
+
+
+class Snapshot:
+    """The values of the variables behind some handles, at one moment."""
+
+    def __init__(self, handles: Sequence[Any]) -> None:
+        self.values: list[tuple[Any, Any]] = []
+        for handle in handles:
+            data = getattr(handle, "_handle_data", None)
+            if handle.dtype == tf.resource and data is not None and data.is_set and len(data.shape_and_type) == 1:
+                dtype = tf.as_dtype(data.shape_and_type[0].dtype)
+                value = tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype)
+                self.values.append((handle, tf.constant(value.numpy(), dtype)))  # a copy: updates may be in place
+
+    def restore(self) -> None:
+        """Put the values back."""
+        for handle, value in self.values:
+            tf.raw_ops.AssignVariableOp(resource=handle, value=value)
+
+
+def tolerance(dtype: np.dtype[Any]) -> float:
+    """The relative difference (to the largest element) that rounding in another order may make."""
+    return _RELATIVE.get(dtype, 5e-2)
+
+
+def differ(one: Any, other: Any) -> str | None:
+    """How two arrays differ, or None: integers, booleans and strings exactly, floats up to rounding."""
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return f"{one.dtype}{list(one.shape)} and {other.dtype}{list(other.shape)}"
+    if one.size == 0 or np.array_equal(one, other):
+        return None
+    if one.dtype.kind not in "fcV":
+        return "values differ"
+    wide = np.complex128 if one.dtype.kind == "c" else np.float64
+    first, second = one.astype(wide), other.astype(wide)
+    finite = np.isfinite(first)
+    if not np.array_equal(finite, np.isfinite(second)) or not np.array_equal(
+        first[~finite], second[~finite], equal_nan=True
+    ):
+        return "infinities or NaNs differ"
+    if not finite.any():
+        return None
+    scale = max(float(np.max(np.abs(first[finite]))), float(np.max(np.abs(second[finite]))))
+    gap = float(np.max(np.abs(first[finite] - second[finite])))
+    limit = tolerance(one.dtype) * scale
+    return f"differ by {gap:.3g} at scale {scale:.3g}" if gap > limit + 1e-300 else None
+
+
+def compare(ones: Sequence[Any], others: Sequence[Any], state: Snapshot, other_state: Snapshot) -> str | None:
+    """The first difference between results and variables, in words, or None."""
+    for index, (one, other) in enumerate(zip(ones, others, strict=True)):
+        found = differ(np.asarray(one.numpy()), np.asarray(other.numpy()))
+        if found is not None:
+            return f"result {index}: {found}"
+    for index, ((_, one), (_, other)) in enumerate(zip(state.values, other_state.values, strict=True)):
+        found = differ(np.asarray(one.numpy()), np.asarray(other.numpy()))
+        if found is not None:
+            return f"variable {index}: {found}"
+    return None

@@ -1,0 +1,22 @@
+"""What belongs to one thread: the run it is in, and the tapes that really record.
+
+Computes: nothing. Needs: nothing. Gives: `thread`, one object whose attributes differ per thread.
+Ignores: everything about TensorFlow.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+
+class _ThreadState(threading.local):
+    """Attributes: `run` (the active Run or None), `tapes` (GradientTapes that really record, outermost first)."""
+
+    run: Any = None
+
+    def __init__(self) -> None:
+        self.tapes: list[Any] = []
+
+
+thread = _ThreadState()

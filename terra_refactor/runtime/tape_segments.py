@@ -1,0 +1,246 @@
+"""Segments under a gradient tape that really records: a compiled forward function, and compiled backward functions.
+
+Computes: for each wanted result of the segment, the gradient with respect to what the tape watches, as a function of its own.
+Needs: one real, non-persistent tape. Gives: `TapeSegment`, `build_tape_segment`.
+Ignores: higher orders through the same tape: several tapes, or a persistent one, are served by eager execution.
+
+Each wanted result has an entry of its own on the tape, whose inputs are exactly what it depends on: the watched inputs
+and variables, and the wanted results before it. So a gradient with respect to an intermediate result is the same as in
+eager execution, and what is not connected stays None and does not become zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from terra_refactor.runtime.executor import call_function
+from terra_refactor.runtime.lazy_tensor import real_of
+from terra_refactor.runtime.segments import (
+    BuildError,
+    _without_real_tapes,
+    call_attributes,
+    define_function,
+    find_sources,
+    fresh_name,
+    trace_nodes,
+)
+from terra_refactor.runtime.tf_internals import (
+    IndexedSlices,
+    concrete_function,
+    func_graph,
+    function_type_utils,
+    gradients_util,
+    pywrap_tfe,
+    resource_variable_ops,
+    tf,
+)
+from terra_refactor.runtime.trie import InputRef, Node
+
+
+@dataclass(eq=False, slots=True)
+class Entry:
+    """The gradient of one result. Positions: in the arguments (>= 0) or in the outputs (~position)."""
+
+    output: int
+    inputs: tuple[int, ...]
+    name: str
+    graph: Any
+    function: Any
+    captured: tuple[int, ...]
+    shape: tuple[str, ...]  # per input: "tensor", "slices" or "none"
+    outputs: int
+
+
+@dataclass(eq=False, slots=True)
+class Differentiated:
+    """A forward function with the intermediate results that its entries need, for one set of watched arguments."""
+
+    name: str
+    function: Any
+    outputs: int
+    entries: tuple[Entry, ...]
+
+
+@dataclass(eq=False, slots=True)
+class TapeSegment:
+    """A stretch of a path that runs under a real tape."""
+
+    program: Any
+    graph: Any
+    sources: tuple[Any, ...]
+    captures: tuple[Any, ...]
+    live: tuple[int, ...]
+    live_set: frozenset[int]
+    variables: tuple[Any, ...]
+    attrs: tuple[Any, ...]
+    runs: int = 0
+    variants: dict[tuple[int, ...], Differentiated] = field(default_factory=dict)
+
+    def run(self, values: list[Any], inputs: Sequence[Any], tape: Any) -> None:
+        """Run forward, and record the entries on the tape.
+
+        Raises:
+            BuildError: the gradient cannot be built; nothing has run.
+        """
+        arguments = [inputs[s.index] if type(s) is InputRef else values[s.index] for s in self.sources]
+        arguments.extend(self.captures)
+        for variable in self.variables:
+            resource_variable_ops.variable_accessed(variable)
+        watches = pywrap_tfe.TFE_Py_TapeSetShouldRecordBackprop
+        watched = tuple(position for position, tensor in enumerate(arguments) if watches([tensor]))
+        variant = self.variants.get(watched)
+        if variant is None:
+            try:
+                with _without_real_tapes():
+                    variant = self.variants[watched] = self._differentiate(watched)
+            except Exception as error:  # nothing has run yet: the caller runs the nodes one by one
+                raise BuildError(f"gradient: {type(error).__name__}: {error}") from error
+        results = call_function(variant.name, arguments, self.attrs, variant.outputs, wait=self.runs == 0)
+        self.runs += 1
+        for slot, result in zip(self.live, results, strict=False):
+            values[slot] = result
+        for entry in variant.entries:
+            pywrap_tfe.TFE_Py_TapeSetRecordOperation(
+                "CoExecutedSegment",
+                [results[entry.output]],
+                [arguments[p] if p >= 0 else results[~p] for p in entry.inputs],
+                _backward(entry, [arguments[p] if p >= 0 else results[~p] for p in entry.captured], self.attrs),
+                None,
+            )
+
+    def _differentiate(self, watched: tuple[int, ...]) -> Differentiated:
+        graph = self.graph
+        results = list(graph.outputs[: len(self.live)])
+        extra: list[Any] = []
+        positions = {id(tensor): position for position, tensor in enumerate(graph.inputs)}
+        for position, tensor in enumerate(results):
+            positions.setdefault(id(tensor), ~position)
+        sources = [(graph.inputs[position], position) for position in watched]
+        recorded: list[tuple[Any, int]] = []
+        entries: list[Entry] = []
+        for position, result in enumerate(results):
+            if not (result.dtype.is_floating or result.dtype.is_complex) or id(result) in [id(r) for r, _ in recorded]:
+                continue
+            entry = self._entry(result, position, [*sources, *recorded], [r for r, _ in recorded], positions, extra)
+            if entry is not None:
+                entries.append(entry)
+                recorded.append((result, ~position))
+        name = fresh_name(self.program.name)
+        whole = list(graph.outputs)
+        graph.outputs = results + extra
+        try:
+            function = define_function(name, graph, False)
+        finally:
+            graph.outputs = whole
+        return Differentiated(name, function, len(results) + len(extra), tuple(entries))
+
+    def _entry(
+        self, result: Any, position: int, against: list[Any], stops: list[Any], positions: dict[int, int], extra: list[Any]
+    ) -> Entry | None:
+        with self.graph.as_default():  # the graph around the new one is the default at its making
+            backward = func_graph.FuncGraph(fresh_name("gradient"))
+        with backward.as_default():
+            incoming = tf.compat.v1.placeholder(result.dtype, result.shape)
+            gradients = gradients_util._GradientsHelper(
+                [result],
+                [tensor for tensor, _ in against],
+                grad_ys=[incoming],
+                src_graph=self.graph,
+                stop_gradients=stops,
+            )
+            outputs: list[Any] = []
+            shape: list[str] = []
+            inputs: list[int] = []
+            for (_, place), gradient in zip(against, gradients, strict=True):
+                if gradient is None:
+                    continue
+                inputs.append(place)
+                if isinstance(gradient, IndexedSlices):
+                    parts = [gradient.values, gradient.indices, gradient.dense_shape]
+                    if parts[2] is None:
+                        parts[2] = tf.shape(gradient)
+                    outputs.extend(tf.identity(part) for part in parts)
+                    shape.append("slices")
+                else:
+                    outputs.append(tf.identity(tf.convert_to_tensor(gradient)))
+                    shape.append("tensor")
+        if not inputs:
+            return None
+        captured: list[int] = []
+        for tensor in backward.external_captures:
+            known = positions.get(id(tensor))
+            if known is None:
+                known = ~(len(self.live) + len(extra))
+                extra.append(tensor)
+                positions[id(tensor)] = known
+            captured.append(known)
+        backward.inputs = [incoming, *backward.internal_captures]
+        backward.outputs = outputs
+        name = fresh_name(self.program.name + "_gradient")
+        function = define_function(name, backward, False)
+        return Entry(
+            output=position,
+            inputs=tuple(inputs),
+            name=name,
+            graph=backward,
+            function=function,
+            captured=tuple(captured),
+            shape=tuple(shape),
+            outputs=len(outputs),
+        )
+
+
+def _backward(entry: Entry, captured: list[Any], attrs: tuple[Any, ...]) -> Any:
+    """The function that the tape calls with the gradient of the result."""
+
+    def backward(*gradients: Any) -> list[Any]:
+        incoming = real_of(gradients[0])
+        if not tf.executing_eagerly() or not pywrap_tfe.TFE_Py_TapeSetIsEmpty():
+            # a tape around the backward pass, or a graph (a jacobian): a call that differentiates, and can be captured
+            results: Any = _differentiable(entry)(incoming, *captured)
+        else:
+            results = call_function(entry.name, [incoming, *captured], attrs, entry.outputs, wait=False)
+        packed: list[Any] = []
+        position = 0
+        for kind in entry.shape:
+            if kind == "slices":
+                packed.append(IndexedSlices(*results[position : position + 3]))
+                position += 3
+            else:
+                packed.append(results[position])
+                position += 1
+        return packed
+
+    return backward
+
+
+def _differentiable(entry: Entry) -> Any:
+    """The backward function as TensorFlow's own ConcreteFunction, which differentiates again."""
+    function_type = function_type_utils.derive_from_graph(entry.graph)
+    concrete = concrete_function.ConcreteFunction.from_func_graph(entry.graph, function_type, {})
+
+    def call(incoming: Any, *captured: Any) -> Any:
+        results = concrete._call_flat([incoming], list(captured))
+        return list(results) if isinstance(results, (list, tuple)) else [results]
+
+    return call
+
+
+def build_tape_segment(
+    program: Any, nodes: Sequence[Node], values: Sequence[Any], inputs: Sequence[Any], live: tuple[int, ...]
+) -> TapeSegment:
+    """Trace the nodes; the functions are made when it is known what the tape watches."""
+    sources = find_sources(nodes)
+    graph = trace_nodes(fresh_name(program.name), nodes, sources, values, inputs, live)
+    return TapeSegment(
+        program=program,
+        graph=graph,
+        sources=sources,
+        captures=tuple(graph.external_captures),
+        live=live,
+        live_set=frozenset(live),
+        variables=tuple(variable for variable in graph.variables if variable.trainable),
+        attrs=call_attributes(),
+    )

@@ -1,0 +1,99 @@
+"""The one door to TensorFlow: every private name the shim relies on, imported in one place.
+
+Computes: nothing. Needs: TensorFlow 2.16 or later, with its own Keras 3. Gives: the modules and classes under short names.
+Ignores: nothing; a missing name is an ImportError here, at first use, and not somewhere in the middle of a step.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+EXTRA = "terra-refactor[runtime]"
+OLDEST = (2, 16)
+NEWEST_TESTED = (2, 21)
+
+try:
+    import tensorflow as tf
+except ImportError as error:
+    raise ImportError(
+        f"the co-execution shim needs TensorFlow, which is not installed: install the extra, `pip install '{EXTRA}'`"
+    ) from error
+
+VERSION = tuple(int(part) for part in tf.__version__.split(".")[:2])
+if VERSION < OLDEST:
+    raise ImportError(
+        f"the co-execution shim needs TensorFlow {OLDEST[0]}.{OLDEST[1]} or later, and found {tf.__version__}"
+    )
+if VERSION > NEWEST_TESTED:
+    warnings.warn(
+        f"the co-execution shim was tested up to TensorFlow {NEWEST_TESTED[0]}.{NEWEST_TESTED[1]}, and found"
+        f" {tf.__version__}: compare with eager execution (shadow=True) before relying on it",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+try:
+    import keras
+    from keras.src.backend.common import global_state as keras_global_state
+    from keras.src.layers.layer import Layer as KerasLayer
+    from keras.src.losses.loss import Loss as KerasLoss
+    from keras.src.optimizers.base_optimizer import BaseOptimizer as KerasOptimizer
+    from tensorflow.python import pywrap_tfe
+    from tensorflow.python.eager import backprop, context, executor
+    from tensorflow.python.eager.polymorphic_function import (
+        atomic_function,
+        concrete_function,
+        function_type_utils,
+        polymorphic_function,
+    )
+    from tensorflow.python.framework import func_graph, indexed_slices, op_def_library, op_def_registry, ops
+    from tensorflow.python.framework import tensor as tensor_module
+    from tensorflow.python.ops import gradients_util, resource_variable_ops, variables
+except ImportError as error:
+    raise ImportError(
+        f"TensorFlow {tf.__version__} does not have the internals that the co-execution shim uses: {error}"
+    ) from error
+
+EagerTensor: Any = ops.EagerTensor
+Tensor: Any = tensor_module.Tensor
+Variable: Any = resource_variable_ops.BaseResourceVariable
+KerasVariable: Any = keras.Variable
+IndexedSlices: Any = indexed_slices.IndexedSlices
+GradientTape: Any = backprop.GradientTape
+Function: Any = polymorphic_function.Function
+# Taken before any hook: the shim makes its own constants with it.
+make_constant: Any = tf.constant
+as_dtype: Any = tf.as_dtype
+
+__all__ = [
+    "EagerTensor",
+    "Function",
+    "GradientTape",
+    "IndexedSlices",
+    "KerasLayer",
+    "KerasLoss",
+    "KerasOptimizer",
+    "KerasVariable",
+    "Tensor",
+    "Variable",
+    "as_dtype",
+    "atomic_function",
+    "backprop",
+    "concrete_function",
+    "context",
+    "executor",
+    "func_graph",
+    "function_type_utils",
+    "gradients_util",
+    "keras",
+    "keras_global_state",
+    "make_constant",
+    "op_def_library",
+    "op_def_registry",
+    "ops",
+    "pywrap_tfe",
+    "resource_variable_ops",
+    "tf",
+    "variables",
+]

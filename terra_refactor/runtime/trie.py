@@ -1,0 +1,169 @@
+"""The trace trie: every path a function was seen to take, one node for each deferred call.
+
+Computes: nothing; holds what recording found. Needs: nothing of TensorFlow. Gives: `Call`, `Node`, templates and `fill`.
+Ignores: how calls are matched (run.py) and compiled (segments.py).
+
+A template is the arguments of a call with every tensor replaced by a reference: `SlotRef` (made earlier in the same
+segment), `InputRef` (came from outside) or `TapeRef`. Everything else in it is a constant of the path.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class Kind(enum.Enum):
+    """What happens when a call that was seen before is seen again."""
+
+    DEFER = "defer"  # it becomes part of a segment
+    DESCEND = "descend"  # its Python runs, and the calls inside it are looked at one by one
+    IMMEDIATE = "immediate"  # it runs at once, after what is pending
+
+
+class Role(enum.Enum):
+    """What a call is to the gradient tapes."""
+
+    OPERATION = "operation"
+    PUSH = "push"
+    POP = "pop"
+    WATCH = "watch"
+    GRADIENT = "gradient"
+
+
+@dataclass(frozen=True, slots=True)
+class SlotRef:
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class InputRef:
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class TapeRef:
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuild:
+    """A container: `make` is called with the list of its filled items."""
+
+    make: Callable[[list[Any]], Any]
+    items: tuple[Any, ...]
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """Something that can be deferred. Compared by identity: it is the first element of every key.
+
+    Attributes:
+        name: for reports.
+        original: what the program would have called; run when the call is not deferred but looked into.
+        eager: runs it on real tensors. graph: builds it inside a graph.
+        convert_scalars: Python numbers among its arguments become tensors of the other operand's dtype, so that a
+            number that changes at every step can become an input of the segment.
+        creation: makes a tensor out of constants alone; running it at once disturbs nothing.
+        descend: always looked into (it draws random numbers, prints, …).
+        trusted: known not to fail whatever is inside (a library optimizer's update, a gradient).
+        raw: the name of the operation when this is one operation and not a function of the API.
+    """
+
+    name: str
+    original: Callable[..., Any]
+    eager: Callable[..., Any]
+    graph: Callable[..., Any]
+    role: Role = Role.OPERATION
+    convert_scalars: bool = False
+    convert_arrays: bool = False
+    creation: bool = False
+    descend: bool = False
+    trusted: bool = False
+    raw: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SlotSpec:
+    """One tensor made by a node: its dtype (tf.DType), its static shape (tf.TensorShape), and its value when the path fixes it."""
+
+    dtype: Any
+    shape: Any
+    static: Any = None
+    # the tensor whose elements it holds (a SlotRef or an InputRef), or an exclusive upper bound on its elements, for guards
+    source: Any = None
+    bound: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The elements of input `index` must be in [0, bound): else the call would fail, and is run at its own line."""
+
+    index: int
+    bound: int
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """One deferred call at one place of the trie.
+
+    Attributes:
+        first_slot: number of slots made before it in its segment.
+        args, kwargs: templates.
+        result: template of what the call returns; slots made by this node appear as SlotRef.
+        segments: what was compiled for the path that ends here.
+        where: file and line of the program that made the call first.
+    """
+
+    parent: Node | None = None
+    call: Call | None = None
+    kind: Kind = Kind.DEFER
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    result: Any = None
+    specs: tuple[SlotSpec, ...] = ()
+    single: bool = False
+    first_slot: int = 0
+    guards: tuple[Guard, ...] = ()
+    tape: int = -1
+    extra: Any = None
+    where: str = ""
+    children: dict[Any, Node] = field(default_factory=dict)
+    relaxed: dict[Any, Any] = field(default_factory=dict)
+    segments: dict[Any, Any] = field(default_factory=dict)
+    seen: int = 0
+    hits: int = 0
+
+
+def fill(template: Any, slots: Sequence[Any], inputs: Sequence[Any], tapes: Sequence[Any]) -> Any:
+    """The value of a template, given the values of slots, inputs and tapes."""
+    kind = type(template)
+    if kind is SlotRef:
+        return slots[template.index]
+    if kind is InputRef:
+        return inputs[template.index]
+    if kind is Rebuild:
+        return template.make([fill(item, slots, inputs, tapes) for item in template.items])
+    if kind is TapeRef:
+        return tapes[template.index]
+    return template
+
+
+def references(template: Any) -> list[Any]:
+    """The SlotRefs and InputRefs in a template, in order."""
+    kind = type(template)
+    if kind is SlotRef or kind is InputRef:
+        return [template]
+    if kind is Rebuild:
+        return [reference for item in template.items for reference in references(item)]
+    return []
+
+
+def node_references(node: Node) -> list[Any]:
+    """The SlotRefs and InputRefs that a node reads."""
+    found = [reference for template in node.args for reference in references(template)]
+    for template in node.kwargs.values():
+        found.extend(references(template))
+    return found

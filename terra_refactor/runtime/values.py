@@ -1,0 +1,65 @@
+"""Values and templates: taking results apart, and putting real tensors where deferred ones are.
+
+Computes: nothing of its own. Needs: templates (trie.py). Gives: `collect`, `real_value`, `real_values`.
+Ignores: containers that are not plain: what is inside those is not touched.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from terra_refactor.runtime.lazy_tensor import LazyTensor
+from terra_refactor.runtime.tf_internals import IndexedSlices
+from terra_refactor.runtime.trie import InputRef, Rebuild, SlotRef
+
+
+def collect(template: Any, value: Any, first: int, found: list[Any]) -> bool:
+    """Gather the tensors of `value` that are new slots by `template`; False when the structure is another one."""
+    kind = type(template)
+    if kind is SlotRef:
+        if template.index == first + len(found):
+            if not hasattr(value, "dtype"):
+                return False
+            found.append(value)
+        return True
+    if kind is InputRef:
+        return True
+    if kind is Rebuild:
+        if type(value) is IndexedSlices:
+            parts: Any = (value.values, value.indices, value.dense_shape)
+        elif isinstance(value, dict):
+            parts = tuple(value.values())
+        elif isinstance(value, (list, tuple)):
+            parts = tuple(value)
+        else:
+            return False
+        return len(parts) == len(template.items) and all(
+            collect(item, part, first, found) for item, part in zip(template.items, parts, strict=True)
+        )
+    return template is None or value is not None
+
+
+def real_value(value: Any) -> Any:
+    """`value` with every deferred tensor in it, at any depth of plain containers, replaced by the real one."""
+    kind = type(value)
+    if kind is LazyTensor:
+        return value._force()
+    if kind is list or kind is tuple:
+        if any(type(item) in (LazyTensor, list, tuple, dict, IndexedSlices) or hasattr(item, "_fields") for item in value):
+            return kind(real_value(item) for item in value)
+        return value
+    if kind is dict:
+        return {name: real_value(item) for name, item in value.items()}
+    if kind is slice:
+        return slice(real_value(value.start), real_value(value.stop), real_value(value.step))
+    if kind is IndexedSlices:
+        return IndexedSlices(real_value(value.values), real_value(value.indices), real_value(value.dense_shape))
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return kind._make(real_value(item) for item in value)  # type: ignore[attr-defined]
+    return value
+
+
+def real_values(values: Any) -> list[Any]:
+    """`real_value` of each."""
+    return [real_value(value) for value in values]
+
