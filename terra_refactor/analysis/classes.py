@@ -1,0 +1,206 @@
+"""Classes and instances: method resolution order, attribute look-up along it, binding.
+
+Computes: what `instance.name` and `Class.name` are, by Python's rules, over classes of the program and of libraries. Needs: the heap
+(a class is an object whose fields are its attributes) and the registry. Gives: look-ups used by attributes and calls.
+
+Approximates: an instance that stands for any subclass (`Interpreter.open_instances`) also has the methods that subclasses override.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from terra_refactor.analysis.modules import library_member
+from terra_refactor.domain.lattice import filter_members, join, join_all
+from terra_refactor.domain.state import CLASS
+from terra_refactor.domain.value import (
+    BOTTOM,
+    UNBOUND,
+    BoundMethod,
+    Constant,
+    FrozenDict,
+    FunctionValue,
+    LibraryValue,
+    PartialValue,
+    Reference,
+    TupleValue,
+    UnionValue,
+    UnknownValue,
+    Value,
+    members,
+)
+from terra_refactor.tf_model import registry
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.frames import Frame
+    from terra_refactor.analysis.interpreter import Interpreter
+
+BASES = "__bases__"
+"""Field of a class object: the bases, as a tuple."""
+FIELDS = "__dataclass_fields__"
+"""Field of a class object that is a dataclass or a typed named tuple: the names of its fields, as a tuple of constants."""
+ANNOTATIONS = "__annotations__"
+"""Field of a class object: its annotated names and their annotations, as the content of a dict."""
+PROPERTY = LibraryValue("builtins.property")
+STATIC_METHOD = LibraryValue("builtins.staticmethod")
+CLASS_METHOD = LibraryValue("builtins.classmethod")
+CACHED_PROPERTY = LibraryValue("functools.cached_property")
+
+
+def annotated_names(annotations: Mapping[str, Value]) -> Value:
+    """The form in which a class object keeps its annotated names."""
+    return FrozenDict(tuple((Constant(name), annotation) for name, annotation in annotations.items()))
+
+
+def annotations_of(frame: Frame, cls: Reference) -> dict[str, Value]:
+    """The annotated names of a class of the program, in order."""
+    kept = frame.state.get((cls.object, ANNOTATIONS))
+    if not isinstance(kept, FrozenDict):
+        return {}
+    return {str(key.value): annotation for key, annotation in kept.items if isinstance(key, Constant)}
+
+
+def class_of_instance(frame: Frame, value: Value) -> Value | None:
+    """The class of an object of the program; None for what is no instance."""
+    if not isinstance(value, Reference):
+        return None
+    return frame.state.get((value.object, CLASS))
+
+
+def bases_of(frame: Frame, cls: Value) -> tuple[Value, ...]:
+    """A class's direct bases."""
+    if isinstance(cls, Reference):
+        bases = frame.state.get((cls.object, BASES))
+        if isinstance(bases, TupleValue):
+            return bases.elements
+    return ()
+
+
+def resolution_order(frame: Frame, cls: Value) -> tuple[Value, ...]:
+    """The method resolution order (C3); library classes stand for themselves and their bases. Depth first where C3 has no answer."""
+    return _linearize(frame, cls, 0)
+
+
+def _linearize(frame: Frame, cls: Value, depth: int) -> tuple[Value, ...]:
+    bases = bases_of(frame, cls)
+    if not bases or depth > 30:
+        return (cls,)
+    parts = [list(_linearize(frame, base, depth + 1)) for base in bases if base != cls] + [list(bases)]
+    order: list[Value] = [cls]
+    while any(parts):
+        for part in parts:
+            if part and not any(part[0] in other[1:] for other in parts):
+                head = part[0]
+                break
+        else:
+            head = next(part[0] for part in parts if part)
+        if head not in order:
+            order.append(head)
+        for part in parts:
+            while head in part:
+                part.remove(head)
+    return tuple(order)
+
+
+def find_in_class(frame: Frame, cls: Value, name: str, *, after: Value | None = None) -> tuple[Value, Value] | None:
+    """The attribute `name` of a class and the class that has it; the search starts behind `after` (for `super()`)."""
+    order = resolution_order(frame, cls)
+    if after is not None:
+        order = order[order.index(after) + 1 :] if after in order else ()
+    for candidate in order:
+        match candidate:
+            case Reference():
+                value = frame.state.get((candidate.object, name))
+                if value is not None:
+                    value = filter_members(value, lambda member: member != UNBOUND)
+                    if value != BOTTOM:
+                        return value, candidate
+            case LibraryValue():
+                if registry.attribute(candidate.name, name) is not None:
+                    return library_member(candidate.name, name), candidate
+                if registry.lookup(candidate.name) is None and candidate.name != "builtins.object":
+                    return UnknownValue(reason=f"{candidate.name} is not known"), candidate
+            case PartialValue():
+                # a generic base such as `Generic[T]` or `Sequence[int]`
+                continue
+            case _:
+                return UnknownValue(), candidate
+    return None
+
+
+def bind(interpreter: Interpreter, frame: Frame, attribute: Value, receiver: Value, cls: Value) -> Value:
+    """What looking up a class's attribute on an instance gives: functions become methods, properties are marked by the caller."""
+    if isinstance(attribute, UnionValue):
+        return join_all(bind(interpreter, frame, member, receiver, cls) for member in attribute.members)
+    if isinstance(attribute, FunctionValue):
+        return BoundMethod(attribute, receiver)
+    if isinstance(attribute, LibraryValue):
+        binding = registry.binding(attribute.name)
+        if binding is registry.Binding.INSTANCE:
+            return BoundMethod(attribute, receiver)
+        if binding is registry.Binding.CLASS:
+            return BoundMethod(attribute, cls)
+        return attribute
+    if isinstance(attribute, PartialValue):
+        if attribute.function == STATIC_METHOD:
+            return attribute.arguments[0]
+        if attribute.function == CLASS_METHOD:
+            return BoundMethod(attribute.arguments[0], cls)
+    return attribute
+
+
+def is_property(attribute: Value) -> bool:
+    """Whether reading the attribute on an instance runs a function of the program."""
+    return isinstance(attribute, PartialValue) and attribute.function in (PROPERTY, CACHED_PROPERTY)
+
+
+def overriding(interpreter: Interpreter, frame: Frame, receiver: Reference, cls: Value, name: str) -> tuple[Value, ...]:
+    """What subclasses have under that name, where the instance may be one of a subclass."""
+    if receiver.object not in interpreter.open_instances or not isinstance(cls, Reference):
+        return ()
+    found: list[Value] = []
+    pending = list(interpreter.subclasses.get(cls.object, ()))
+    seen: set[int] = set()
+    while pending and len(found) < 6:
+        number = pending.pop(0)
+        if number in seen:
+            continue
+        seen.add(number)
+        pending.extend(interpreter.subclasses.get(number, ()))
+        value = frame.state.get((number, name))
+        if value is not None and value not in found:
+            found.append(value)
+    return tuple(found)
+
+
+def find_method(interpreter: Interpreter, frame: Frame, receiver: Value, name: str) -> Value | None:
+    """The bound special method `name` of an instance (looked up in its class only); None if it certainly has none."""
+    cls = class_of_instance(frame, receiver)
+    if cls is None:
+        return None
+    result: Value | None = None
+    for candidate in members(cls):
+        found = find_in_class(frame, candidate, name)
+        if found is None:
+            continue
+        bound = bind(interpreter, frame, found[0], receiver, candidate)
+        result = bound if result is None else join(result, bound)
+    return result
+
+
+def definitely_subclass(frame: Frame, cls: Value, base: Value) -> bool | None:
+    """Whether one class is, or derives from, the other; None if that cannot be told."""
+    unsure = False
+    for candidate in resolution_order(frame, cls):
+        if candidate == base:
+            return True
+        if isinstance(candidate, LibraryValue):
+            if isinstance(base, LibraryValue):
+                if registry.is_subclass(candidate.name, base.name):
+                    return True
+                if registry.lookup(candidate.name) is None:
+                    unsure = True
+        elif isinstance(candidate, UnknownValue):
+            unsure = True
+    return None if unsure else False

@@ -1,0 +1,35 @@
+"""How an operation is written, for people.
+
+Computes: the source form of names, attribute chains, items and calls. Needs: the IR only. Gives: short texts such as `self.model.summary`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ops import Op
+
+
+def written_form(lookup: Callable[[OpId], Op | None], number: OpId, depth: int = 0) -> str:
+    """The text of an operation's result; `...` where it is nothing short."""
+    op = lookup(number)
+    if depth > 8:
+        return "..."
+    match op:
+        case ops.LoadName(name=name) | ops.StoreName(name=name):
+            return name.partition("%")[0]
+        case ops.LoadAttribute(object=owner, name=name) | ops.StoreAttribute(object=owner, name=name):
+            return f"{written_form(lookup, owner, depth + 1)}.{name}"
+        case ops.LoadItem(object=owner) | ops.StoreItem(object=owner):
+            return f"{written_form(lookup, owner, depth + 1)}[...]"
+        case ops.Call(function=function):
+            return f"{written_form(lookup, function, depth + 1)}(...)"
+        case ops.Literal(value=value):
+            text = repr(value)
+            return text if len(text) < 30 else "..."
+        case ops.Import(module=module):
+            return module
+        case _:
+            return "..."

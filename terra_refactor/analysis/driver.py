@@ -1,0 +1,218 @@
+"""The order of the analysis: modules as the scripts they are, then every function that nobody called, until the state is stable.
+
+Computes: the facts of a program. Needs: the lowered program. Gives: `analyze_program`.
+
+How: round 0 runs the module bodies. Each further round enters what nobody has called, in the state that the earlier rounds left (attributes that
+other methods set, globals that other functions change), and merges the writes into that state. Summaries whose reads still hold are
+kept, so a round costs what it changes. The facts are those of the last round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from terra_refactor.analysis.assembly import assemble_facts
+from terra_refactor.analysis.classes import CLASS_METHOD, STATIC_METHOD, resolution_order
+from terra_refactor.analysis.entries import entry_parameters
+from terra_refactor.analysis.facts import EntryKind, ProgramFacts
+from terra_refactor.analysis.frames import Frame, Summary
+from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.modules import ModuleLoader
+from terra_refactor.analysis.transfer import attributes, calls, containers, control, definitions, names, operators
+from terra_refactor.domain.evidence import Evidence
+from terra_refactor.domain.lattice import join
+from terra_refactor.domain.state import EXISTS
+from terra_refactor.domain.value import FunctionValue, LibraryValue, PartialValue, Reference, Value, members
+from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.ops import LoadAttribute, LoadName
+from terra_refactor.ir.program import Program
+from terra_refactor.ir.walk import walk
+from terra_refactor.syntax.deep_stack import call_with_deep_stack
+from terra_refactor.tf_model import registry
+
+MAX_ROUNDS = 3
+"""The state of the program is followed through so many rounds; what changes after that is not followed any further."""
+STEPS_PER_OPERATION = 150
+"""The budget of a run, for each operation of the program."""
+MIN_STEPS = 3_000_000
+
+HANDLERS = {
+    **names.HANDLERS,
+    **containers.HANDLERS,
+    **attributes.HANDLERS,
+    **operators.HANDLERS,
+    **definitions.HANDLERS,
+    **control.HANDLERS,
+    **calls.HANDLERS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisOptions:
+    """How far the analysis goes."""
+
+    max_rounds: int = MAX_ROUNDS
+    steps_per_operation: int = STEPS_PER_OPERATION
+
+
+def analyze_program(
+    program: Program, options: AnalysisOptions, progress: Callable[[int, int], None] | None = None
+) -> ProgramFacts:
+    """The facts of a program. `progress` is told how many functions of how many are done in the present round."""
+    return call_with_deep_stack(lambda: _Analysis(program, options, progress).run(), at_once=True)
+
+
+class _Analysis:
+    def __init__(self, program: Program, options: AnalysisOptions, progress: Callable[[int, int], None] | None) -> None:
+        self.program = program
+        self.options = options
+        self.progress = progress
+        operations = sum(function.op_count for module in program.modules.values() for function in module.functions)
+        loader = ModuleLoader(program)
+        self.interpreter = Interpreter(
+            program,
+            loader,
+            HANDLERS,
+            calls.call_value,
+            attributes.attribute_of,
+            max(MIN_STEPS, options.steps_per_operation * operations),
+        )
+        loader.interpreter = self.interpreter
+        self.loader = loader
+        self.evidence: dict[FunctionId, dict[str, Evidence]] = {}
+        self.interpreter.entry_frame = self.world_frame
+        self.changed = False
+
+    def run(self) -> ProgramFacts:
+        self.loader.run_all()
+        rounds = 0
+        order = self.entry_order()
+        for rounds in range(1, self.options.max_rounds + 1):
+            self.interpreter.round = rounds
+            self.changed = False
+            for body in self.loader.bodies.values():
+                self.interpreter.touch(body)
+            self.run_round(order)
+            if not self.changed:
+                break
+        return assemble_facts(self.interpreter, self.evidence, rounds)
+
+    def entry_order(self) -> list[Function]:
+        """Functions in the order in which they are entered: those that nothing mentions (tests, scripts) bring calls for the others."""
+        mentioned: set[str] = set()
+        functions: list[Function] = []
+        for module in self.program.modules.values():
+            for function in module.functions:
+                functions.append(function)
+                for op in walk(function.body):
+                    if isinstance(op, LoadName | LoadAttribute):
+                        mentioned.add(op.name)
+        entered = [
+            function
+            for function in functions
+            if function.kind in (FunctionKind.FUNCTION, FunctionKind.METHOD, FunctionKind.LAMBDA, FunctionKind.NESTED)
+        ]
+        return sorted(entered, key=lambda function: function.name in mentioned)
+
+    def run_round(self, order: list[Function]) -> None:
+        interpreter = self.interpreter
+        for number, code in enumerate(order):
+            if self.progress is not None and number % 50 == 0:
+                self.progress(number, len(order))
+            if interpreter.reached_this_round(code.id):
+                continue
+            for function in tuple(interpreter.definitions.get(code.id, ())):
+                if self._is_nested_in_function(code):
+                    # its closure lives only while its definer runs: the interpreter entered it there
+                    continue
+                self.enter(code, function)
+
+    def _is_nested_in_function(self, code: Function) -> bool:
+        parent = code.parent
+        while parent is not None:
+            outer = self.program.function(parent)
+            if outer.kind not in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
+                return True
+            parent = outer.parent
+        return False
+
+    def enter(self, code: Function, function: FunctionValue) -> None:
+        interpreter = self.interpreter
+        receiver, framework = self.receiver_of(code)
+        used = len(interpreter.usage.get(code.id, ()))
+        summary = self._enter_once(code, function, receiver, framework)
+        if len(interpreter.usage.get(code.id, ())) > used:
+            # the body hands parameters to operations that take tensors: they are tensors
+            summary = self._enter_once(code, function, receiver, framework)
+        if isinstance(summary, Summary):
+            self.merge_into_world(summary)
+
+    def _enter_once(
+        self, code: Function, function: FunctionValue, receiver: Value | None, framework: str | None
+    ) -> Summary | Value:
+        interpreter = self.interpreter
+        parameters, evidence, kind = entry_parameters(interpreter, code, function, receiver, framework)
+        self.evidence[code.id] = evidence
+        interpreter.forget_entries(code.id)
+        wrapped = interpreter.wrapped.get(code.id)
+        in_graph = wrapped is not None and wrapped[0] is not None
+        return interpreter.summarize(interpreter.world, code.id, function.closure, parameters, kind, in_graph)
+
+    def receiver_of(self, code: Function) -> tuple[Value | None, str | None]:
+        """The first argument of a method, and the family of Keras classes that its class belongs to."""
+        if code.kind is not FunctionKind.METHOD or code.parent is None:
+            return None, None
+        cls = self.interpreter.class_of_body.get(code.parent)
+        if not isinstance(cls, Reference):
+            return None, None
+        frame = self.world_frame()
+        own = self.interpreter.world.get((cls.object, code.name))
+        framework = keras_family(frame, cls)
+        for member in members(own) if own is not None else ():
+            if isinstance(member, PartialValue) and member.function == STATIC_METHOD:
+                return None, framework
+            if isinstance(member, PartialValue) and member.function == CLASS_METHOD:
+                return cls, framework
+        return self.instance_of(cls), framework
+
+    def world_frame(self) -> Frame:
+        """A frame for questions about the state of the program outside of any call."""
+        module = next(iter(self.program.modules.values()))
+        number = self.loader.object_of(module.name)
+        return Frame(module.body, self.interpreter.world, {}, {}, number, EntryKind.MODULE, in_graph=False)
+
+    def instance_of(self, cls: Value) -> Value:
+        """An instance that stands for any object of a class of the program: made by its constructor with unknown arguments."""
+        assert isinstance(cls, Reference)
+        return self.interpreter.instance_for_entry(cls)
+
+    def merge_into_world(self, summary: Summary) -> None:
+        """Adds what an entry wrote to the state of the program."""
+        world = self.interpreter.world
+        for key, value in summary.writes.items():
+            known = world.get(key)
+            if known is None:
+                if key[1] == EXISTS or world.get((key[0], EXISTS)) is not None or key[0] in summary.allocated:
+                    world.set(key, value)
+                    self.changed = True
+                continue
+            joined = join(known, value)
+            if joined != known:
+                world.set(key, joined)
+                self.changed = True
+
+
+def keras_family(frame: Frame, cls: Value) -> str | None:
+    """Which of Keras's interfaces a class of the program implements: `layer` (models, too), `loss`, `metric`; None for none."""
+    for candidate in resolution_order(frame, cls):
+        if isinstance(candidate, LibraryValue):
+            for base, family in (
+                ("keras.layers.Layer", "layer"),
+                ("keras.losses.Loss", "loss"),
+                ("keras.metrics.Metric", "metric"),
+            ):
+                if registry.is_subclass(candidate.name, base):
+                    return family
+    return None

@@ -1,0 +1,177 @@
+"""Effects: recording, naming what they act on, and composition over calls.
+
+Computes: for each effect its target as seen from the function that has it (a parameter, `self`, a global, a captured variable), and the
+translation of a callee's effects into the caller's terms. Needs: the frame at its end. Gives: frozen `Effect`s with the chain of calls.
+Ignores: effects on objects that the call made itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
+from terra_refactor.domain.lattice import references
+from terra_refactor.domain.state import CELL, CLASS, EXISTS, ITEMS
+from terra_refactor.domain.value import ObjectId, UnknownValue, Value, members
+from terra_refactor.ir.function import FunctionKind
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.frames import Frame, Summary
+    from terra_refactor.analysis.interpreter import Interpreter
+
+MAX_VIA = 8
+"""Chains of calls are kept up to this length."""
+_SEARCH_LIMIT = 400
+"""So many fields are looked at when the way from a root to an object is searched."""
+
+EXTERNAL = Target(RootKind.EXTERNAL, "")
+
+
+def external_effect(frame: Frame, op: int, kind: EffectKind, detail: str, *, assumed: bool = False) -> None:
+    """Records an effect on the world outside the program."""
+    frame.add_effect(Effect(kind, EXTERNAL, detail, frame.site(op), assumed=assumed))
+
+
+def write_effect(frame: Frame, op: int, number: ObjectId, path: str, detail: str) -> None:
+    """Records a write to a field of an object, unless the object was made in this call."""
+    if number not in frame.allocated:
+        target = Target(RootKind.UNKNOWN, "", path, number)
+        frame.add_effect(Effect(EffectKind.STATE_WRITE, target, detail, frame.site(op)))
+
+
+def unknown_target(value: Value) -> Target:
+    """The target of an effect on an unknown value."""
+    for member in members(value):
+        if isinstance(member, UnknownValue) and member.origin is not None:
+            root = {"parameter": RootKind.PARAMETER, "global": RootKind.GLOBAL}.get(
+                member.origin.root, RootKind.UNKNOWN
+            )
+            return Target(root, member.origin.name)
+    return Target(RootKind.UNKNOWN, "")
+
+
+def resolve_targets(interpreter: Interpreter, frame: Frame) -> tuple[Effect, ...]:
+    """The effects of a finished context, each with its root; those on objects made in the call are dropped."""
+    resolved: list[Effect] = []
+    places: dict[ObjectId, Target] | None = None
+    for effect in frame.effects.values():
+        number = effect.target.object
+        if number is None:
+            resolved.append(effect)
+            continue
+        if number in frame.allocated:
+            continue
+        if places is None:
+            places = _places(interpreter, frame)
+        place = places.get(number)
+        if place is None:
+            facts = interpreter.objects.facts[number]
+            if facts.kind in (ObjectKind.MODULE, ObjectKind.CLASS):
+                place = Target(RootKind.GLOBAL, "" if facts.kind is ObjectKind.MODULE else facts.name)
+            else:
+                place = Target(RootKind.UNKNOWN, facts.name)
+        name, path = place.name, place.path + effect.target.path
+        if place.root is RootKind.GLOBAL and not name:
+            name, path = path.lstrip("."), ""
+        resolved.append(replace(effect, target=Target(place.root, name, path, number)))
+    return tuple(resolved)
+
+
+def _places(interpreter: Interpreter, frame: Frame) -> dict[ObjectId, Target]:
+    """The shortest way from a root of this function to each object that outlives the call."""
+    places: dict[ObjectId, Target] = {}
+    pending: list[tuple[ObjectId, Target]] = []
+    first = frame.function.parameters[0].name if frame.function.parameters else None
+    is_method = frame.function.kind is FunctionKind.METHOD
+    for name, value in frame.parameters.items():
+        root = RootKind.SELF if is_method and name == first and name in ("self", "cls", first) else RootKind.PARAMETER
+        pending.extend((number, Target(root, name)) for number in sorted(references(value)))
+    for name, cell in frame.closure.items():
+        places.setdefault(cell, Target(RootKind.CLOSURE, name))
+        content = frame.root.get((cell, CELL))
+        if content is not None:
+            pending.extend((number, Target(RootKind.CLOSURE, name)) for number in sorted(references(content)))
+    for name, value in interpreter.loader.globals_of(frame.function.id.module):
+        pending.extend((number, Target(RootKind.GLOBAL, name)) for number in sorted(references(value)))
+    fields: dict[ObjectId, list[str]] = {}
+    looked_at = 0
+    position = 0
+    known_fields = _field_index(interpreter, frame, fields)
+    while position < len(pending) and looked_at < _SEARCH_LIMIT:
+        number, target = pending[position]
+        position += 1
+        if number in places:
+            continue
+        places[number] = target
+        for name in known_fields.get(number, ()):
+            value = frame.root.get((number, name))
+            looked_at += 1
+            if value is None or name in (EXISTS, CLASS):
+                continue
+            step = "[]" if name == ITEMS else "" if name == CELL else f".{name}"
+            following = Target(target.root, target.name, target.path + step)
+            pending.extend((inner, following) for inner in sorted(references(value)) if inner not in places)
+    return places
+
+
+def _field_index(
+    interpreter: Interpreter, frame: Frame, fields: dict[ObjectId, list[str]]
+) -> Mapping[ObjectId, list[str]]:
+    """The fields of each object that this call has read or written."""
+    reads = frame.root.reads or {}
+    for number, name in (*reads, *frame.root.heap):
+        names = fields.setdefault(number, [])
+        if name not in names:
+            names.append(name)
+    return fields
+
+
+def compose_effects(
+    interpreter: Interpreter,
+    frame: Frame,
+    op: int,
+    summary: Summary,
+    bound: Mapping[str, Value],
+    mapping: Mapping[ObjectId, ObjectId],
+) -> Iterator[Effect]:
+    """A callee's effects as effects of the caller, each with this call in front of its chain."""
+    here = frame.site(op)
+    for effect in summary.effects:
+        if len(effect.via) >= MAX_VIA:
+            continue
+        via = (here, *effect.via)
+        number = effect.target.object
+        if number is not None:
+            outer = mapping.get(number, number)
+            if outer in frame.allocated:
+                continue
+            yield replace(effect, target=Target(RootKind.UNKNOWN, "", own_field(effect.target), outer), via=via)
+        elif effect.target.root in (RootKind.PARAMETER, RootKind.SELF):
+            value = bound.get(effect.target.name)
+            if value is None:
+                yield replace(effect, target=Target(RootKind.UNKNOWN, effect.target.name), via=via)
+                continue
+            numbers = sorted(references(value))
+            if numbers and all(number in frame.allocated for number in numbers):
+                if effect.kind is EffectKind.STATE_WRITE:
+                    continue
+                yield replace(effect, target=Target(RootKind.FRESH, effect.target.name), via=via)
+            elif numbers:
+                yield replace(effect, target=Target(RootKind.UNKNOWN, "", effect.target.path, numbers[0]), via=via)
+            else:
+                outer_target = unknown_target(value)
+                yield replace(effect, target=replace(outer_target, path=effect.target.path), via=via)
+        else:
+            yield replace(effect, via=via)
+
+
+def own_field(target: Target) -> str:
+    """The last step of a target's path: the field of the object itself that is acted on."""
+    if target.path.endswith("[]"):
+        return "[]"
+    if "." in target.path:
+        return "." + target.path.rpartition(".")[2]
+    return f".{target.name}" if target.root is RootKind.GLOBAL and not target.path else target.path

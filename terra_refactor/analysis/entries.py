@@ -1,0 +1,199 @@
+"""Where analysis starts when nobody calls a function: what its parameters may be.
+
+Computes: values of parameters from annotations, defaults, framework convention, use in the body, and (last) names. Needs: the evaluated
+annotations and defaults of the function object. Gives: `entry_parameters`, with the evidence for each.
+
+Source of the conventions: `keras.layers.Layer.call`, `keras.Model.train_step`, `keras.losses.Loss.call`, `keras.metrics.Metric.update_state`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from terra_refactor.analysis.facts import EntryKind, ObjectKind
+from terra_refactor.analysis.instances import value_of_class
+from terra_refactor.domain.evidence import Evidence
+from terra_refactor.domain.lattice import join, join_all, python_type
+from terra_refactor.domain.value import (
+    NONE,
+    UNKNOWN,
+    UNKNOWN_BOOL,
+    UNKNOWN_TENSOR,
+    Constant,
+    FunctionValue,
+    LibraryValue,
+    Origin,
+    PartialValue,
+    Reference,
+    Scalar,
+    SequenceValue,
+    ShapeValue,
+    TupleValue,
+    UnknownValue,
+    Value,
+    members,
+)
+from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.interpreter import Interpreter
+
+_STEP_NAME: Final = re.compile(r"train\w*_step|test\w*_step|^call$|\w*inference\w*")
+_TENSOR_NAME: Final = re.compile(
+    r"^(x|inputs?|images?|labels?|logits|tensors?|features?|y_true|y_pred|targets?|batch|hidden|embeddings?)$"
+)
+_ARRAY_ALIASES: Final = frozenset(
+    {"tensorflow.types.experimental.TensorLike", "numpy.typing.ArrayLike", "numpy.typing.NDArray"}
+)
+_GENERIC_SEQUENCES: Final = frozenset(
+    {
+        "typing.List",
+        "typing.Sequence",
+        "typing.Iterable",
+        "typing.Collection",
+        "collections.abc.Sequence",
+        "collections.abc.Iterable",
+        "builtins.list",
+    }
+)
+
+
+def entry_parameters(
+    interpreter: Interpreter,
+    code: Function,
+    function: FunctionValue,
+    receiver: Value | None,
+    framework: str | None = None,
+) -> tuple[dict[str, Value], dict[str, Evidence], EntryKind]:
+    """What each parameter may be, how that is known, and whether Keras is what will call the function.
+
+    `framework` is the Keras base class (`layer`, `loss`, `metric`) of the class that the method belongs to.
+    """
+    values: dict[str, Value] = {}
+    evidence: dict[str, Evidence] = {}
+    annotations = dict(function.annotations)
+    defaults = dict(function.defaults)
+    used = interpreter.usage.get(code.id, set())
+    convention = _convention(code, framework)
+    kind = EntryKind.FRAMEWORK if convention else EntryKind.UNCALLED
+    for position, parameter in enumerate(code.parameters):
+        name = parameter.name
+        if position == 0 and receiver is not None:
+            values[name], evidence[name] = receiver, Evidence.FRAMEWORK
+            continue
+        if parameter.kind is ParameterKind.VAR_POSITIONAL:
+            values[name], evidence[name] = SequenceValue(_unknown(name)), Evidence.NONE
+            continue
+        if parameter.kind is ParameterKind.VAR_KEYWORD:
+            values[name], evidence[name] = _unknown(name, may_be_tensor=False), Evidence.NONE
+            continue
+        annotated = _annotated_value(interpreter, annotations.get(name))
+        default = defaults.get(name)
+        if annotated is not None:
+            value, reason = annotated, Evidence.ANNOTATION
+        elif name in convention:
+            value, reason = convention[name], Evidence.FRAMEWORK
+        elif name in used:
+            value, reason = UNKNOWN_TENSOR, Evidence.USAGE
+        elif default is not None and (plain := _of_default(default)) is not None:
+            value, reason = plain, Evidence.DEFAULT
+        elif _STEP_NAME.search(code.name) and _TENSOR_NAME.match(name):
+            value, reason = UNKNOWN_TENSOR, Evidence.KEYWORD
+        else:
+            value, reason = _unknown(name), Evidence.NONE
+        if default is not None and reason is not Evidence.DEFAULT:
+            value = join(value, default)
+        values[name], evidence[name] = value, reason
+    return values, evidence, kind
+
+
+def _unknown(name: str, *, may_be_tensor: bool = True) -> Value:
+    return UnknownValue(may_be_tensor, Origin("parameter", name))
+
+
+def _of_default(default: Value) -> Value | None:
+    """What a default says about a parameter: its type, but not that it is always that value. None says nothing."""
+    kind = python_type(default)
+    if kind is not None:
+        return Scalar(kind)
+    return None
+
+
+def _convention(code: Function, framework: str | None) -> dict[str, Value]:
+    """The parameters that Keras passes, by its documented interfaces."""
+    if framework is None or code.kind is not FunctionKind.METHOD:
+        return {}
+    names = [parameter.name for parameter in code.parameters[1:]]
+    result: dict[str, Value] = {}
+    match framework, code.name:
+        case "layer", "call":
+            if names:
+                result[names[0]] = UNKNOWN_TENSOR
+            for name in names[1:]:
+                if name == "training":
+                    result[name] = join(UNKNOWN_BOOL, NONE)
+                elif name == "mask":
+                    result[name] = join(UNKNOWN_TENSOR, NONE)
+        case "layer", "build" | "compute_output_shape":
+            if names:
+                result[names[0]] = ShapeValue(None)
+        case "layer", "train_step" | "test_step" | "predict_step":
+            if names:
+                result[names[0]] = UnknownValue(True, Origin("parameter", names[0]), "a batch of data")
+        case "loss", "call":
+            result.update(dict.fromkeys(names[:2], UNKNOWN_TENSOR))
+        case "metric", "update_state":
+            result.update(dict.fromkeys(names[:2], UNKNOWN_TENSOR))
+        case _:
+            pass
+    return result
+
+
+def _annotated_value(interpreter: Interpreter, annotation: Value | None) -> Value | None:
+    """What an annotation says about a value; None where it says nothing that is understood."""
+    if annotation is None:
+        return None
+    results: list[Value] = []
+    for member in members(annotation):
+        found = _annotated_member(interpreter, member)
+        if found is None:
+            return None
+        results.append(found)
+    return join_all(results)
+
+
+def _annotated_member(interpreter: Interpreter, annotation: Value) -> Value | None:
+    match annotation:
+        case Constant(None):
+            return NONE
+        case LibraryValue(name) if name in _ARRAY_ALIASES:
+            return UNKNOWN_TENSOR
+        case LibraryValue():
+            return value_of_class(annotation)
+        case Reference(number) if interpreter.objects.facts[number].kind is ObjectKind.CLASS:
+            return interpreter.instance_for_entry(annotation)
+        case PartialValue(LibraryValue(name), arguments):
+            return _generic(interpreter, name, arguments)
+        case _:
+            return None
+
+
+def _generic(interpreter: Interpreter, name: str, arguments: tuple[Value, ...]) -> Value | None:
+    inner = [_annotated_value(interpreter, argument) for argument in arguments]
+    if name in ("typing.Optional", "typing.Union"):
+        if any(value is None for value in inner):
+            return None
+        found = join_all(value for value in inner if value is not None)
+        return join(found, NONE) if name == "typing.Optional" else found
+    if name in ("typing.Annotated", "typing.Final", "typing.ClassVar"):
+        return inner[0] if inner else None
+    if name in ("typing.Tuple", "builtins.tuple"):
+        if len(arguments) == 2 and arguments[1] == Constant(...):
+            return SequenceValue(inner[0] if inner[0] is not None else UNKNOWN)
+        return TupleValue(tuple(value if value is not None else UNKNOWN for value in inner))
+    if name in _GENERIC_SEQUENCES and inner:
+        return SequenceValue(inner[0] if inner[0] is not None else UNKNOWN)
+    if name == "typing.Callable":
+        return UnknownValue(may_be_tensor=False)
+    return None

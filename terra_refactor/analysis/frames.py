@@ -1,0 +1,223 @@
+"""What the interpreter keeps while it runs one function, and what it remembers afterwards.
+
+Computes: nothing. Gives: `Frame` (mutable, one for each running context), `Summary` (a finished context, valid where its reads hold),
+`CallArguments`. The facts are made of these at the end of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from terra_refactor.analysis.describe import written_form
+from terra_refactor.analysis.facts import BranchFact, EntryKind, FailureFact
+from terra_refactor.domain.effect import Effect, EffectSite
+from terra_refactor.domain.lattice import join_all
+from terra_refactor.domain.state import HeapKey, State
+from terra_refactor.domain.value import BOTTOM, FunctionValue, ObjectId, Value
+from terra_refactor.ir.function import Function
+from terra_refactor.ir.ids import OpId
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.interpreter import Interpreter
+
+MAX_EFFECTS = 200
+"""So many distinct effects of one context are kept: more would not make it any less safe."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallArguments:
+    """Arguments of one call. `open_positional` is the element of a `*` argument of unknown length, `open_keywords` of a `**` one."""
+
+    positional: tuple[Value, ...] = ()
+    keywords: tuple[tuple[str, Value], ...] = ()
+    open_positional: Value | None = None
+    open_keywords: Value | None = None
+
+    def with_first(self, *values: Value) -> CallArguments:
+        """The arguments with `values` before them."""
+        return CallArguments((*values, *self.positional), self.keywords, self.open_positional, self.open_keywords)
+
+
+@dataclass(slots=True)
+class LoopFrame:
+    """A loop that is being interpreted: the state its body forks from, and the states in which control leaves the body."""
+
+    base: State
+    breaks: list[State] = field(default_factory=list)
+    continues: list[State] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Collector:
+    """The elements of a comprehension that is being interpreted."""
+
+    depth: int
+    """`Frame.uncertainty` outside: a deeper one means that it is not certain how often an element is added."""
+    elements: list[tuple[Value | None, Value]] = field(default_factory=list)
+    exact: bool = True
+
+
+@dataclass(slots=True)
+class CallRecord:
+    """What one operation called, collected over the times it ran in this context."""
+
+    callees: dict[int, None] = field(default_factory=dict)
+    library: dict[str, None] = field(default_factory=dict)
+    unknown: str | None = None
+
+
+@dataclass(slots=True)
+class Summary:
+    """One function analysed for one tuple of arguments, in any state in which `reads` hold."""
+
+    identity: int
+    function: Function
+    entry: EntryKind
+    in_graph: bool
+    parameters: Mapping[str, Value]
+    reads: Mapping[HeapKey, Value | None]
+    writes: Mapping[HeapKey, Value]
+    """To objects that outlive the call, and to new objects that the result or such an object leads to."""
+    returns: Value
+    effects: tuple[Effect, ...]
+    allocated: frozenset[ObjectId]
+    state_reads: Mapping[HeapKey, tuple[EffectSite, tuple[EffectSite, ...]]]
+    values: tuple[Value | None, ...]
+    calls: Mapping[OpId, CallRecord]
+    branches: Mapping[OpId, BranchFact]
+    failures: Mapping[OpId, FailureFact]
+    problem: str | None
+    round: int = 0
+    """The last round that reached it."""
+
+
+class Frame:
+    """One context that is being interpreted."""
+
+    __slots__ = (
+        "abstract",
+        "allocated",
+        "branches",
+        "calls",
+        "cells",
+        "class_annotations",
+        "class_object",
+        "closure",
+        "collectors",
+        "earlier_values",
+        "effects",
+        "entry",
+        "failures",
+        "function",
+        "handlers",
+        "in_graph",
+        "iteration",
+        "loops",
+        "made",
+        "module_object",
+        "parameters",
+        "problem",
+        "returns",
+        "root",
+        "state",
+        "state_reads",
+        "steps",
+        "uncertainty",
+        "values",
+        "yields",
+    )
+
+    def __init__(
+        self,
+        function: Function,
+        state: State,
+        closure: Mapping[str, ObjectId],
+        parameters: Mapping[str, Value],
+        module_object: ObjectId,
+        entry: EntryKind,
+        in_graph: bool,
+    ) -> None:
+        self.function = function
+        self.root = state
+        """The boundary state: what reaches the caller."""
+        self.state = state
+        self.closure = closure
+        self.parameters = parameters
+        self.module_object = module_object
+        self.entry = entry
+        self.in_graph = in_graph
+        self.values: list[Value | None] = [None] * function.op_count
+        self.earlier_values: dict[OpId, list[Value]] = {}
+        """What an operation gave in the earlier iterations of an unrolled loop."""
+        self.cells: dict[str, ObjectId] = {}
+        self.class_object: ObjectId | None = None
+        """Of a class body: the object that its names become attributes of."""
+        self.class_annotations: dict[str, Value] = {}
+        """Of a class body: the annotated names, in order."""
+        self.loops: list[LoopFrame] = []
+        self.handlers: list[tuple[State, list[State]]] = []
+        """For each enclosing `try`: the state it forks from, and the states in which its body raises."""
+        self.collectors: list[Collector] = []
+        self.returns: list[tuple[Value, State]] = []
+        self.yields: Value = BOTTOM
+        self.iteration: tuple[int, ...] = ()
+        """Which iteration of each enclosing unrolled loop."""
+        self.uncertainty = 0
+        """How many enclosing branches and loops there are of which it is not known whether, or how often, they run."""
+        self.allocated: set[ObjectId] = set()
+        self.effects: dict[tuple[object, ...], Effect] = {}
+        self.calls: dict[OpId, CallRecord] = {}
+        self.branches: dict[OpId, BranchFact] = {}
+        self.failures: dict[OpId, FailureFact] = {}
+        self.state_reads: dict[HeapKey, tuple[EffectSite, tuple[EffectSite, ...]]] = {}
+        self.made: list[FunctionValue] = []
+        """The nested functions that it defines."""
+        self.abstract = False
+        """It raises NotImplementedError somewhere: what it returns is up to a subclass."""
+        self.problem: str | None = None
+        self.steps = 0
+
+    def site(self, op: OpId) -> EffectSite:
+        """Where operation `op` is, for an effect."""
+        identity = self.function.id
+        return EffectSite(identity.module, identity.index, op)
+
+    def value(self, op: OpId | None) -> Value:
+        """The result of an operation that has run on this path."""
+        value = None if op is None else self.values[op]
+        return BOTTOM if value is None else value
+
+    def written(self, interpreter: Interpreter, op: OpId) -> str:
+        """How an operation is written in the source, for messages."""
+        return written_form(lambda number: interpreter.op(self.function, number), op)
+
+    def note_read(self, op: OpId, key: HeapKey) -> None:
+        """Records where state that outlives the call is read."""
+        if key[0] not in self.allocated and key not in self.state_reads:
+            self.state_reads[key] = (self.site(op), ())
+
+    def call_record(self, op: OpId) -> CallRecord:
+        """The record of what operation `op` calls."""
+        record = self.calls.get(op)
+        if record is None:
+            record = self.calls[op] = CallRecord()
+        return record
+
+    def final_values(self) -> tuple[Value | None, ...]:
+        """What each operation gave, over all iterations of unrolled loops."""
+        for op, earlier in self.earlier_values.items():
+            value = self.values[op]
+            self.values[op] = join_all([*earlier, value] if value is not None else earlier)
+        return tuple(self.values)
+
+    def add_effect(self, effect: Effect) -> None:
+        """Records an effect; of several that differ only in the way to them, the first is kept."""
+        key = (effect.kind, effect.target.object, effect.target.path, effect.site)
+        known = self.effects.get(key)
+        if known is None:
+            if len(self.effects) < MAX_EFFECTS:
+                self.effects[key] = effect
+        elif known.assumed and not effect.assumed:
+            self.effects[key] = effect

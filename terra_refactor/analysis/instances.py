@@ -1,0 +1,175 @@
+"""`isinstance`, and what a class alone says about its instances.
+
+Computes: three-valued instance tests; the value of a parameter that is annotated with a class. Needs: class look-up and the registry.
+Gives: `is_instance`, `value_of_class`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from terra_refactor.analysis.classes import class_of_instance, definitely_subclass
+from terra_refactor.domain.lattice import python_type
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import (
+    NONE,
+    UNKNOWN_BOOL,
+    UNKNOWN_FLOAT,
+    UNKNOWN_INT,
+    UNKNOWN_STR,
+    UNKNOWN_TENSOR,
+    BoundMethod,
+    Constant,
+    DTypeValue,
+    FunctionValue,
+    LibraryValue,
+    PartialValue,
+    PythonType,
+    Reference,
+    Scalar,
+    ShapeValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    UnionValue,
+    UnknownValue,
+    Value,
+    members,
+)
+from terra_refactor.tf_model import registry
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.frames import Frame
+    from terra_refactor.analysis.interpreter import Interpreter
+
+_NUMBER_CLASSES: Final = {
+    PythonType.INT: {
+        "builtins.int",
+        "numbers.Number",
+        "numbers.Integral",
+        "numbers.Real",
+        "numbers.Rational",
+        "numbers.Complex",
+    },
+    PythonType.BOOL: {"builtins.bool", "builtins.int", "numbers.Number", "numbers.Integral", "numbers.Real"},
+    PythonType.FLOAT: {"builtins.float", "numbers.Number", "numbers.Real", "numbers.Complex"},
+    PythonType.COMPLEX: {"builtins.complex", "numbers.Number", "numbers.Complex"},
+    PythonType.STR: {"builtins.str"},
+    PythonType.BYTES: {"builtins.bytes"},
+}
+_SEQUENCE_CLASSES: Final = {
+    "collections.abc.Sequence",
+    "collections.abc.Iterable",
+    "collections.abc.Collection",
+    "collections.abc.Sized",
+    "typing.Sequence",
+    "typing.Iterable",
+    "collections.abc.Container",
+}
+_PLAIN: Final = {
+    "builtins.int": UNKNOWN_INT,
+    "builtins.float": UNKNOWN_FLOAT,
+    "builtins.bool": UNKNOWN_BOOL,
+    "builtins.str": UNKNOWN_STR,
+    "builtins.bytes": Scalar(PythonType.BYTES),
+    "builtins.complex": Scalar(PythonType.COMPLEX),
+    "builtins.NoneType": NONE,
+    "numpy.ndarray": TensorValue(TensorType(), TensorKind.NDARRAY),
+    "tensorflow.Tensor": UNKNOWN_TENSOR,
+    "tensorflow.types.experimental.Tensor": UNKNOWN_TENSOR,
+    "tensorflow.Variable": TensorValue(TensorType(), TensorKind.VARIABLE),
+    "tensorflow.sparse.SparseTensor": TensorValue(TensorType(), TensorKind.SPARSE),
+    "tensorflow.RaggedTensor": TensorValue(TensorType(), TensorKind.RAGGED),
+    "keras.KerasTensor": TensorValue(TensorType(), TensorKind.KERAS),
+    "tensorflow.TensorShape": ShapeValue(None),
+    "tensorflow.dtypes.DType": DTypeValue(None),
+    "typing.Any": None,
+    "builtins.object": None,
+}
+
+
+def value_of_class(cls: Value) -> Value | None:
+    """What is known of a value from its library class alone; None if nothing is."""
+    if isinstance(cls, LibraryValue):
+        return _PLAIN.get(cls.name)
+    return None
+
+
+def is_instance(interpreter: Interpreter, frame: Frame, value: Value, cls: Value) -> bool | None:
+    """`isinstance(value, cls)` for one alternative of the value; None if it cannot be told."""
+    if isinstance(cls, TupleValue | UnionValue):
+        alternatives = cls.elements if isinstance(cls, TupleValue) else cls.members
+        answers = [is_instance(interpreter, frame, value, alternative) for alternative in alternatives]
+        if isinstance(cls, TupleValue):
+            return True if True in answers else None if None in answers else False
+        return answers[0] if len(set(answers)) == 1 else None
+    if isinstance(cls, PartialValue):
+        if cls.function in (LibraryValue("typing.Union"), LibraryValue("typing.Optional")):
+            inner = (*cls.arguments, *([NONE] if cls.function == LibraryValue("typing.Optional") else []))
+            return is_instance(interpreter, frame, value, TupleValue(inner))
+        return is_instance(interpreter, frame, value, cls.function)
+    if isinstance(value, UnknownValue) or isinstance(cls, UnknownValue):
+        return None
+    if cls == NONE:
+        return value == NONE
+    kind = python_type(value)
+    if kind is not None:
+        if isinstance(cls, Reference):
+            return False
+        name = cls.name if isinstance(cls, LibraryValue) else ""
+        if name in _NUMBER_CLASSES[kind]:
+            return True
+        if name == "builtins.object" or (kind is PythonType.STR and name in _SEQUENCE_CLASSES):
+            return True
+        if name.startswith("builtins.") or registry.lookup(name) is not None:
+            return False
+        return None
+    if value == NONE:
+        return cls == LibraryValue("builtins.object") or cls == LibraryValue("builtins.NoneType")
+    own = class_of_instance(frame, value)
+    if own is not None:
+        answers = [definitely_subclass(frame, candidate, cls) for candidate in members(own)]
+        return answers[0] if len(set(answers)) == 1 else None
+    if isinstance(cls, Reference):
+        return (
+            False
+            if isinstance(value, Constant | Scalar | TensorValue | TupleValue | FunctionValue | BoundMethod)
+            else None
+        )
+    if not isinstance(cls, LibraryValue):
+        return None
+    owner = _library_class(interpreter, value)
+    if owner is None:
+        if isinstance(value, FunctionValue | BoundMethod):
+            return cls.name in (
+                "types.FunctionType",
+                "types.MethodType",
+                "collections.abc.Callable",
+                "typing.Callable",
+                "builtins.object",
+            )
+        return None
+    if registry.is_subclass(owner, cls.name):
+        return True
+    if cls.name in _SEQUENCE_CLASSES:
+        return owner in ("builtins.list", "builtins.tuple", "builtins.str", "builtins.range") or None
+    if registry.lookup(owner) is None or registry.lookup(cls.name) is None:
+        return None if not owner.startswith("builtins.") or not cls.name.startswith("builtins.") else False
+    if _overlapping(owner, cls.name):
+        return None
+    return False
+
+
+def _overlapping(owner: str, cls: str) -> bool:
+    """Classes of tensors whose instances the analysis does not tell apart (eager, symbolic, variables)."""
+    family = ("tensorflow.", "keras.", "numpy.")
+    return owner.startswith(family) and cls.startswith(family) and "types.experimental" in cls
+
+
+def _library_class(interpreter: Interpreter, value: Value) -> str | None:
+    if isinstance(value, Reference):
+        kind = interpreter.objects.facts[value.object].kind.value
+        return f"builtins.{kind}" if kind in ("list", "dict", "set") else None
+    if isinstance(value, TupleValue):
+        return "builtins.tuple"
+    return registry.class_of(value)

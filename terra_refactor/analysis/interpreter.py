@@ -1,0 +1,688 @@
+"""The abstract interpreter: runs functions on abstract values.
+
+Computes: for each function and each distinct tuple of abstract arguments a summary (result, effects, writes, reads) and the value of every
+operation. Needs: the lowered program and `tf_model`. Gives: summaries, which `driver` turns into facts.
+
+How: blocks are run in order; branches fork the state and merge it; loops run to a fixpoint with widening (`transfer.control`); a call
+looks for a summary of the callee whose reads hold in the present state, and makes one if there is none. Objects made by the callee are
+named anew at each call (`objects`). Running out of a budget makes the result unknown, never wrong.
+
+Ignores: what happens between two operations of one block when an exception is thrown (a handler sees the states at the beginning, at the end and
+at each `raise`); threads.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+
+from terra_refactor.analysis import classes, entries, instances
+from terra_refactor.analysis.binding import bind_arguments
+from terra_refactor.analysis.effects import compose_effects, resolve_targets
+from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
+from terra_refactor.analysis.frames import CallArguments, Frame, Summary
+from terra_refactor.analysis.objects import ObjectTable
+from terra_refactor.domain.lattice import join, references, rename, widen
+from terra_refactor.domain.state import CELL, CLASS, EXISTS, HeapKey, State, same_reads
+from terra_refactor.domain.value import (
+    BOTTOM,
+    FALSE,
+    NONE,
+    TRUE,
+    UNKNOWN,
+    UNKNOWN_TENSOR,
+    Bottom,
+    BoundMethod,
+    FunctionValue,
+    LibraryValue,
+    ObjectId,
+    Origin,
+    Reference,
+    SequenceValue,
+    UnknownValue,
+    Value,
+)
+from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.ops import Block, Op
+from terra_refactor.ir.program import Program
+from terra_refactor.ir.walk import walk
+from terra_refactor.tf_model.spec import OperationError
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.modules import ModuleLoader
+
+LOGGER: Final = logging.getLogger(__name__)
+
+
+class Terminated:
+    """What a handler returns when control does not go on after its operation."""
+
+
+TERMINATED: Final = Terminated()
+
+Handler: TypeAlias = "Callable[[Interpreter, Frame, Op], Value | Terminated | None]"
+"""Runs one kind of operation: the value of its result, None if it has none, or `TERMINATED`."""
+
+CallTransfer: TypeAlias = "Callable[[Interpreter, Frame, OpId, Value, CallArguments, bool], Value]"
+AttributeTransfer: TypeAlias = "Callable[[Interpreter, Frame, OpId, Value, str], Value]"
+Combination = TypeVar("Combination")
+
+MAX_CONTEXTS: Final = 12
+"""So many contexts of one function are told apart; more are joined into one general one."""
+MAX_ACTIVE: Final = 3
+"""So many contexts of one function may be running inside each other before their arguments are widened."""
+MAX_DEPTH: Final = 80
+"""Calls nest at most this deep."""
+MAX_STEPS: Final = 60_000
+"""So many operations are run for one context; one that takes more has an unknown result."""
+MAX_ROUNDS_OF_RECURSION: Final = 5
+
+
+class Interpreter:
+    """Everything that one analysis of a program shares."""
+
+    def __init__(
+        self,
+        program: Program,
+        loader: ModuleLoader,
+        handlers: Mapping[type[Op], Handler],
+        calls: CallTransfer,
+        attributes: AttributeTransfer,
+        step_budget: int,
+    ) -> None:
+        self._calls = calls
+        self._attributes = attributes
+        self.program = program
+        self.loader = loader
+        self.objects = ObjectTable()
+        self.world = State(None, {}, None)
+        """The state of the program outside of any call: globals and the objects that they lead to."""
+        self.handlers = dict(handlers)
+        self.summaries: list[Summary] = []
+        self.round = 0
+        self.missing_rules: dict[str, dict[tuple[FunctionId, OpId], None]] = {}
+        self.usage: dict[FunctionId, set[str]] = {}
+        """Parameters that were handed, still unknown, to operations that take tensors."""
+        self.arrivals: dict[FunctionId, dict[str, dict[Value, None]]] = {}
+        """What calls bring to each parameter."""
+        self.recursive: set[FunctionId] = set()
+        self.problems: dict[FunctionId, str] = {}
+        self.class_of_body: dict[FunctionId, Value] = {}
+        """The class object that a class body made last: for `super()` and `__class__`."""
+        self.subclasses: dict[ObjectId, dict[ObjectId, None]] = {}
+        self.open_instances: set[ObjectId] = set()
+        """Instances that stand for any object of a class or of a subclass: made for functions that nobody calls."""
+        self.built: set[tuple[ObjectId, FunctionId]] = set()
+        """Keras layers whose `build` has run, by instance and method."""
+        self.stable: dict[HeapKey, Value] = {}
+        """Globals that are bound once and never change: their reads need not be recorded."""
+        self.wrapped: dict[FunctionId, tuple[tuple[tuple[str, Value], ...] | None, tuple[str, ...]]] = {}
+        """For each function the `tf.function` arguments and the library decorators that wrap it somewhere."""
+        self.entry_frame: Callable[[], Frame]
+        """Makes a frame for questions about the state of the program outside of any call."""
+        self.definitions: dict[FunctionId, dict[FunctionValue, None]] = {}
+        """The function objects that were made of each function, as first made (before decorators)."""
+        self._by_key: dict[tuple[object, ...], list[Summary]] = {}
+        self._contexts: dict[FunctionId, list[Summary]] = {}
+        self._general: dict[tuple[FunctionId, tuple[tuple[str, ObjectId], ...], bool], dict[str, Value]] = {}
+        self._active: dict[tuple[object, ...], Value] = {}
+        self._active_of: dict[FunctionId, list[dict[str, Value]]] = {}
+        self._recursed: set[tuple[object, ...]] = set()
+        self._steps_left = step_budget
+        self._ops: dict[FunctionId, tuple[Op | None, ...]] = {}
+
+    # --- running code -----------------------------------------------------------------------------------------------------------
+
+    def run_block(self, frame: Frame, block: Block) -> bool:
+        """Runs the operations in order; whether control reaches the end."""
+        handlers = self.handlers
+        values = frame.values
+        frame.steps += len(block)
+        if frame.steps > MAX_STEPS or self._steps_left <= 0:
+            frame.problem = "budget"
+            return False
+        for op in block:
+            result = handlers[type(op)](self, frame, op)
+            if result is None:
+                continue
+            if result is TERMINATED:
+                return False
+            assert not isinstance(result, Terminated)
+            if frame.iteration:
+                known = values[op.id]
+                if known is not None and known is not result:
+                    # an unrolled loop: the operation has a value for each iteration; what comes later reads the last one first
+                    frame.earlier_values.setdefault(op.id, []).append(known)
+            values[op.id] = result
+            if type(result) is Bottom:
+                return False
+        return True
+
+    def run_branch(self, frame: Frame, block: Block, prepare: Callable[[], bool] | None = None) -> State | None:
+        """Runs a block in a fork of the present state; the state at its end, or None if control does not get there.
+
+        `prepare` refines the fork first; it returns False where the branch cannot be taken.
+        """
+        outer = frame.state
+        frame.state = outer.fork()
+        try:
+            if prepare is not None and not prepare():
+                return None
+            return frame.state if self.run_block(frame, block) else None
+        finally:
+            frame.state = outer
+
+    def op(self, function: Function, number: OpId) -> Op | None:
+        """The operation with that number (refinement of conditions needs to see how a value was made)."""
+        table = self._ops.get(function.id)
+        if table is None:
+            found: list[Op | None] = [None] * function.op_count
+            for op in walk(function.body):
+                found[op.id] = op
+            table = self._ops[function.id] = tuple(found)
+        return table[number]
+
+    # --- what the transfer functions ask of each other -----------------------------------------------------------------------------
+
+    def call_value(
+        self, frame: Frame, op: OpId, callee: Value, arguments: CallArguments, *, graph: bool = False
+    ) -> Value:
+        """Calls anything. `graph` if a graph is traced of what is called."""
+        return self._calls(self, frame, op, callee, arguments, graph)
+
+    def attribute(self, frame: Frame, op: OpId, value: Value, name: str) -> Value:
+        """`value.name`."""
+        return self._attributes(self, frame, op, value, name)
+
+    def find_method(self, frame: Frame, receiver: Value, name: str) -> Value | None:
+        """The bound special method of an instance; None if it certainly has none."""
+        return classes.find_method(self, frame, receiver, name)
+
+    def find_in_class(self, frame: Frame, cls: Value, name: str) -> tuple[Value, Value] | None:
+        """The attribute of a class and the class in its resolution order that has it."""
+        return classes.find_in_class(frame, cls, name)
+
+    def class_name(self, frame: Frame, instance: Value) -> str | None:
+        """The canonical name of the library class that an instance is of; None for one of the program."""
+        cls = classes.class_of_instance(frame, instance)
+        return cls.name if isinstance(cls, LibraryValue) else None
+
+    def is_library_function(self, value: Value) -> bool:
+        """Whether calling the value runs no code of the program."""
+        return isinstance(value, LibraryValue) or (
+            isinstance(value, BoundMethod) and isinstance(value.function, LibraryValue)
+        )
+
+    def is_instance(self, frame: Frame, value: Value, cls: Value) -> bool | None:
+        """`isinstance(value, cls)` for one alternative; None if it cannot be told."""
+        return instances.is_instance(self, frame, value, cls)
+
+    def value_of_class(self, frame: Frame, cls: Value) -> Value | None:
+        """What is known of a value from its class alone; None if nothing."""
+        return instances.value_of_class(cls)
+
+    def checked_rule(self, frame: Frame, op: OpId, operation: str, rule: Callable[[], Value]) -> Value:
+        """Runs a rule of `tf_model`; where it says that the operation certainly fails, notes that and goes on with an unknown tensor."""
+        try:
+            return rule()
+        except OperationError as error:
+            self.note_failure(frame, op, FailureFact(op, error.kind, error.message, operation))
+            return UNKNOWN_TENSOR
+
+    def over_combinations(
+        self,
+        frame: Frame,
+        op: OpId,
+        operation: str,
+        combinations: Sequence[Combination],
+        rule: Callable[[Combination], Value],
+    ) -> Value:
+        """Joins a rule's results over the alternatives of its arguments; a failure is noted only if every one of them fails."""
+        result: Value = BOTTOM
+        failure: OperationError | None = None
+        succeeded = False
+        for combination in combinations:
+            try:
+                result = join(result, rule(combination))
+                succeeded = True
+            except OperationError as error:
+                failure = error
+        if failure is not None and not succeeded:
+            self.note_failure(frame, op, FailureFact(op, failure.kind, failure.message, operation))
+            return UNKNOWN_TENSOR
+        return result if combinations else UNKNOWN
+
+    # --- objects --------------------------------------------------------------------------------------------------------------------
+
+    def allocate(self, frame: Frame, op: OpId, kind: ObjectKind, name: str, tag: object = None) -> ObjectId:
+        """A new object made by operation `op`. One that was made there before, on this path, becomes an older one."""
+        number = self.objects.at_site(kind, name, frame.function.id, op, (frame.iteration, tag))
+        self.make_room(frame, number)
+        frame.state.set((number, EXISTS), TRUE)
+        frame.allocated.add(number)
+        return number
+
+    def make_room(self, frame: Frame, number: ObjectId) -> None:
+        """Renames an object that exists already under a number that is about to be given to a new one."""
+        state = frame.state
+        if state.get((number, EXISTS)) is None:
+            return
+        older = self.objects.older(number)
+        mapping = {number: older}
+        exists_older = state.get((older, EXISTS)) is not None
+        # collect what is visible in this frame, nearest delta first
+        visible: dict[HeapKey, Value] = {}
+        level: State | None = state
+        while level is not None:
+            for key, value in level.heap.items():
+                visible.setdefault(key, value)
+            if level.reads is not None:
+                break
+            level = level.parent
+        for key, value in visible.items():
+            if key[0] == number:
+                moved = (older, key[1])
+                known = state.get(moved) if exists_older else None
+                renamed = rename(value, mapping)
+                state.set(moved, renamed if known is None else join(known, renamed))
+                if key[1] != EXISTS:
+                    state.heap[key] = BOTTOM
+            elif number in references(value):
+                state.set(key, rename(value, mapping))
+        state.set((older, EXISTS), FALSE)
+        frame.allocated.add(older)
+        for name, value in state.locals.items():
+            if number in references(value):
+                state.locals[name] = rename(value, mapping)
+
+    def write(self, frame: Frame, key: HeapKey, value: Value) -> None:
+        """Writes a field: replaces it where the object is one object, adds to it where it may be one of several."""
+        state = frame.state
+        if state.get((key[0], EXISTS)) == FALSE:
+            known = state.get(key)
+            value = value if known is None else join(known, value)
+        state.set(key, value)
+
+    # --- calling functions of the program ----------------------------------------------------------------------------------------
+
+    def call_function(
+        self, frame: Frame, op: OpId, function: FunctionValue, arguments: CallArguments, *, graph: bool = False
+    ) -> Value:
+        """Calls a function of the program in the present state; its effects and writes become the caller's."""
+        identity = FunctionId(*function.function)
+        code = self.program.function(identity)
+        bound = bind_arguments(self, frame, op, code, function, arguments)
+        if bound is None:
+            frame.call_record(op).unknown = f"{code.qualname} (its parameters do not fit the call)"
+            return UNKNOWN
+        in_graph = frame.in_graph or graph or function.hybrid is not None
+        arrivals = self.arrivals.setdefault(identity, {})
+        for name, value in bound.items():
+            seen = arrivals.setdefault(name, {})
+            if len(seen) < 2 * MAX_CONTEXTS:
+                seen[value] = None
+        parameters = {name: _as_parameter(name, value) for name, value in bound.items()}
+        summary = self.summarize(frame.state, identity, function.closure, parameters, EntryKind.CALLED, in_graph)
+        if isinstance(summary, Summary):
+            return self.apply(frame, op, summary, bound)
+        return summary
+
+    def summarize(
+        self,
+        state: State,
+        identity: FunctionId,
+        closure: tuple[tuple[str, ObjectId], ...],
+        parameters: dict[str, Value],
+        entry: EntryKind,
+        in_graph: bool,
+    ) -> Summary | Value:
+        """The summary of a call, made anew if none fits; a plain value where there can be none (recursion, budget)."""
+        key = (identity, tuple(parameters.values()), closure, in_graph)
+        found = self._known_summary(key, state)
+        if found is not None:
+            return found
+        active = self._active_of.setdefault(identity, [])
+        if len(active) >= MAX_ACTIVE:
+            parameters = _widened_parameters(active, parameters)
+            key = (identity, tuple(parameters.values()), closure, in_graph)
+        if key in self._active:
+            self.recursive.add(identity)
+            self._recursed.add(key)
+            return self._active[key]
+        if len(self._active) >= MAX_DEPTH or self._steps_left <= 0 or len(active) >= 4 * MAX_ACTIVE:
+            self.problems.setdefault(identity, "recursion depth" if self._steps_left > 0 else "budget")
+            return UnknownValue(reason="budget")
+        known_contexts = self._contexts.setdefault(identity, [])
+        if len(known_contexts) >= MAX_CONTEXTS and entry is EntryKind.CALLED:
+            parameters = self._generalized(identity, closure, in_graph, parameters, known_contexts)
+            key = (identity, tuple(parameters.values()), closure, in_graph)
+            found = self._known_summary(key, state)
+            if found is not None:
+                return found
+            if key in self._active:
+                self.recursive.add(identity)
+                self._recursed.add(key)
+                return self._active[key]
+            if len(known_contexts) >= 4 * MAX_CONTEXTS:
+                self.problems.setdefault(identity, "budget")
+                return UnknownValue(reason="budget")
+        return self._make_summary(key, state, identity, closure, parameters, entry, in_graph)
+
+    def _known_summary(self, key: tuple[object, ...], state: State) -> Summary | None:
+        for summary in self._by_key.get(key, ()):
+            if same_reads(state, summary.reads):
+                self.touch(summary)
+                return summary
+        return None
+
+    def touch(self, summary: Summary) -> None:
+        """Marks a summary, and what it calls, as reached in this round."""
+        if summary.round == self.round:
+            return
+        summary.round = self.round
+        for record in summary.calls.values():
+            for callee in record.callees:
+                self.touch(self.summaries[callee])
+
+    def reached_this_round(self, identity: FunctionId) -> bool:
+        """Whether some context of the function was reached in this round."""
+        return any(summary.round == self.round for summary in self._contexts.get(identity, ()))
+
+    def forget_entries(self, identity: FunctionId) -> None:
+        """Drops the contexts in which a function was entered so far: it is about to be entered with better knowledge."""
+        for summary in self._contexts.get(identity, ()):
+            if summary.entry in (EntryKind.UNCALLED, EntryKind.FRAMEWORK):
+                summary.round = -1
+
+    def instance_for_entry(self, cls: Reference) -> Value:
+        """An instance that stands for any object of a class of the program, made by its constructor with unknown arguments."""
+        facts = self.objects.facts[cls.object]
+        assert facts.function is not None
+        number = self.objects.at_site(ObjectKind.INSTANCE, facts.name, facts.function, facts.op, ("entry", cls.object))
+        instance = Reference(number)
+        if self.world.get((number, EXISTS)) is not None:
+            return instance
+        self.world.set((number, EXISTS), TRUE)
+        self.world.set((number, CLASS), cls)
+        self.open_instances.add(number)
+        frame = self.entry_frame()
+        initializer = classes.find_in_class(frame, cls, "__init__")
+        if initializer is None or not isinstance(initializer[0], FunctionValue):
+            return instance
+        function = initializer[0]
+        identity = FunctionId(*function.function)
+        parameters, _, _ = entries.entry_parameters(self, self.program.function(identity), function, instance)
+        summary = self.summarize(self.world, identity, function.closure, parameters, EntryKind.UNCALLED, in_graph=False)
+        if isinstance(summary, Summary):
+            for key, value in summary.writes.items():
+                known = self.world.get(key)
+                self.world.set(key, value if known is None else join(known, value))
+        return instance
+
+    def _generalized(
+        self,
+        identity: FunctionId,
+        closure: tuple[tuple[str, ObjectId], ...],
+        in_graph: bool,
+        parameters: dict[str, Value],
+        contexts: Sequence[Summary],
+    ) -> dict[str, Value]:
+        key = (identity, closure, in_graph)
+        general = self._general.get(key)
+        if general is None:
+            general = dict(parameters)
+            for summary in contexts:
+                if summary.parameters.keys() == parameters.keys():
+                    general = {name: widen(value, summary.parameters[name]) for name, value in general.items()}
+        general = {name: widen(general.get(name, BOTTOM), value) for name, value in parameters.items()}
+        self._general[key] = general
+        return general
+
+    def _make_summary(
+        self,
+        key: tuple[object, ...],
+        state: State,
+        identity: FunctionId,
+        closure: tuple[tuple[str, ObjectId], ...],
+        parameters: dict[str, Value],
+        entry: EntryKind,
+        in_graph: bool,
+    ) -> Summary:
+        active = self._active_of.setdefault(identity, [])
+        self._active[key] = BOTTOM
+        active.append(parameters)
+        try:
+            for _ in range(MAX_ROUNDS_OF_RECURSION):
+                self._recursed.discard(key)
+                summary = self._run(state, identity, closure, parameters, entry, in_graph)
+                if key not in self._recursed or summary.returns == self._active[key]:
+                    break
+                self._active[key] = widen(self._active[key], summary.returns)
+            else:
+                summary.returns = UnknownValue(reason="recursion")
+        finally:
+            del self._active[key]
+            active.pop()
+        summary.identity = len(self.summaries)
+        self.summaries.append(summary)
+        self._by_key.setdefault(key, []).insert(0, summary)
+        self._contexts.setdefault(identity, []).append(summary)
+        return summary
+
+    def _run(
+        self,
+        state: State,
+        identity: FunctionId,
+        closure: tuple[tuple[str, ObjectId], ...],
+        parameters: dict[str, Value],
+        entry: EntryKind,
+        in_graph: bool,
+    ) -> Summary:
+        code = self.program.function(identity)
+        boundary = state.call()
+        frame = Frame(
+            code, boundary, dict(closure), parameters, self.loader.object_of(identity.module), entry, in_graph
+        )
+        self._guarded_execute(frame)
+        returns = self.finish(frame)
+        for made in frame.made:
+            self.enter_nested(frame, made)
+        return self._summary_of(frame, returns, _surviving_writes(frame, returns))
+
+    def enter_nested(self, frame: Frame, made: FunctionValue) -> None:
+        """Analyses a nested function that nobody has called, in the state in which its definer ends."""
+        identity = FunctionId(*made.function)
+        if identity in self.arrivals:
+            return
+        code = self.program.function(identity)
+        parameters, _, kind = entries.entry_parameters(self, code, made, None)
+        wrapped = self.wrapped.get(identity)
+        in_graph = frame.in_graph or (wrapped is not None and wrapped[0] is not None)
+        self.summarize(frame.root, identity, made.closure, parameters, kind, in_graph)
+
+    def _summary_of(self, frame: Frame, returns: Value, writes: Mapping[HeapKey, Value]) -> Summary:
+        return Summary(
+            identity=-1,
+            function=frame.function,
+            entry=frame.entry,
+            in_graph=frame.in_graph,
+            parameters=frame.parameters,
+            reads=frame.root.reads or {},
+            writes=writes,
+            returns=returns,
+            effects=resolve_targets(self, frame),
+            allocated=frozenset(frame.allocated),
+            state_reads=frame.state_reads,
+            values=frame.final_values(),
+            calls=frame.calls,
+            branches=frame.branches,
+            failures=frame.failures,
+            problem=frame.problem,
+            round=self.round,
+        )
+
+    def run_inline(self, frame: Frame) -> Summary:
+        """Runs the body of a module or class, whose writes go straight into the state that the frame was given."""
+        self._guarded_execute(frame)
+        self.finish(frame)
+        summary = self._summary_of(frame, NONE, {})
+        summary.identity = len(self.summaries)
+        self.summaries.append(summary)
+        return summary
+
+    def _guarded_execute(self, frame: Frame) -> None:
+        code = frame.function
+        try:
+            self.execute(frame)
+        except RecursionError:
+            raise
+        except Exception as error:
+            # a bug of ours costs this function only: it is visible in the report, and the tests fail on it
+            LOGGER.exception("the analysis of %s in %s failed", code.qualname, code.id.module)
+            frame.problem = f"internal error in analysis: {type(error).__name__}: {error}"
+            frame.returns.append((UNKNOWN, frame.root.fork()))
+        self._steps_left -= frame.steps
+        if frame.problem is not None:
+            self.problems.setdefault(code.id, frame.problem)
+
+    def execute(self, frame: Frame) -> None:
+        """Runs the body of a function from its entry; the states in which it returns are in `frame.returns`."""
+        code = frame.function
+        frame.state = frame.root.fork()
+        for name in code.cells:
+            cell = self.allocate(frame, 0, ObjectKind.CELL, name, tag=("cell", name))
+            frame.cells[name] = cell
+        cells = frame.cells
+        for name, value in frame.parameters.items():
+            if name in cells:
+                frame.state.set((cells[name], CELL), value)
+            else:
+                frame.state.locals[name] = value
+        if self.run_block(frame, code.body):
+            frame.returns.append((NONE, frame.state.flattened(frame.root)))
+        elif frame.problem is not None:
+            frame.returns.append((UnknownValue(reason=frame.problem), frame.state.flattened(frame.root)))
+
+    def finish(self, frame: Frame) -> Value:
+        """Merges the ways on which a function returns; its result."""
+        result: Value = BOTTOM
+        states: list[State] = []
+        for value, state in frame.returns:
+            result = join(result, value)
+            state.locals = {}
+            states.append(state)
+        if states:
+            frame.root.merge(states)
+        frame.state = frame.root
+        if frame.function.is_generator:
+            return SequenceValue(frame.yields, "generator")
+        if frame.abstract and (type(result) is Bottom or frame.function.kind is FunctionKind.METHOD):
+            return join(result, UnknownValue(reason="abstract method"))
+        return result
+
+    def apply(self, frame: Frame, op: OpId, summary: Summary, bound: Mapping[str, Value]) -> Value:
+        """Makes a summary's effects and writes those of the caller; its result, with new objects named by this call."""
+        frame.call_record(op).callees[summary.identity] = None
+        mapping: dict[int, int] = {}
+        if summary.allocated:
+            call = (frame.function.id, op, frame.iteration)
+            surviving = {key[0] for key in summary.writes if key[0] in summary.allocated}
+            surviving |= references(summary.returns) & summary.allocated
+            for inner in sorted(surviving):
+                outer = self.objects.derive(call, inner)
+                mapping[inner] = outer
+                self.make_room(frame, outer)
+            frame.allocated.update(mapping.values())
+        for (number, name), value in summary.writes.items():
+            key = (mapping.get(number, number), name)
+            renamed = rename(value, mapping) if mapping else value
+            if number in mapping and name != EXISTS and len(set(mapping.values())) < len(mapping):
+                # several objects collapsed into one: keep what the others wrote
+                known = frame.state.heap.get(key)
+                renamed = renamed if known is None else join(known, renamed)
+            frame.state.set(key, renamed)
+        for name in self.usage.get(summary.function.id, ()):
+            if name in bound:
+                self.note_usage(bound[name], frame)
+        for effect in compose_effects(self, frame, op, summary, bound, mapping):
+            frame.add_effect(effect)
+        for read, (site, via) in summary.state_reads.items():
+            if read[0] not in summary.allocated and read not in frame.state_reads and len(via) < MAX_VIA:
+                frame.state_reads[read] = (site, (frame.site(op), *via))
+        return rename(summary.returns, mapping) if mapping else summary.returns
+
+    # --- notes -----------------------------------------------------------------------------------------------------------------------
+
+    def note_failure(self, frame: Frame, op: OpId, failure: FailureFact) -> None:
+        """Records an operation that certainly fails in this context."""
+        frame.failures.setdefault(op, failure)
+
+    def note_missing_rule(self, frame: Frame, op: OpId, name: str) -> None:
+        """Counts a call of a library function whose result nothing is known about."""
+        self.missing_rules.setdefault(name, {})[frame.function.id, op] = None
+
+    def note_definition(self, frame: Frame, value: FunctionValue) -> None:
+        """Records that a function object was made."""
+        made = self.definitions.setdefault(FunctionId(*value.function), {})
+        if len(made) < MAX_CONTEXTS:
+            made[value] = None
+        if frame.entry is not EntryKind.MODULE:
+            frame.made.append(value)
+
+    def note_wrapped(self, value: FunctionValue) -> None:
+        """Records that a function object was wrapped by `tf.function` or a library decorator."""
+        identity = FunctionId(*value.function)
+        known = self.wrapped.get(identity)
+        hybrid = value.hybrid if value.hybrid is not None or known is None else known[0]
+        names = dict.fromkeys([*(known[1] if known is not None else ()), *value.wrappers])
+        self.wrapped[identity] = (hybrid, tuple(names))
+
+    def note_usage(self, value: Value, frame: Frame) -> None:
+        """Records that an unknown parameter was handed to an operation that takes tensors."""
+        if isinstance(value, UnknownValue) and value.origin is not None and value.origin.root == "parameter":
+            self.usage.setdefault(frame.function.id, set()).add(value.origin.name)
+
+
+MAX_VIA: Final = 8
+"""Chains of calls are kept up to this length."""
+
+
+def _as_parameter(name: str, value: Value) -> Value:
+    """What the callee sees: an unknown value is the unknown value of that parameter, whatever it was called outside."""
+    if isinstance(value, UnknownValue) and (value.origin is None or value.origin != Origin("parameter", name)):
+        return UnknownValue(value.may_be_tensor, Origin("parameter", name), value.reason)
+    return value
+
+
+def _widened_parameters(active: Sequence[Mapping[str, Value]], parameters: dict[str, Value]) -> dict[str, Value]:
+    result = parameters
+    for running in active:
+        if running.keys() == result.keys():
+            result = {name: widen(running[name], value) for name, value in result.items()}
+    return result
+
+
+def _surviving_writes(frame: Frame, returns: Value) -> dict[HeapKey, Value]:
+    """The writes that matter after the call: to older objects, and to new ones that something surviving leads to."""
+    heap = frame.root.heap
+    fields: dict[ObjectId, list[HeapKey]] = {}
+    for key in heap:
+        fields.setdefault(key[0], []).append(key)
+    allocated = frame.allocated
+    pending = list(references(returns))
+    kept: set[ObjectId] = set()
+    for number, keys in fields.items():
+        if number not in allocated:
+            kept.add(number)
+            for key in keys:
+                pending.extend(references(heap[key]))
+    while pending:
+        number = pending.pop()
+        if number in kept or number not in fields:
+            continue
+        kept.add(number)
+        for key in fields[number]:
+            pending.extend(references(heap[key]))
+    return {key: value for key, value in heap.items() if key[0] in kept and type(value) is not Bottom}

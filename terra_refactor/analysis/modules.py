@@ -1,0 +1,169 @@
+"""Modules at run time: who imports whom, and the code that runs at import.
+
+Computes: the state of the program after its modules were imported. Needs: the interpreter. Gives: `ModuleLoader`, which runs each module's
+body once, in the order of the imports, against the state of the program (`Interpreter.world`).
+
+Approximates: in a cycle of imports a name that is not bound yet is unknown in the first pass; the module is run once more at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from terra_refactor.analysis.facts import EntryKind, ObjectKind
+from terra_refactor.analysis.frames import Frame, Summary
+from terra_refactor.domain.state import EXISTS
+from terra_refactor.domain.value import TRUE, LibraryValue, ModuleValue, ObjectId, Origin, UnknownValue, Value
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.program import Program
+from terra_refactor.tf_model import registry
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.interpreter import Interpreter
+
+
+class ModuleLoader:
+    """The modules of a program and how far they have been run."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.interpreter: Interpreter
+        self.star_libraries: dict[str, dict[str, None]] = {}
+        """For each module the libraries of which it imports everything."""
+        self.bodies: dict[str, Summary] = {}
+        self._objects: dict[str, ObjectId] = {}
+        self._names: dict[str, dict[str, None]] = {}
+        self._state: dict[str, str] = {}
+        self._again: dict[str, None] = {}
+        self._packages = {
+            ".".join(name.split(".")[:depth]) for name in program.modules for depth in range(1, name.count(".") + 1)
+        }
+
+    def object_of(self, module: str) -> ObjectId:
+        """The object that holds a module's globals."""
+        number = self._objects.get(module)
+        if number is None:
+            number = self.interpreter.objects.at_site(ObjectKind.MODULE, module, FunctionId(module, 0), None)
+            self._objects[module] = number
+            self.interpreter.world.set((number, EXISTS), TRUE)
+        return number
+
+    def is_module(self, name: str) -> bool:
+        """Whether the repository has a module or (namespace) package of that name."""
+        return name in self.program.modules or name in self._packages
+
+    def note_name(self, module: str, name: str) -> None:
+        """Records that a module has a global of that name."""
+        self._names.setdefault(module, {})[name] = None
+
+    def globals_of(self, module: str) -> Iterator[tuple[str, Value]]:
+        """A module's globals and their values in the state of the program."""
+        number = self.object_of(module)
+        for name in self._names.get(module, ()):
+            value = self.interpreter.world.get((number, name))
+            if value is not None:
+                yield name, value
+
+    def names_of(self, module: str) -> tuple[str, ...]:
+        """The names of a module's globals, in the order in which they were first bound."""
+        return tuple(self._names.get(module, ()))
+
+    def run_all(self) -> None:
+        """Runs every module that has not run, then again those that were in a cycle of imports."""
+        for name in self.program.modules:
+            self.ensure_run(name)
+        again, self._again = list(self._again), {}
+        for name in again:
+            self._run(name)
+
+    def ensure_run(self, name: str) -> None:
+        """Runs a module's body if it has not run; packages above it first."""
+        for depth in range(1, name.count(".") + 1):
+            package = ".".join(name.split(".")[:depth])
+            if package in self.program.modules and package not in self._state:
+                self._run(package)
+        if name in self.program.modules and name not in self._state:
+            self._run(name)
+
+    def _run(self, name: str) -> None:
+        interpreter = self.interpreter
+        self._state[name] = "running"
+        body = self.program.modules[name].body
+        number = self.object_of(name)
+        frame = Frame(body, interpreter.world, {}, {}, number, EntryKind.MODULE, in_graph=False)
+        summary = interpreter.run_inline(frame)
+        self.bodies[name] = summary
+        self._state[name] = "done"
+
+    def import_module(self, importer: str, name: str, level: int, *, whole: bool) -> Value:
+        """The value of `import name` (its first package, unless `whole`)."""
+        resolved = self.program.imports.resolve(importer, name, level)
+        if resolved is None:
+            if level:
+                return UnknownValue(reason=f"unresolved import of {'.' * level}{name}")
+            return LibraryValue(registry.canonical_name(name if whole else name.partition(".")[0]))
+        self.ensure_run(resolved)
+        if whole:
+            return ModuleValue(resolved)
+        depth = resolved.count(".") - name.count(".")
+        return ModuleValue(".".join(resolved.split(".")[: depth + 1]))
+
+    def import_from(self, frame: Frame, importer: str, module: str, level: int, name: str) -> Value:
+        """The value of `from module import name`."""
+        resolved = self.program.imports.resolve(importer, module, level)
+        if resolved is None:
+            if level:
+                return UnknownValue(reason=f"unresolved import of {'.' * level}{module}.{name}")
+            return library_member(registry.canonical_name(module), name)
+        self.ensure_run(resolved)
+        return self.member(frame, importer, resolved, name)
+
+    def member(self, frame: Frame, importer: str, module: str, name: str) -> Value:
+        """The value of attribute `name` of a module of the repository."""
+        value = frame.state.get((self.object_of(module), name))
+        if value is not None:
+            return value
+        submodule = f"{module}.{name}"
+        if self.is_module(submodule):
+            self.ensure_run(submodule)
+            return ModuleValue(submodule)
+        for library in self.star_libraries.get(module, ()):
+            if registry.attribute(library, name) is not None:
+                return library_member(library, name)
+        getter = frame.state.get((self.object_of(module), "__getattr__"))
+        if self._state.get(module) == "running" and getter is None:
+            self._again[importer] = None
+        return UnknownValue(origin=Origin("global", f"{module}.{name}"))
+
+    def import_star(self, frame: Frame, importer: str, module: str, level: int) -> None:
+        """Binds everything that `from module import *` binds."""
+        resolved = self.program.imports.resolve(importer, module, level)
+        if resolved is None:
+            if not level:
+                self.star_libraries.setdefault(importer, {})[registry.canonical_name(module)] = None
+            return
+        self.ensure_run(resolved)
+        if self._state.get(resolved) == "running":
+            self._again[importer] = None
+        target = self.object_of(importer)
+        for library in self.star_libraries.get(resolved, ()):
+            self.star_libraries.setdefault(importer, {})[library] = None
+        for name in self.names_of(resolved):
+            if name.startswith("_"):
+                continue
+            value = frame.state.get((self.object_of(resolved), name))
+            if value is not None:
+                frame.state.set((target, name), value)
+                self.note_name(importer, name)
+
+
+def library_member(owner: str, name: str) -> Value:
+    """Member `name` of a library module or class: its value where it is a constant, else the entity by its canonical name."""
+    canonical = registry.attribute(owner, name)
+    if canonical is None:
+        canonical = registry.canonical_name(f"{owner}.{name}")
+    entity = registry.lookup(canonical)
+    if entity is not None and entity.value is not None:
+        return entity.value
+    return LibraryValue(canonical)

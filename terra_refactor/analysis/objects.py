@@ -1,0 +1,62 @@
+"""Identities of abstract objects: allocation sites, told apart by the calls that lead to them.
+
+Computes: stable numbers for allocation sites. Needs: nothing. Gives: `ObjectTable`. An object made inside a callee is known there by its own
+site; each call that returns it names it anew (`derive`), so that two calls of one factory give two objects and a callee's summary
+can be used again (heap cloning). Deep derivations collapse into one object that stands for several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from terra_refactor.analysis.facts import ObjectFacts, ObjectKind
+from terra_refactor.domain.value import ObjectId
+from terra_refactor.ir.ids import FunctionId, OpId
+
+MAX_DERIVATIONS = 4
+"""An object that was handed through more calls than this is not told apart any further."""
+
+
+class ObjectTable:
+    """All abstract objects of one analysis."""
+
+    def __init__(self) -> None:
+        self.facts: list[ObjectFacts] = []
+        self._numbers: dict[Hashable, ObjectId] = {}
+        self._depths: list[int] = []
+
+    def at_site(
+        self,
+        kind: ObjectKind,
+        name: str,
+        function: FunctionId,
+        op: OpId | None,
+        tag: Hashable = None,
+    ) -> ObjectId:
+        """The object that operation `op` of `function` makes; `tag` tells apart several made there (an iteration, a field)."""
+        return self._intern(("site", kind, function, op, tag), kind, name, function, op, 0)
+
+    def derive(self, call: Hashable, inner: ObjectId) -> ObjectId:
+        """The object that `inner`, known under that number in a callee, is for the caller whose call is `call`."""
+        facts, depth = self.facts[inner], self._depths[inner] + 1
+        if depth > MAX_DERIVATIONS:
+            key: Hashable = ("collapsed", facts.kind, facts.function, facts.op)
+            return self._intern(key, facts.kind, facts.name, facts.function, facts.op, MAX_DERIVATIONS)
+        return self._intern(("call", call, inner), facts.kind, facts.name, facts.function, facts.op, depth)
+
+    def older(self, recent: ObjectId) -> ObjectId:
+        """The object that stands for all earlier ones that were made at the place where `recent` is now made again."""
+        facts = self.facts[recent]
+        key: Hashable = ("older", recent)
+        return self._intern(key, facts.kind, facts.name, facts.function, facts.op, self._depths[recent])
+
+    def _intern(
+        self, key: Hashable, kind: ObjectKind, name: str, function: FunctionId | None, op: OpId | None, depth: int
+    ) -> ObjectId:
+        number = self._numbers.get(key)
+        if number is None:
+            number = len(self.facts)
+            self._numbers[key] = number
+            self.facts.append(ObjectFacts(number, kind, name, function, op))
+            self._depths.append(depth)
+        return number

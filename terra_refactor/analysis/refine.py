@@ -1,0 +1,178 @@
+"""Refinement of the state by a condition: what is known where it holds, and where it does not.
+
+Computes: narrower values of the variables and attributes that a condition speaks of (`x is None`, `isinstance(x, C)`, `x`, `not x`,
+`x == 3`, `callable(x)`, `hasattr(x, "a")`, and their combinations). Needs: the operation that made the condition's value.
+Gives: `refine`, False where the condition cannot have that outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from terra_refactor.analysis.truth import truth_of
+from terra_refactor.domain.lattice import filter_members
+from terra_refactor.domain.state import CELL, EXISTS
+from terra_refactor.domain.value import (
+    BOTTOM,
+    FALSE,
+    NONE,
+    UNKNOWN_TENSOR,
+    BoundMethod,
+    Constant,
+    FunctionValue,
+    LibraryValue,
+    PartialValue,
+    Reference,
+    TupleValue,
+    UnknownValue,
+    Value,
+    members,
+)
+from terra_refactor.ir import ops
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.frames import Frame
+    from terra_refactor.analysis.interpreter import Interpreter
+
+_TENSOR_CLASSES = frozenset({"tensorflow.Tensor", "tensorflow.types.experimental.Tensor"})
+
+
+def refine(interpreter: Interpreter, frame: Frame, condition: int, truth: bool) -> bool:
+    """Narrows the present state to the runs in which operation `condition` gave a value of that truth."""
+    op = interpreter.op(frame.function, condition)
+    match op:
+        case ops.Unary(operator="not"):
+            return refine(interpreter, frame, op.operand, not truth)
+        case ops.ShortCircuit():
+            # `a and b` is true only if both are; `a or b` false only if neither is
+            if (op.operator == "and") is truth:
+                return refine(interpreter, frame, op.left, truth) and refine(interpreter, frame, op.value, truth)
+            return True
+        case ops.Compare(operator="is" | "is not"):
+            return _identity(interpreter, frame, op, truth)
+        case ops.Compare(operator="==" | "!="):
+            return _equality(interpreter, frame, op, truth is (op.operator == "=="))
+        case ops.Call():
+            return _call(interpreter, frame, op, truth)
+        case ops.LoadName() | ops.LoadAttribute():
+            return _narrow(
+                interpreter,
+                frame,
+                condition,
+                lambda member: truth_of(interpreter, frame, member).value is not (not truth),
+            )
+        case _:
+            return True
+
+
+def _identity(interpreter: Interpreter, frame: Frame, op: ops.Compare, truth: bool) -> bool:
+    same = truth is (op.operator == "is")
+    for subject, other in ((op.left, op.right), (op.right, op.left)):
+        constant = frame.value(other)
+        if isinstance(constant, Constant) and (constant == NONE or isinstance(constant.value, bool)):
+            if same:
+                return _narrow(interpreter, frame, subject, lambda member: member == constant, unknown_becomes=constant)
+            return _narrow(interpreter, frame, subject, lambda member: member != constant)
+    return True
+
+
+def _equality(interpreter: Interpreter, frame: Frame, op: ops.Compare, equal: bool) -> bool:
+    for subject, other in ((op.left, op.right), (op.right, op.left)):
+        constant = frame.value(other)
+        if isinstance(constant, Constant):
+            if equal:
+                # 1 == 1.0 == True: only values of other constants are ruled out
+                return _narrow(
+                    interpreter,
+                    frame,
+                    subject,
+                    lambda member: not isinstance(member, Constant) or member.value == constant.value,
+                )
+            return _narrow(interpreter, frame, subject, lambda member: member != constant)
+    return True
+
+
+def _call(interpreter: Interpreter, frame: Frame, op: ops.Call, truth: bool) -> bool:
+    function = frame.value(op.function)
+    if not isinstance(function, LibraryValue) or not op.arguments:
+        return True
+    subject = op.arguments[0].value
+    match function.name:
+        case "builtins.isinstance" if len(op.arguments) == 2:
+            cls = frame.value(op.arguments[1].value)
+            becomes = _only_instance(interpreter, frame, cls) if truth else None
+            return _narrow(
+                interpreter,
+                frame,
+                subject,
+                lambda member: interpreter.is_instance(frame, member, cls) is not (not truth),
+                unknown_becomes=becomes,
+            )
+        case "builtins.callable":
+            callables = (FunctionValue, BoundMethod, PartialValue, LibraryValue)
+            if truth:
+                return _narrow(interpreter, frame, subject, lambda member: isinstance(member, (*callables, Reference)))
+            return _narrow(interpreter, frame, subject, lambda member: not isinstance(member, callables))
+        case "tensorflow.is_tensor":
+            if truth:
+                return _narrow(
+                    interpreter,
+                    frame,
+                    subject,
+                    lambda member: not isinstance(member, Constant),
+                    unknown_becomes=UNKNOWN_TENSOR,
+                )
+            return True
+        case _:
+            return True
+
+
+def _only_instance(interpreter: Interpreter, frame: Frame, cls: Value) -> Value | None:
+    """What an unknown value is known to be after `isinstance(x, cls)`; None if nothing more."""
+    if isinstance(cls, LibraryValue):
+        if cls.name in _TENSOR_CLASSES:
+            return UNKNOWN_TENSOR
+        return interpreter.value_of_class(frame, cls)
+    if isinstance(cls, TupleValue) and all(isinstance(element, LibraryValue) for element in cls.elements):
+        return None
+    return None
+
+
+def _narrow(
+    interpreter: Interpreter,
+    frame: Frame,
+    subject: int,
+    keep: Callable[[Value], bool],
+    *,
+    unknown_becomes: Value | None = None,
+) -> bool:
+    """Drops alternatives of a variable or attribute; False if none is left."""
+    op = interpreter.op(frame.function, subject)
+    known = frame.values[subject]
+    if known is None:
+        return True
+    narrowed = filter_members(known, keep)
+    if unknown_becomes is not None and any(isinstance(member, UnknownValue) for member in members(narrowed)):
+        narrowed = unknown_becomes
+    if narrowed == BOTTOM:
+        return False
+    if narrowed == known:
+        return True
+    match op:
+        case ops.LoadName(scope=ops.Scope.LOCAL):
+            if frame.state.locals.get(op.name) == known:
+                frame.state.locals[op.name] = narrowed
+        case ops.LoadName(scope=ops.Scope.CELL):
+            cell = frame.cells[op.name]
+            if frame.state.get((cell, CELL)) == known:
+                frame.state.set((cell, CELL), narrowed)
+        case ops.LoadAttribute():
+            owner = frame.value(op.object)
+            if isinstance(owner, Reference) and frame.state.get((owner.object, EXISTS)) != FALSE:
+                key = (owner.object, op.name)
+                if frame.state.get(key) == known:
+                    frame.state.set(key, narrowed)
+        case _:
+            pass
+    return True

@@ -1,0 +1,328 @@
+"""Attributes of everything: instances, classes, modules, tensors, library objects.
+
+Computes: `object.name` as a value, running properties and `__getattr__` of the program. Needs: class look-up. Gives: `HANDLERS`,
+`attribute_of`.
+"""
+
+from __future__ import annotations
+
+from terra_refactor.analysis.classes import (
+    bind,
+    class_of_instance,
+    find_in_class,
+    is_property,
+    overriding,
+)
+from terra_refactor.analysis.effects import external_effect, unknown_target, write_effect
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.interpreter import Handler, Interpreter
+from terra_refactor.analysis.modules import library_member
+from terra_refactor.analysis.transfer.containers import size_value
+from terra_refactor.domain.effect import Effect, EffectKind
+from terra_refactor.domain.lattice import filter_members, join, join_all
+from terra_refactor.domain.state import CLASS
+from terra_refactor.domain.value import (
+    BOTTOM,
+    NONE,
+    UNBOUND,
+    UNKNOWN,
+    UNKNOWN_STR,
+    BoundMethod,
+    Constant,
+    DTypeValue,
+    FunctionValue,
+    LibraryValue,
+    ModuleValue,
+    PartialValue,
+    Reference,
+    ShapeValue,
+    SuperValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    UnknownValue,
+    Value,
+    members,
+)
+from terra_refactor.ir import ops
+from terra_refactor.ir.ops import Op
+from terra_refactor.tf_model import registry
+
+
+def load_attribute(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.LoadAttribute)
+    value = frame.value(op.object)
+    alternatives = members(value)
+    if len(alternatives) == 1:
+        return attribute_of(interpreter, frame, op.id, alternatives[0], op.name)
+    # an alternative that has no such attribute raises: it says nothing about the value
+    results = [attribute_of(interpreter, frame, op.id, member, op.name) for member in alternatives]
+    return join_all(result for result in results if result != BOTTOM)
+
+
+def attribute_of(interpreter: Interpreter, frame: Frame, op: int, value: Value, name: str) -> Value:
+    """`value.name` for one alternative of the value; `BOTTOM` if it certainly has none."""
+    match value:
+        case Reference():
+            return _object_attribute(interpreter, frame, op, value, name)
+        case ModuleValue():
+            interpreter.loader.ensure_run(value.name)
+            frame.note_read(op, (interpreter.loader.object_of(value.name), name))
+            return interpreter.loader.member(frame, frame.function.id.module, value.name, name)
+        case LibraryValue():
+            return library_member(value.name, name)
+        case UnknownValue():
+            return UnknownValue(value.may_be_tensor, value.origin, value.reason)
+        case TensorValue():
+            return _tensor_attribute(interpreter, frame, op, value, name)
+        case SuperValue():
+            return _super_attribute(interpreter, frame, value, name)
+        case TupleValue() if name in value.fields:
+            return value.elements[value.fields.index(name)]
+        case FunctionValue():
+            return _function_attribute(value, name)
+        case BoundMethod():
+            return value.receiver if name == "__self__" else attribute_of(interpreter, frame, op, value.function, name)
+        case PartialValue():
+            return _partial_attribute(value, name)
+        case _ if value in (NONE, UNBOUND, BOTTOM):
+            return BOTTOM
+        case _:
+            return _library_instance_attribute(interpreter, value, name)
+
+
+def _tensor_attribute(interpreter: Interpreter, frame: Frame, op: int, value: TensorValue, name: str) -> Value:
+    if name == "shape":
+        if value.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR):
+            shape = value.type.shape
+            return UNKNOWN if shape is None else _shape_tuple(ShapeValue(shape))
+        return ShapeValue(value.type.shape)
+    if name == "dtype":
+        return DTypeValue(value.type.dtype)
+    return _library_instance_attribute(interpreter, value, name)
+
+
+def _shape_tuple(value: ShapeValue) -> Value:
+    assert value.shape is not None
+    return TupleValue(tuple(size_value(dim) for dim in value.shape))
+
+
+def _library_instance_attribute(interpreter: Interpreter, value: Value, name: str) -> Value:
+    """An attribute of a value whose class is a library's (a tensor, a str, a dataset, a shape)."""
+    owner = registry.class_of(value)
+    if owner is None:
+        return UNKNOWN
+    return instance_attribute(owner, value, name)
+
+
+def instance_attribute(owner: str, receiver: Value, name: str) -> Value:
+    """Attribute `name` of an instance of the library class `owner`."""
+    rule = registry.attribute_rule(owner, name)
+    if rule is not None:
+        return rule(receiver)
+    canonical = registry.attribute(owner, name)
+    if canonical is None:
+        return UNKNOWN
+    if registry.is_property(canonical):
+        return UnknownValue()
+    entity = registry.lookup(canonical)
+    if entity is not None and entity.value is not None:
+        return entity.value
+    return BoundMethod(LibraryValue(canonical), receiver)
+
+
+def _function_attribute(value: FunctionValue, name: str) -> Value:
+    if name in ("__name__", "__qualname__", "__doc__", "__module__"):
+        return UNKNOWN_STR
+    if name in ("python_function", "__wrapped__"):
+        return FunctionValue(value.function, value.closure, value.defaults, value.annotations, None, value.wrappers)
+    if value.hybrid is not None and name in (
+        "get_concrete_function",
+        "experimental_get_tracing_count",
+        "pretty_printed_signature",
+    ):
+        return BoundMethod(LibraryValue(f"tensorflow.types.experimental.PolymorphicFunction.{name}"), value)
+    return UNKNOWN
+
+
+def _partial_attribute(value: PartialValue, name: str) -> Value:
+    if name in ("setter", "getter", "deleter") and is_property(value):
+        # `@x.setter`: applied to a function it gives a property with that setter
+        return PartialValue(LibraryValue(f"builtins.property.{name}"), (value,), ())
+    if name == "func":
+        return value.function
+    return UNKNOWN
+
+
+def _super_attribute(interpreter: Interpreter, frame: Frame, value: SuperValue, name: str) -> Value:
+    receiver_class = class_of_instance(frame, value.receiver) or value.receiver
+    results: list[Value] = []
+    for candidate in members(receiver_class):
+        found = find_in_class(frame, candidate, name, after=value.cls)
+        if found is None and isinstance(value.cls, Reference):
+            # the receiver's class is not known to derive from it: look behind the class itself
+            found = find_in_class(frame, value.cls, name, after=value.cls)
+        if found is not None:
+            results.append(bind(interpreter, frame, found[0], value.receiver, candidate))
+        elif name in (
+            "__init__",
+            "__init_subclass__",
+            "__setattr__",
+            "__new__",
+            "__getattribute__",
+            "__repr__",
+            "__str__",
+            "__eq__",
+        ):
+            results.append(BoundMethod(LibraryValue(f"builtins.object.{name}"), value.receiver))
+    return join_all(results) if results else UNKNOWN
+
+
+def _object_attribute(interpreter: Interpreter, frame: Frame, op: int, value: Reference, name: str) -> Value:
+    facts = interpreter.objects.facts[value.object]
+    if facts.kind is ObjectKind.CLASS:
+        return _class_attribute(interpreter, frame, value, name)
+    if facts.kind in (ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET):
+        return instance_attribute(f"builtins.{facts.kind.value}", value, name)
+    own = frame.state.get((value.object, name))
+    frame.note_read(op, (value.object, name))
+    cls = frame.state.get((value.object, CLASS))
+    if name == "__class__":
+        return UNKNOWN if cls is None else cls
+    if own is not None:
+        set_here = filter_members(own, lambda member: member != UNBOUND)
+        if own == set_here:
+            return own
+        rest = _through_class(interpreter, frame, op, value, cls, name)
+        return set_here if rest is None else join(set_here, rest)
+    found = _through_class(interpreter, frame, op, value, cls, name)
+    if found is not None:
+        return found
+    if value.object in interpreter.open_instances:
+        return UnknownValue(reason=f"attribute {name} is not set in the program")
+    return UnknownValue(reason=f"no attribute {name}")
+
+
+def _through_class(
+    interpreter: Interpreter, frame: Frame, op: int, value: Reference, cls: Value | None, name: str
+) -> Value | None:
+    if cls is None:
+        return UNKNOWN
+    results: list[Value] = []
+    for candidate in members(cls):
+        found = find_in_class(frame, candidate, name)
+        extra = overriding(interpreter, frame, value, candidate, name)
+        if found is None:
+            results.extend(_bound_attribute(interpreter, frame, op, value, candidate, attribute) for attribute in extra)
+            if not extra:
+                getter = find_in_class(frame, candidate, "__getattr__")
+                if getter is not None and not isinstance(getter[1], LibraryValue):
+                    method = bind(interpreter, frame, getter[0], value, candidate)
+                    results.append(interpreter.call_value(frame, op, method, CallArguments((Constant(name),))))
+            continue
+        results.append(_bound_attribute(interpreter, frame, op, value, candidate, found[0]))
+        results.extend(_bound_attribute(interpreter, frame, op, value, candidate, attribute) for attribute in extra)
+    return join_all(results) if results else None
+
+
+def _bound_attribute(
+    interpreter: Interpreter, frame: Frame, op: int, value: Reference, cls: Value, attribute: Value
+) -> Value:
+    if is_property(attribute):
+        assert isinstance(attribute, PartialValue)
+        getter = attribute.arguments[0]
+        return interpreter.call_value(frame, op, getter, CallArguments((value,)))
+    if isinstance(attribute, LibraryValue) and registry.is_property(attribute.name):
+        owner, _, name = attribute.name.rpartition(".")
+        rule = registry.attribute_rule(owner, name)
+        return UnknownValue() if rule is None else rule(value)
+    return bind(interpreter, frame, attribute, value, cls)
+
+
+def _class_attribute(interpreter: Interpreter, frame: Frame, value: Reference, name: str) -> Value:
+    if name == "__name__":
+        return Constant(interpreter.objects.facts[value.object].name)
+    found = find_in_class(frame, value, name)
+    if found is None:
+        return UnknownValue(reason=f"no attribute {name}")
+    attribute = found[0]
+    if isinstance(attribute, PartialValue):
+        if attribute.function.__class__ is LibraryValue and attribute.function in (
+            LibraryValue("builtins.staticmethod"),
+            LibraryValue("builtins.classmethod"),
+        ):
+            return bind(interpreter, frame, attribute, value, value)
+        return attribute
+    if isinstance(attribute, LibraryValue) and registry.binding(attribute.name) is registry.Binding.CLASS:
+        return BoundMethod(attribute, value)
+    return attribute
+
+
+def store_attribute(interpreter: Interpreter, frame: Frame, op: Op) -> None:
+    assert isinstance(op, ops.StoreAttribute)
+    if op.value is None:
+        return
+    target, value = frame.value(op.object), frame.value(op.value)
+    set_attribute(interpreter, frame, op.id, target, op.name, value)
+
+
+def set_attribute(interpreter: Interpreter, frame: Frame, op: int, target: Value, name: str, value: Value) -> None:
+    """`target.name = value`."""
+    alternatives = members(target)
+    for member in alternatives:
+        match member:
+            case Reference():
+                cls = class_of_instance(frame, member)
+                setter = None
+                for candidate in () if cls is None else members(cls):
+                    found = find_in_class(frame, candidate, name)
+                    if found is not None and is_property(found[0]):
+                        assert isinstance(found[0], PartialValue)
+                        setter = dict(found[0].keywords).get("fset")
+                if setter is not None:
+                    interpreter.call_value(frame, op, setter, CallArguments((member, value)))
+                    continue
+                key = (member.object, name)
+                if len(alternatives) > 1:
+                    known = frame.state.get(key)
+                    frame.state.set(key, value if known is None else join(known, value))
+                else:
+                    interpreter.write(frame, key, value)
+                write_effect(frame, op, member.object, f".{name}", f".{name} = ...")
+            case ModuleValue():
+                number = interpreter.loader.object_of(member.name)
+                known = frame.state.get((number, name))
+                frame.state.set((number, name), value if known is None else join(known, value))
+                interpreter.loader.note_name(member.name, name)
+                write_effect(frame, op, number, f".{name}", f"{member.name}.{name} = ...")
+            case UnknownValue():
+                effect = Effect(
+                    EffectKind.STATE_WRITE, unknown_target(member), f".{name} = ...", frame.site(op), assumed=True
+                )
+                frame.add_effect(effect)
+            case LibraryValue():
+                external_effect(frame, op, EffectKind.STATE_WRITE, f"{member.name}.{name} = ...")
+            case _:
+                # a setter of a library object (a tensor, an optimizer's learning rate): its own business
+                continue
+
+
+def delete_attribute(interpreter: Interpreter, frame: Frame, op: Op) -> None:
+    assert isinstance(op, ops.DeleteAttribute)
+    for member in members(frame.value(op.object)):
+        if isinstance(member, Reference):
+            frame.state.set((member.object, op.name), UNBOUND)
+            write_effect(frame, op.id, member.object, f".{op.name}", f"del .{op.name}")
+        elif isinstance(member, UnknownValue):
+            effect = Effect(
+                EffectKind.STATE_WRITE, unknown_target(member), f"del .{op.name}", frame.site(op.id), assumed=True
+            )
+            frame.add_effect(effect)
+
+
+HANDLERS: dict[type[Op], Handler] = {
+    ops.LoadAttribute: load_attribute,
+    ops.StoreAttribute: store_attribute,
+    ops.DeleteAttribute: delete_attribute,
+}

@@ -1,0 +1,989 @@
+"""Built-in and standard-library functions that call back, look at the heap, or change it.
+
+Computes: `isinstance`, `zip`, `super`, `getattr`, `functools.partial`, the methods of list, dict and set, ... Needs: class look-up and
+containers. Gives: `BUILTINS`, by canonical name; a handler returns None to leave a call to the declarations of `tf_model`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from terra_refactor.analysis.classes import (
+    ANNOTATIONS,
+    BASES,
+    CACHED_PROPERTY,
+    CLASS_METHOD,
+    FIELDS,
+    PROPERTY,
+    STATIC_METHOD,
+    annotated_names,
+    annotations_of,
+    class_of_instance,
+)
+from terra_refactor.analysis.effects import external_effect, unknown_target, write_effect
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.transfer.attributes import attribute_of, set_attribute
+from terra_refactor.analysis.transfer.containers import (
+    Iteration,
+    dict_content,
+    dict_element,
+    dict_item,
+    extend_list,
+    iterate,
+    length_of,
+    new_dict,
+    new_list,
+    with_item,
+)
+from terra_refactor.analysis.truth import truth_of
+from terra_refactor.domain.effect import Effect, EffectKind
+from terra_refactor.domain.lattice import join, join_all, list_element, without_unbound
+from terra_refactor.domain.state import CLASS, EXISTS, ITEMS
+from terra_refactor.domain.value import (
+    BOTTOM,
+    FALSE,
+    NONE,
+    UNBOUND,
+    UNKNOWN,
+    UNKNOWN_BOOL,
+    UNKNOWN_INT,
+    UNKNOWN_STR,
+    BoundMethod,
+    Constant,
+    DatasetValue,
+    FrozenDict,
+    FrozenList,
+    FunctionValue,
+    LibraryValue,
+    ModuleValue,
+    PartialValue,
+    RangeValue,
+    Reference,
+    SequenceValue,
+    SuperValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    UnknownValue,
+    Value,
+    members,
+)
+from terra_refactor.ir.function import FunctionKind
+from terra_refactor.tf_model import registry
+
+BuiltinHandler: TypeAlias = "Callable[[Interpreter, Frame, int, CallArguments, Value | None], Value | None]"
+
+
+def _argument(arguments: CallArguments, position: int, name: str = "") -> Value | None:
+    if position < len(arguments.positional):
+        return arguments.positional[position]
+    return dict(arguments.keywords).get(name) if name else None
+
+
+# --- questions --------------------------------------------------------------------------------------------------------------------
+
+
+def is_instance(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if len(arguments.positional) != 2:
+        return None
+    subject, cls = arguments.positional
+    answers = {interpreter.is_instance(frame, member, cls) for member in members(subject) if member != UNBOUND}
+    return Constant(answers.pop()) if len(answers) == 1 and None not in answers else UNKNOWN_BOOL
+
+
+def is_subclass(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    return UNKNOWN_BOOL
+
+
+def length(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    return length_of(interpreter, frame, op, arguments.positional[0]) if arguments.positional else None
+
+
+def callable_(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    value = _argument(arguments, 0)
+    if isinstance(value, FunctionValue | BoundMethod | PartialValue):
+        return Constant(True)
+    return FALSE if isinstance(value, Constant | TensorValue | TupleValue) else UNKNOWN_BOOL
+
+
+def type_(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if len(arguments.positional) != 1:
+        return UNKNOWN
+    results: list[Value] = []
+    for member in members(arguments.positional[0]):
+        own = class_of_instance(frame, member)
+        name = registry.class_of(member)
+        results.append(
+            own if own is not None else LibraryValue(name) if name is not None else UnknownValue(may_be_tensor=False)
+        )
+    return join_all(results)
+
+
+def any_all(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if not arguments.positional:
+        return None
+    found = iterate(interpreter, frame, op, arguments.positional[0])
+    if found.elements is None:
+        return UNKNOWN_BOOL
+    truths = [truth_of(interpreter, frame, element).value for element in found.elements]
+    is_any = "builtins.any" in frame.call_record(op).library
+    if is_any:
+        return Constant(True) if True in truths else UNKNOWN_BOOL if None in truths else FALSE
+    return FALSE if False in truths else UNKNOWN_BOOL if None in truths else Constant(True)
+
+
+# --- attributes by name -------------------------------------------------------------------------------------------------------------
+
+
+def get_attribute(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if len(arguments.positional) < 2:
+        return None
+    target, name = arguments.positional[:2]
+    default = _argument(arguments, 2)
+    names = [member.value for member in members(name) if isinstance(member, Constant) and isinstance(member.value, str)]
+    if len(names) != len(members(name)):
+        return UNKNOWN
+    results: list[Value] = []
+    for member in members(target):
+        for text in names:
+            value = attribute_of(interpreter, frame, op, member, text)
+            if default is not None and (
+                value == BOTTOM or (isinstance(value, UnknownValue) and value.reason.startswith("no attr"))
+            ):
+                value = default
+            results.append(value)
+    return join_all(results) if results else UNKNOWN
+
+
+def set_attribute_named(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if len(arguments.positional) != 3:
+        return UNKNOWN
+    target, name, value = arguments.positional
+    for member in members(name):
+        if isinstance(member, Constant) and isinstance(member.value, str):
+            set_attribute(interpreter, frame, op, target, member.value, value)
+        else:
+            for owner in members(target):
+                if isinstance(owner, Reference):
+                    write_effect(frame, op, owner.object, ".*", "setattr(...)")
+                else:
+                    frame.add_effect(
+                        Effect(
+                            EffectKind.STATE_WRITE, unknown_target(owner), "setattr(...)", frame.site(op), assumed=True
+                        )
+                    )
+    return NONE
+
+
+def has_attribute(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if len(arguments.positional) != 2:
+        return UNKNOWN_BOOL
+    target, name = arguments.positional
+    if isinstance(target, Reference) and isinstance(name, Constant) and isinstance(name.value, str):
+        own = frame.state.get((target.object, name.value))
+        if own is not None and UNBOUND not in members(own):
+            return Constant(True)
+    return UNKNOWN_BOOL
+
+
+def super_(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if len(arguments.positional) == 2:
+        return SuperValue(arguments.positional[0], arguments.positional[1])
+    if arguments.positional:
+        return UNKNOWN
+    code = frame.function
+    first = code.parameters[0].name if code.parameters else None
+    owner = code
+    while owner.kind is not FunctionKind.CLASS_BODY:
+        if owner.parent is None:
+            return UNKNOWN
+        owner = interpreter.program.function(owner.parent)
+    cls = interpreter.class_of_body.get(owner.id)
+    instance = frame.parameters.get(first) if first is not None else None
+    if cls is None or instance is None:
+        return UNKNOWN
+    return join_all(SuperValue(cls, member) for member in members(instance))
+
+
+# --- making containers and iterators ------------------------------------------------------------------------------------------------
+
+
+def make_list(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if not arguments.positional:
+        return new_list(interpreter, frame, op, FrozenList(()))
+    found = iterate(interpreter, frame, op, arguments.positional[0])
+    content = FrozenList(None, found.element) if found.elements is None else FrozenList(found.elements)
+    return new_list(interpreter, frame, op, content)
+
+
+def make_tuple(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if not arguments.positional:
+        return TupleValue(())
+    found = iterate(interpreter, frame, op, arguments.positional[0])
+    return SequenceValue(found.element) if found.elements is None else TupleValue(found.elements)
+
+
+def make_set(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    element: Value = BOTTOM
+    if arguments.positional:
+        element = iterate(interpreter, frame, op, arguments.positional[0]).element
+    number = interpreter.allocate(frame, op, ObjectKind.SET, "set")
+    frame.state.set((number, ITEMS), FrozenList(None, element))
+    return Reference(number)
+
+
+def make_dict(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    content = FrozenDict((), arguments.open_keywords)
+    if arguments.positional:
+        first = arguments.positional[0]
+        if isinstance(first, Reference) and isinstance(frame.state.get((first.object, ITEMS)), FrozenDict):
+            content = dict_content(interpreter, frame, first)
+        else:
+            found = iterate(interpreter, frame, op, first)
+            for pair in found.elements if found.elements is not None else (found.element,):
+                parts = iterate(interpreter, frame, op, pair).elements
+                if parts is not None and len(parts) == 2:
+                    key = parts[0] if found.elements is not None else UNKNOWN
+                    content = with_item(content, key, parts[1], single=True)
+                elif pair != BOTTOM:
+                    content = FrozenDict(content.items, UNKNOWN)
+    for name, value in arguments.keywords:
+        content = with_item(content, Constant(name), value, single=True)
+    return new_dict(interpreter, frame, op, content)
+
+
+def make_range(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    match arguments.positional:
+        case (stop,):
+            return RangeValue(Constant(0), stop, Constant(1))
+        case (start, stop):
+            return RangeValue(start, stop, Constant(1))
+        case (start, stop, step):
+            return RangeValue(start, stop, step)
+        case _:
+            return SequenceValue(UNKNOWN_INT, "range")
+
+
+def zip_(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    found = [iterate(interpreter, frame, op, value) for value in arguments.positional]
+    if arguments.open_positional is not None:
+        return SequenceValue(SequenceValue(UNKNOWN), "zip")
+    known = [part.elements for part in found]
+    if known and all(elements is not None for elements in known):
+        rows = zip(*[elements or () for elements in known], strict=False)
+        return TupleValue(tuple(TupleValue(tuple(row)) for row in rows))
+    return SequenceValue(TupleValue(tuple(part.element for part in found)), "zip")
+
+
+def enumerate_(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if not arguments.positional:
+        return None
+    if isinstance(arguments.positional[0], DatasetValue):
+        dataset = arguments.positional[0]
+        return DatasetValue(TupleValue((UNKNOWN_INT, dataset.element)), dataset.cardinality, dataset.iterator)
+    found = iterate(interpreter, frame, op, arguments.positional[0])
+    start = _argument(arguments, 1, "start")
+    first = (
+        start.value if isinstance(start, Constant) and isinstance(start.value, int) else 0 if start is None else None
+    )
+    if found.elements is not None and first is not None:
+        return TupleValue(tuple(TupleValue((Constant(first + i), value)) for i, value in enumerate(found.elements)))
+    return SequenceValue(TupleValue((UNKNOWN_INT, found.element)), "enumerate")
+
+
+def map_(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if len(arguments.positional) < 2:
+        return None
+    function, *sources = arguments.positional
+    found = [iterate(interpreter, frame, op, source) for source in sources]
+    known = [part.elements for part in found]
+    if all(elements is not None and len(elements) <= 8 for elements in known):
+        rows = list(zip(*[elements or () for elements in known], strict=False))
+        return TupleValue(tuple(interpreter.call_value(frame, op, function, CallArguments(tuple(row))) for row in rows))
+    row = tuple(part.element for part in found)
+    if BOTTOM in row:
+        return TupleValue(())
+    return SequenceValue(interpreter.call_value(frame, op, function, CallArguments(row)), "map")
+
+
+def filter_(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if len(arguments.positional) != 2:
+        return None
+    function, source = arguments.positional
+    element = iterate(interpreter, frame, op, source).element
+    if function != NONE and element != BOTTOM:
+        interpreter.call_value(frame, op, function, CallArguments((element,)))
+    return SequenceValue(element, "filter")
+
+
+def sorted_(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if not arguments.positional:
+        return None
+    found = iterate(interpreter, frame, op, arguments.positional[0])
+    key = dict(arguments.keywords).get("key")
+    if key is not None and key != NONE and found.element != BOTTOM:
+        interpreter.call_value(frame, op, key, CallArguments((found.element,)))
+    if found.elements is not None:
+        return new_list(interpreter, frame, op, FrozenList((found.element,) * len(found.elements)))
+    return new_list(interpreter, frame, op, FrozenList(None, found.element))
+
+
+def reversed_(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if not arguments.positional:
+        return None
+    found = iterate(interpreter, frame, op, arguments.positional[0])
+    return SequenceValue(found.element, "iterator") if found.elements is None else TupleValue(found.elements[::-1])
+
+
+def iter_(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if len(arguments.positional) != 1:
+        return UNKNOWN
+    value = arguments.positional[0]
+    if isinstance(value, DatasetValue):
+        return DatasetValue(value.element, value.cardinality, iterator=True)
+    return SequenceValue(iterate(interpreter, frame, op, value).element, "iterator")
+
+
+def next_(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if not arguments.positional:
+        return UNKNOWN
+    value = arguments.positional[0]
+    if isinstance(value, Reference):
+        method = interpreter.find_method(frame, value, "__next__")
+        if method is not None:
+            return interpreter.call_value(frame, op, method, CallArguments())
+    if not isinstance(value, DatasetValue):
+        external_effect(frame, op, EffectKind.ITERATE, "next(...)", assumed=not isinstance(value, SequenceValue))
+    return iterate(interpreter, frame, op, value).element
+
+
+def sum_(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if not arguments.positional:
+        return None
+    found = iterate(interpreter, frame, op, arguments.positional[0])
+    if isinstance(found.element, TensorValue):
+        return TensorValue(found.element.type) if found.element.kind is not TensorKind.NDARRAY else found.element
+    if found.elements is not None and all(isinstance(element, Constant) for element in found.elements):
+        try:
+            return Constant(sum(element.value for element in found.elements if isinstance(element, Constant)))  # type: ignore[misc]
+        except TypeError:
+            return UNKNOWN
+    return None
+
+
+def reduce_(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if len(arguments.positional) < 2:
+        return None
+    function, source = arguments.positional[:2]
+    found = iterate(interpreter, frame, op, source)
+    result = _argument(arguments, 2)
+    if found.elements is not None and len(found.elements) <= 12:
+        rest = list(found.elements)
+        if result is None:
+            result = rest.pop(0) if rest else UNKNOWN
+        for element in rest:
+            result = interpreter.call_value(frame, op, function, CallArguments((result, element)))
+        return result
+    first = join(found.element, result) if result is not None else found.element
+    return join(first, interpreter.call_value(frame, op, function, CallArguments((first, found.element))))
+
+
+# --- functions of functions -----------------------------------------------------------------------------------------------------------
+
+
+def partial(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if not arguments.positional:
+        return UNKNOWN
+    function, *rest = arguments.positional
+    return PartialValue(function, tuple(rest), arguments.keywords)
+
+
+def wraps(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    return LibraryValue("functools.wraps()")
+
+
+def unchanged(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    return arguments.positional[0] if arguments.positional else UNKNOWN
+
+
+def make_property(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    keywords = dict(arguments.keywords)
+    getter = _argument(arguments, 0, "fget")
+    setter = _argument(arguments, 1, "fset")
+    rest = () if setter is None or setter == NONE else (("fset", setter),)
+    return PartialValue(PROPERTY, (getter if getter is not None else keywords.get("fget", UNKNOWN),), rest)
+
+
+def property_setter(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if len(arguments.positional) == 2 and isinstance(arguments.positional[0], PartialValue):
+        known, setter = arguments.positional[0], arguments.positional[1]
+        return PartialValue(known.function, known.arguments, (("fset", setter),))
+    return unchanged(interpreter, frame, op, arguments, receiver)
+
+
+def property_deleter(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    return unchanged(interpreter, frame, op, arguments, receiver)
+
+
+def _descriptor(kind: LibraryValue) -> BuiltinHandler:
+    def handler(
+        interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+    ) -> Value | None:
+        return PartialValue(kind, arguments.positional[:1], ()) if arguments.positional else UNKNOWN
+
+    return handler
+
+
+def tf_function(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """`tf.function(f, ...)`: the same function, hybrid; without `f` a decorator."""
+    function = _argument(arguments, 0, "func")
+    options = tuple((name, value) for name, value in arguments.keywords if name != "func")
+    if function is None or function == NONE:
+        return PartialValue(LibraryValue("tensorflow.function"), (), options)
+    positional = dict(zip(("func", "input_signature", "autograph", "jit_compile"), arguments.positional, strict=False))
+    options = (*((name, value) for name, value in positional.items() if name != "func"), *options)
+    results: list[Value] = []
+    for member in members(function):
+        match member:
+            case FunctionValue():
+                hybrid = FunctionValue(
+                    member.function, member.closure, member.defaults, member.annotations, options, member.wrappers
+                )
+                interpreter.note_wrapped(hybrid)
+                results.append(hybrid)
+            case BoundMethod(FunctionValue() as inner, owner):
+                hybrid = FunctionValue(
+                    inner.function, inner.closure, inner.defaults, inner.annotations, options, inner.wrappers
+                )
+                interpreter.note_wrapped(hybrid)
+                results.append(BoundMethod(hybrid, owner))
+            case _:
+                results.append(member)
+    return join_all(results)
+
+
+def map_structure(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """`tf.nest.map_structure(f, structure, ...)`: `f` on the leaves; the result has the structure of the first."""
+    if len(arguments.positional) < 2:
+        return None
+    function, *structures = arguments.positional
+
+    def walk(parts: list[Value], depth: int, tag: object) -> Value:
+        first = parts[0]
+        if (
+            depth < 6
+            and isinstance(first, TupleValue)
+            and all(isinstance(part, TupleValue) and len(part.elements) == len(first.elements) for part in parts)
+        ):
+            rows = zip(*[part.elements for part in parts if isinstance(part, TupleValue)], strict=True)
+            return TupleValue(
+                tuple(walk(list(row), depth + 1, (tag, i)) for i, row in enumerate(rows)), first.name, first.fields
+            )
+        contents = [frame.state.get((part.object, ITEMS)) if isinstance(part, Reference) else None for part in parts]
+        content = contents[0]
+        if depth < 6 and isinstance(content, FrozenList) and all(isinstance(other, FrozenList) for other in contents):
+            if content.elements is not None and all(
+                isinstance(other, FrozenList)
+                and other.elements is not None
+                and len(other.elements) == len(content.elements)
+                for other in contents
+            ):
+                rows = zip(*[other.elements or () for other in contents if isinstance(other, FrozenList)], strict=True)
+                results = tuple(walk(list(row), depth + 1, (tag, i)) for i, row in enumerate(rows))
+                return new_list(interpreter, frame, op, FrozenList(results), tag)
+            element = walk(
+                [list_element(other) for other in contents if isinstance(other, FrozenList)], depth + 1, (tag, "*")
+            )
+            return new_list(interpreter, frame, op, FrozenList(None, element), tag)
+        if depth < 6 and isinstance(content, FrozenDict) and len(parts) == 1:
+            items = tuple(
+                (key, walk([without_unbound(value)], depth + 1, (tag, str(key)))) for key, value in content.items
+            )
+            rest = None if content.rest is None else walk([content.rest], depth + 1, (tag, "**"))
+            return new_dict(interpreter, frame, op, FrozenDict(items, rest), tag)
+        if any(part == BOTTOM for part in parts):
+            return BOTTOM
+        return interpreter.call_value(frame, op, function, CallArguments(tuple(parts)))
+
+    return walk(structures, 0, "structure")
+
+
+# --- classes of records -----------------------------------------------------------------------------------------------------------------
+
+
+def dataclass(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if not arguments.positional:
+        return LibraryValue("dataclasses.dataclass")
+    for member in members(arguments.positional[0]):
+        if isinstance(member, Reference):
+            names = annotations_of(frame, member)
+            frame.state.set((member.object, FIELDS), TupleValue(tuple(Constant(name) for name in names)))
+    return arguments.positional[0]
+
+
+def dataclass_field(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    return PartialValue(LibraryValue("dataclasses.field"), (), arguments.keywords)
+
+
+def named_tuple(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    name, fields = _argument(arguments, 0, "typename"), _argument(arguments, 1, "field_names")
+    if fields is None or not isinstance(name, Constant) or not isinstance(name.value, str):
+        return UNKNOWN
+    names: list[str] | None = None
+    if isinstance(fields, Constant) and isinstance(fields.value, str):
+        names = fields.value.replace(",", " ").split()
+    else:
+        found = iterate(interpreter, frame, op, fields)
+        if found.elements is not None and all(isinstance(element, Constant) for element in found.elements):
+            names = [str(element.value) for element in found.elements if isinstance(element, Constant)]
+    if names is None:
+        return UNKNOWN
+    number = interpreter.allocate(frame, op, ObjectKind.CLASS, name.value)
+    frame.state.set((number, BASES), TupleValue((LibraryValue("typing.NamedTuple"),)))
+    frame.state.set((number, ANNOTATIONS), annotated_names(dict.fromkeys(names, UNKNOWN)))
+    defaults = dict(arguments.keywords).get("defaults")
+    if defaults is not None:
+        found = iterate(interpreter, frame, op, defaults)
+        if found.elements is not None and found.elements:
+            for field, value in zip(names[-len(found.elements) :], found.elements, strict=False):
+                frame.state.set((number, field), value)
+    return Reference(number)
+
+
+# --- methods of containers ------------------------------------------------------------------------------------------------------------
+
+
+def _list_change(change: Callable[[Interpreter, Frame, int, Reference, CallArguments, bool], Value]) -> BuiltinHandler:
+    def handler(
+        interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+    ) -> Value | None:
+        if not isinstance(receiver, Reference):
+            return UNKNOWN
+        single = frame.state.get((receiver.object, EXISTS)) != FALSE
+        result = change(interpreter, frame, op, receiver, arguments, single)
+        write_effect(frame, op, receiver.object, ITEMS, frame.written(interpreter, op))
+        return result
+
+    return handler
+
+
+def _append(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    value = arguments.positional[-1] if arguments.positional else UNKNOWN
+    extend_list(frame, receiver.object, Iteration((value,), value), single=single)
+    return NONE
+
+
+def _extend(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    if arguments.positional:
+        extend_list(frame, receiver.object, iterate(interpreter, frame, op, arguments.positional[0]), single=single)
+    return NONE
+
+
+def _insert(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    content = frame.state.get((receiver.object, ITEMS))
+    position, value = _argument(arguments, 0), _argument(arguments, 1)
+    if isinstance(content, FrozenList) and value is not None:
+        if single and content.elements is not None and isinstance(position, Constant) and type(position.value) is int:
+            elements = list(content.elements)
+            elements.insert(position.value, value)
+            frame.state.set((receiver.object, ITEMS), FrozenList(tuple(elements)))
+        else:
+            frame.state.set((receiver.object, ITEMS), FrozenList(None, join(list_element(content), value)))
+    return NONE
+
+
+def _pop(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    content = frame.state.get((receiver.object, ITEMS))
+    if isinstance(content, FrozenDict):
+        key = _argument(arguments, 0)
+        default = _argument(arguments, 1)
+        value = dict_item(content, key) if key is not None else UNKNOWN
+        items = tuple((name, item) for name, item in content.items if not (single and name == key))
+        frame.state.set((receiver.object, ITEMS), FrozenDict(items, content.rest))
+        return value if default is None else join(value, default)
+    if not isinstance(content, FrozenList):
+        return UNKNOWN
+    position = _argument(arguments, 0)
+    if single and content.elements and frame.uncertainty == 0:
+        index = (
+            position.value
+            if isinstance(position, Constant) and type(position.value) is int
+            else -1
+            if position is None
+            else None
+        )
+        if index is not None and -len(content.elements) <= index < len(content.elements):
+            elements = list(content.elements)
+            value = elements.pop(index)
+            frame.state.set((receiver.object, ITEMS), FrozenList(tuple(elements)))
+            return value
+    element = list_element(content)
+    frame.state.set((receiver.object, ITEMS), FrozenList(None, element))
+    return element if element != BOTTOM else UNKNOWN
+
+
+def _clear(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    content = frame.state.get((receiver.object, ITEMS))
+    if single:
+        frame.state.set((receiver.object, ITEMS), FrozenDict(()) if isinstance(content, FrozenDict) else FrozenList(()))
+    return NONE
+
+
+def _reorder(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    content = frame.state.get((receiver.object, ITEMS))
+    if isinstance(content, FrozenList):
+        element = list_element(content)
+        count = None if content.elements is None else len(content.elements)
+        frame.state.set(
+            (receiver.object, ITEMS), FrozenList(None, element) if count is None else FrozenList((element,) * count)
+        )
+    return NONE
+
+
+def _add_to_set(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    content = frame.state.get((receiver.object, ITEMS))
+    if isinstance(content, FrozenList) and arguments.positional:
+        frame.state.set(
+            (receiver.object, ITEMS), FrozenList(None, join(list_element(content), arguments.positional[0]))
+        )
+    return NONE
+
+
+def _update(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    content = frame.state.get((receiver.object, ITEMS))
+    if isinstance(content, FrozenList):
+        for value in arguments.positional:
+            more = iterate(interpreter, frame, op, value)
+            frame.state.set((receiver.object, ITEMS), FrozenList(None, join(list_element(content), more.element)))
+        return NONE
+    if not isinstance(content, FrozenDict):
+        return NONE
+    for value in arguments.positional:
+        other = dict_content(interpreter, frame, value)
+        for key, item in other.items:
+            content = with_item(content, key, without_unbound(item), single=single)
+        if other.rest is not None:
+            content = FrozenDict(content.items, other.rest if content.rest is None else join(content.rest, other.rest))
+    for name, value in arguments.keywords:
+        content = with_item(content, Constant(name), value, single=single)
+    if arguments.open_keywords is not None:
+        content = FrozenDict(content.items, arguments.open_keywords)
+    frame.state.set((receiver.object, ITEMS), content)
+    return NONE
+
+
+def _set_default(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    content = frame.state.get((receiver.object, ITEMS))
+    key, default = _argument(arguments, 0), _argument(arguments, 1) or NONE
+    if not isinstance(content, FrozenDict) or key is None:
+        return UNKNOWN
+    known = dict(content.items).get(key)
+    value = default if known is None else join(without_unbound(known), default)
+    frame.state.set((receiver.object, ITEMS), with_item(content, key, value, single=single))
+    return value
+
+
+def dict_get(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    key = _argument(arguments, 0)
+    default = _argument(arguments, 1) or NONE
+    if not isinstance(receiver, Reference) or key is None:
+        return UNKNOWN
+    content = dict_content(interpreter, frame, receiver)
+    frame.note_read(op, (receiver.object, ITEMS))
+    for name, value in content.items:
+        if name == key:
+            if UNBOUND in members(value):
+                return join(without_unbound(value), default)
+            return value
+    if isinstance(key, Constant) and content.rest is None:
+        return default
+    return join(dict_element(content), default)
+
+
+def dict_keys(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if receiver is None:
+        return UNKNOWN
+    content = dict_content(interpreter, frame, receiver)
+    if content.rest is None and _all_set(content):
+        return TupleValue(tuple(key for key, _ in content.items))
+    return SequenceValue(join_all([*(key for key, _ in content.items), UNKNOWN_STR]), "dict_keys")
+
+
+def dict_values(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if receiver is None:
+        return UNKNOWN
+    content = dict_content(interpreter, frame, receiver)
+    if content.rest is None and _all_set(content):
+        return TupleValue(tuple(value for _, value in content.items))
+    return SequenceValue(dict_element(content), "dict_values")
+
+
+def dict_items(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if receiver is None:
+        return UNKNOWN
+    content = dict_content(interpreter, frame, receiver)
+    if content.rest is None and _all_set(content):
+        return TupleValue(tuple(TupleValue((key, value)) for key, value in content.items))
+    return SequenceValue(TupleValue((UNKNOWN, dict_element(content))), "dict_items")
+
+
+def _all_set(content: FrozenDict) -> bool:
+    return all(UNBOUND not in members(value) for _, value in content.items)
+
+
+def copy_container(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    value = receiver if receiver is not None else _argument(arguments, 0)
+    if isinstance(value, Reference):
+        content = frame.state.get((value.object, ITEMS))
+        if isinstance(content, FrozenList):
+            return new_list(interpreter, frame, op, content)
+        if isinstance(content, FrozenDict):
+            return new_dict(interpreter, frame, op, content)
+        cls = frame.state.get((value.object, CLASS))
+        if cls is not None:
+            # a copy of an instance is fresh, but what it holds is not told apart from the original's
+            return UnknownValue(reason="a copy")
+    return UNKNOWN if value is None else value
+
+
+def object_init(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    return NONE
+
+
+def object_new(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    cls = _argument(arguments, 0)
+    if not isinstance(cls, Reference):
+        return UNKNOWN
+    facts = interpreter.objects.facts[cls.object]
+    number = interpreter.allocate(frame, op, ObjectKind.INSTANCE, facts.name, tag=("instance", cls.object))
+    frame.state.set((number, CLASS), cls)
+    return Reference(number)
+
+
+def object_setattr(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if receiver is not None:
+        arguments = arguments.with_first(receiver)
+    return set_attribute_named(interpreter, frame, op, arguments, None)
+
+
+def module_globals(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    return UnknownValue()
+
+
+def cast(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    return arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
+
+
+def import_by_name(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    name = _argument(arguments, 0)
+    if isinstance(name, Constant) and isinstance(name.value, str):
+        if interpreter.loader.is_module(name.value):
+            interpreter.loader.ensure_run(name.value)
+            return ModuleValue(name.value)
+        return LibraryValue(registry.canonical_name(name.value))
+    return UnknownValue()
+
+
+BUILTINS: Final[dict[str, BuiltinHandler]] = {
+    "builtins.isinstance": is_instance,
+    "builtins.issubclass": is_subclass,
+    "builtins.len": length,
+    "builtins.callable": callable_,
+    "builtins.type": type_,
+    "builtins.any": any_all,
+    "builtins.all": any_all,
+    "builtins.getattr": get_attribute,
+    "builtins.setattr": set_attribute_named,
+    "builtins.hasattr": has_attribute,
+    "builtins.super": super_,
+    "builtins.list": make_list,
+    "builtins.tuple": make_tuple,
+    "builtins.set": make_set,
+    "builtins.frozenset": make_set,
+    "builtins.dict": make_dict,
+    "collections.OrderedDict": make_dict,
+    "builtins.range": make_range,
+    "builtins.zip": zip_,
+    "builtins.enumerate": enumerate_,
+    "builtins.map": map_,
+    "builtins.filter": filter_,
+    "builtins.sorted": sorted_,
+    "builtins.reversed": reversed_,
+    "builtins.iter": iter_,
+    "builtins.next": next_,
+    "builtins.sum": sum_,
+    "builtins.globals": module_globals,
+    "builtins.property": make_property,
+    "builtins.property.setter": property_setter,
+    "builtins.property.deleter": property_deleter,
+    "builtins.property.getter": property_deleter,
+    "builtins.staticmethod": _descriptor(STATIC_METHOD),
+    "builtins.classmethod": _descriptor(CLASS_METHOD),
+    "functools.cached_property": _descriptor(CACHED_PROPERTY),
+    "abc.abstractproperty": make_property,
+    "functools.partial": partial,
+    "functools.partialmethod": partial,
+    "functools.reduce": reduce_,
+    "functools.wraps": wraps,
+    "functools.wraps()": unchanged,
+    "abc.abstractmethod": unchanged,
+    "typing.cast": cast,
+    "typing.overload": unchanged,
+    "importlib.import_module": import_by_name,
+    "tensorflow.function": tf_function,
+    "tensorflow.nest.map_structure": map_structure,
+    "keras.tree.map_structure": map_structure,
+    "dataclasses.dataclass": dataclass,
+    "attr.s": dataclass,
+    "attr.attrs": dataclass,
+    "attrs.define": dataclass,
+    "attrs.frozen": dataclass,
+    "attr.define": dataclass,
+    "dataclasses.field": dataclass_field,
+    "collections.namedtuple": named_tuple,
+    "builtins.list.append": _list_change(_append),
+    "builtins.list.extend": _list_change(_extend),
+    "builtins.list.insert": _list_change(_insert),
+    "builtins.list.pop": _list_change(_pop),
+    "builtins.list.remove": _list_change(_reorder),
+    "builtins.list.clear": _list_change(_clear),
+    "builtins.list.sort": _list_change(_reorder),
+    "builtins.list.reverse": _list_change(_reorder),
+    "builtins.set.add": _list_change(_add_to_set),
+    "builtins.set.update": _list_change(_update),
+    "builtins.set.discard": _list_change(_reorder),
+    "builtins.set.remove": _list_change(_reorder),
+    "builtins.dict.update": _list_change(_update),
+    "builtins.dict.pop": _list_change(_pop),
+    "builtins.dict.popitem": _list_change(_pop),
+    "builtins.dict.clear": _list_change(_clear),
+    "builtins.dict.setdefault": _list_change(_set_default),
+    "builtins.dict.get": dict_get,
+    "builtins.dict.keys": dict_keys,
+    "builtins.dict.values": dict_values,
+    "builtins.dict.items": dict_items,
+    "builtins.list.copy": copy_container,
+    "builtins.dict.copy": copy_container,
+    "builtins.set.copy": copy_container,
+    "copy.copy": copy_container,
+    "copy.deepcopy": copy_container,
+    "builtins.object.__init__": object_init,
+    "builtins.object.__init_subclass__": object_init,
+    "builtins.object.__new__": object_new,
+    "builtins.object.__setattr__": object_setattr,
+}

@@ -1,0 +1,164 @@
+"""Calls of anything: functions, methods, classes, instances, library entities, unknown values.
+
+Computes: what a `Call` reaches, and its result. Needs: all other transfer modules. Gives: `HANDLERS`, `call_value`.
+"""
+
+from __future__ import annotations
+
+from terra_refactor.analysis.effects import unknown_target
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.interpreter import Handler, Interpreter, Terminated
+from terra_refactor.analysis.transfer.containers import dict_content, dict_element, iterate
+from terra_refactor.analysis.transfer.definitions import instantiate
+from terra_refactor.analysis.transfer.library import call_library
+from terra_refactor.domain.effect import Effect, EffectKind
+from terra_refactor.domain.lattice import join, join_all
+from terra_refactor.domain.state import State
+from terra_refactor.domain.value import (
+    BOTTOM,
+    NONE,
+    UNBOUND,
+    UNKNOWN,
+    BoundMethod,
+    Constant,
+    FunctionValue,
+    LibraryValue,
+    Origin,
+    PartialValue,
+    Reference,
+    UnknownValue,
+    Value,
+    members,
+)
+from terra_refactor.ir import ops
+from terra_refactor.ir.ops import Op, Spread
+
+
+def call(interpreter: Interpreter, frame: Frame, op: Op) -> Value | Terminated:
+    assert isinstance(op, ops.Call)
+    arguments = evaluate_arguments(interpreter, frame, op)
+    return interpreter.call_value(frame, op.id, frame.value(op.function), arguments)
+
+
+def evaluate_arguments(interpreter: Interpreter, frame: Frame, op: ops.Call) -> CallArguments:
+    """The arguments of a call, with `*` and `**` spread as far as their contents are known."""
+    positional: list[Value] = []
+    keywords: dict[str, Value] = {}
+    open_positional: Value | None = None
+    open_keywords: Value | None = None
+    for argument in op.arguments:
+        value = frame.value(argument.value)
+        if argument.spread is Spread.STAR:
+            found = iterate(interpreter, frame, op.id, value)
+            if found.elements is not None and open_positional is None:
+                positional.extend(found.elements)
+            else:
+                element = found.element if found.element != BOTTOM else UNKNOWN
+                open_positional = element if open_positional is None else join(open_positional, element)
+        elif argument.spread is Spread.DOUBLE_STAR:
+            content = dict_content(interpreter, frame, value)
+            for key, item in content.items:
+                if isinstance(key, Constant) and isinstance(key.value, str) and UNBOUND not in members(item):
+                    keywords[key.value] = item
+                else:
+                    open_keywords = item if open_keywords is None else join(open_keywords, item)
+            if content.rest is not None:
+                rest = dict_element(content)
+                open_keywords = rest if open_keywords is None else join(open_keywords, rest)
+        elif argument.keyword is not None:
+            keywords[argument.keyword] = value
+        elif open_positional is not None:
+            open_positional = join(open_positional, value)
+        else:
+            positional.append(value)
+    return CallArguments(tuple(positional), tuple(keywords.items()), open_positional, open_keywords)
+
+
+def call_value(
+    interpreter: Interpreter, frame: Frame, op: int, callee: Value, arguments: CallArguments, graph: bool
+) -> Value:
+    """Calls each alternative of `callee` in a state of its own and joins what comes back."""
+    alternatives = [member for member in members(callee) if member not in (NONE, UNBOUND)]
+    if len(alternatives) == 1:
+        return _call_one(interpreter, frame, op, alternatives[0], arguments, graph)
+    if not alternatives:
+        return UNKNOWN
+    outer = frame.state
+    results: list[Value] = []
+    states: list[State] = []
+    for alternative in alternatives:
+        frame.state = outer.fork()
+        try:
+            result = _call_one(interpreter, frame, op, alternative, arguments, graph)
+            if result != BOTTOM:
+                results.append(result)
+                states.append(frame.state)
+        finally:
+            frame.state = outer
+    if not states:
+        return BOTTOM
+    outer.merge(states)
+    return join_all(results)
+
+
+def _call_one(
+    interpreter: Interpreter, frame: Frame, op: int, callee: Value, arguments: CallArguments, graph: bool
+) -> Value:
+    match callee:
+        case FunctionValue():
+            return interpreter.call_function(frame, op, callee, arguments, graph=graph)
+        case BoundMethod(function, receiver):
+            if isinstance(function, LibraryValue):
+                return call_library(interpreter, frame, op, function.name, arguments, receiver, graph=graph)
+            return interpreter.call_value(frame, op, function, arguments.with_first(receiver), graph=graph)
+        case PartialValue():
+            return _call_partial(interpreter, frame, op, callee, arguments, graph)
+        case LibraryValue():
+            return call_library(interpreter, frame, op, callee.name, arguments, None, graph=graph)
+        case Reference():
+            return _call_object(interpreter, frame, op, callee, arguments, graph)
+        case UnknownValue():
+            return call_unknown(interpreter, frame, op, callee)
+        case _:
+            return UNKNOWN
+
+
+def _call_partial(
+    interpreter: Interpreter, frame: Frame, op: int, callee: PartialValue, arguments: CallArguments, graph: bool
+) -> Value:
+    keywords = {**dict(callee.keywords), **dict(arguments.keywords)}
+    combined = CallArguments(
+        callee.arguments + arguments.positional,
+        tuple(keywords.items()),
+        arguments.open_positional,
+        arguments.open_keywords,
+    )
+    return interpreter.call_value(frame, op, callee.function, combined, graph=graph)
+
+
+def _call_object(
+    interpreter: Interpreter, frame: Frame, op: int, callee: Reference, arguments: CallArguments, graph: bool
+) -> Value:
+    kind = interpreter.objects.facts[callee.object].kind
+    if kind is ObjectKind.CLASS:
+        return instantiate(interpreter, frame, op, callee, arguments)
+    method = interpreter.find_method(frame, callee, "__call__")
+    if method is None:
+        return UNKNOWN
+    return interpreter.call_value(frame, op, method, arguments, graph=graph)
+
+
+def call_unknown(interpreter: Interpreter, frame: Frame, op: int, callee: UnknownValue) -> Value:
+    """A call of something that cannot be resolved: whatever it does is an effect of its own."""
+    called = interpreter.op(frame.function, op)
+    if isinstance(called, ops.Call):
+        description = frame.written(interpreter, called.function)
+    else:
+        description = callee.origin.name if callee.origin is not None else "an unknown function"
+    frame.call_record(op).unknown = description
+    frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, unknown_target(callee), description, frame.site(op), assumed=True))
+    return UnknownValue(may_be_tensor=True, origin=Origin("call", description))
+
+
+HANDLERS: dict[type[Op], Handler] = {ops.Call: call}

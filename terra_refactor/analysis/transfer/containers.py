@@ -1,0 +1,660 @@
+"""Tuples, lists, dicts, sets, slices, f-strings: making them, taking them apart, iterating.
+
+Computes: contents of containers, element by element as long as they stay small. Needs: the heap. Gives: `HANDLERS`, `iterate`, `freeze`, `thaw`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from typing_extensions import assert_never
+
+from terra_refactor.analysis.effects import external_effect, unknown_target, write_effect
+from terra_refactor.analysis.facts import BranchKind, ObjectKind
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.interpreter import Handler, Interpreter
+from terra_refactor.domain.dim import subtract
+from terra_refactor.domain.effect import Effect, EffectKind
+from terra_refactor.domain.lattice import (
+    dim_of,
+    join,
+    join_all,
+    join_list_contents,
+    list_element,
+    without_unbound,
+)
+from terra_refactor.domain.state import CLASS, EXISTS, ITEMS
+from terra_refactor.domain.value import (
+    BOTTOM,
+    FALSE,
+    NONE,
+    UNBOUND,
+    UNKNOWN,
+    UNKNOWN_INT,
+    UNKNOWN_STR,
+    Constant,
+    DatasetValue,
+    FrozenDict,
+    FrozenList,
+    LibraryValue,
+    ObjectId,
+    PartialValue,
+    PythonType,
+    RangeValue,
+    Reference,
+    Scalar,
+    SequenceValue,
+    ShapeValue,
+    SliceValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    UnionValue,
+    UnknownValue,
+    Value,
+    members,
+)
+from terra_refactor.ir import ops
+from terra_refactor.ir.ops import Op
+from terra_refactor.tf_model.ops.operators import index_rule
+from terra_refactor.tf_model.spec import OperationError
+
+MAX_ELEMENTS: Final = 64
+"""A container with more elements is known by the join of its elements."""
+MAX_FREEZE_DEPTH: Final = 6
+
+
+def build_container(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.BuildContainer)
+    elements: list[Value] | None = []
+    element: Value = BOTTOM
+    for part in op.elements:
+        value = frame.value(part.value)
+        if not part.starred:
+            element = join(element, value) if elements is None else element
+            if elements is not None:
+                elements.append(value)
+            continue
+        spread = iterate(interpreter, frame, op.id, value)
+        if spread.elements is not None and elements is not None:
+            elements.extend(spread.elements)
+        else:
+            element = join_all([element, spread.element, *(elements or ())])
+            elements = None
+    if elements is not None and len(elements) > MAX_ELEMENTS:
+        element, elements = join_all(elements), None
+    match op.kind:
+        case ops.ContainerKind.TUPLE:
+            return SequenceValue(element) if elements is None else TupleValue(tuple(elements))
+        case ops.ContainerKind.LIST:
+            content = FrozenList(None, element) if elements is None else FrozenList(tuple(elements))
+            return new_list(interpreter, frame, op.id, content)
+        case ops.ContainerKind.SET:
+            number = interpreter.allocate(frame, op.id, ObjectKind.SET, "set")
+            frame.state.set((number, ITEMS), FrozenList(None, element if elements is None else join_all(elements)))
+            return Reference(number)
+        case _ as never:
+            assert_never(never)
+
+
+def new_list(interpreter: Interpreter, frame: Frame, op: int, content: FrozenList, tag: object = None) -> Value:
+    """A new list with that content, made by operation `op`."""
+    number = interpreter.allocate(frame, op, ObjectKind.LIST, "list", tag)
+    frame.state.set((number, ITEMS), content)
+    return Reference(number)
+
+
+def new_dict(interpreter: Interpreter, frame: Frame, op: int, content: FrozenDict, tag: object = None) -> Value:
+    """A new dict with that content, made by operation `op`."""
+    number = interpreter.allocate(frame, op, ObjectKind.DICT, "dict", tag)
+    frame.state.set((number, ITEMS), content)
+    return Reference(number)
+
+
+def build_dict(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.BuildDict)
+    items: dict[Value, Value] = {}
+    rest: Value | None = None
+    for item in op.items:
+        value = frame.value(item.value)
+        if item.key is None:
+            spread = dict_content(interpreter, frame, value)
+            items.update(spread.items)
+            if spread.rest is not None:
+                rest = spread.rest if rest is None else join(rest, spread.rest)
+            continue
+        key = frame.value(item.key)
+        if isinstance(key, Constant):
+            items[key] = value
+        else:
+            rest = value if rest is None else join(rest, value)
+    if len(items) > 4 * MAX_ELEMENTS:
+        rest = join_all([*items.values(), *([rest] if rest is not None else [])])
+        items = {}
+    return new_dict(interpreter, frame, op.id, FrozenDict(tuple(items.items()), rest))
+
+
+def dict_content(interpreter: Interpreter, frame: Frame, value: Value) -> FrozenDict:
+    """What is known of a mapping's content."""
+    result: FrozenDict | None = None
+    for member in members(value):
+        content: Value | None = None
+        if isinstance(member, Reference):
+            content = frame.state.get((member.object, ITEMS))
+        found = content if isinstance(content, FrozenDict) else FrozenDict((), UNKNOWN)
+        if result is None:
+            result = found
+        elif result != found:
+            result = FrozenDict((), join_all([dict_element(result), dict_element(found)]))
+    return result if result is not None else FrozenDict((), UNKNOWN)
+
+
+def dict_element(content: FrozenDict) -> Value:
+    """What a value of the dict may be; `BOTTOM` for an empty one."""
+    values = [without_unbound(value) for _, value in content.items]
+    if content.rest is not None:
+        values.append(content.rest)
+    return join_all(values)
+
+
+def build_slice(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.BuildSlice)
+    bounds = [NONE if part is None else frame.value(part) for part in (op.lower, op.upper, op.step)]
+    return SliceValue(*bounds)
+
+
+def format_string(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.FormatString)
+    texts: list[str] = []
+    for part in op.parts:
+        if isinstance(part, str):
+            texts.append(part)
+            continue
+        value = frame.value(part.value)
+        if not isinstance(value, Constant) or part.conversion is not None or part.spec is not None:
+            return UNKNOWN_STR
+        texts.append(str(value.value))
+    return Constant("".join(texts))
+
+
+def unpack_element(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.UnpackElement)
+    source = iterate(interpreter, frame, op.id, frame.value(op.source))
+    if source.elements is None or (op.star is None and len(source.elements) != op.total):
+        if op.star is not None and op.position == op.star:
+            return new_list(interpreter, frame, op.id, FrozenList(None, source.element))
+        return source.element if source.elements is None else UNKNOWN
+    elements = source.elements
+    if op.star is None or op.position < op.star:
+        return elements[op.position] if op.position < len(elements) else UNKNOWN
+    after = op.total - op.star - 1
+    if op.position == op.star:
+        rest = elements[op.star : len(elements) - after] if after else elements[op.star :]
+        return new_list(interpreter, frame, op.id, FrozenList(tuple(rest)))
+    position = len(elements) - (op.total - op.position)
+    return elements[position] if 0 <= position < len(elements) else UNKNOWN
+
+
+# --- iteration ---------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """What iterating over a value gives: its elements in order where they are known, and what one of them may be."""
+
+    elements: tuple[Value, ...] | None
+    element: Value
+    kind: BranchKind = BranchKind.PYTHON
+
+
+def iterate(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> Iteration:
+    """What `for x in value` binds."""
+    if isinstance(value, UnionValue):
+        parts = [
+            iterate(interpreter, frame, op, member) for member in value.members if member != NONE and member != UNBOUND
+        ]
+        if not parts:
+            return Iteration(None, BOTTOM)
+        first = parts[0]
+        elements = first.elements if all(part.elements == first.elements for part in parts) else None
+        kinds = {part.kind for part in parts}
+        kind = kinds.pop() if len(kinds) == 1 else BranchKind.UNKNOWN
+        return Iteration(elements, join_all(part.element for part in parts), kind)
+    match value:
+        case TupleValue():
+            return Iteration(value.elements, join_all(value.elements))
+        case SequenceValue():
+            return Iteration(None, value.element)
+        case RangeValue():
+            return _iterate_range(value)
+        case TensorValue():
+            kind = BranchKind.PYTHON
+            if value.kind not in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR):
+                kind = BranchKind.TENSOR
+            return _iterate_tensor(value, kind)
+        case DatasetValue():
+            return Iteration(None, thaw(interpreter, frame, op, value.element, "element"), BranchKind.DATASET)
+        case ShapeValue():
+            if value.shape is None:
+                return Iteration(None, UNKNOWN_INT)
+            sizes = tuple(size_value(dim) for dim in value.shape)
+            return Iteration(sizes, join_all(sizes))
+        case Constant(str() as text):
+            characters = tuple(Constant(character) for character in text)
+            return Iteration(characters if len(text) <= MAX_ELEMENTS else None, UNKNOWN_STR)
+        case Scalar(PythonType.STR):
+            return Iteration(None, UNKNOWN_STR)
+        case Reference():
+            return _iterate_object(interpreter, frame, op, value)
+        case FrozenList():
+            return Iteration(value.elements, list_element(value))
+        case FrozenDict():
+            return Iteration(None, join_all(key for key, _ in value.items))
+        case UnknownValue():
+            kind = BranchKind.UNKNOWN if value.may_be_tensor else BranchKind.PYTHON
+            return Iteration(None, UnknownValue(value.may_be_tensor, value.origin), kind)
+        case _:
+            return Iteration(None, UNKNOWN, BranchKind.UNKNOWN)
+
+
+def size_value(dim: object) -> Value:
+    """The Python value of a size read from a static shape."""
+    if isinstance(dim, int):
+        return Constant(dim)
+    return Scalar(PythonType.INT, dim)  # type: ignore[arg-type]
+
+
+def _iterate_range(value: RangeValue) -> Iteration:
+    bounds = [bound.value if isinstance(bound, Constant) else None for bound in (value.start, value.stop, value.step)]
+    if all(isinstance(bound, int) for bound in bounds) and bounds[2] != 0:
+        start, stop, step = bounds
+        numbers = range(start, stop, step)  # type: ignore[arg-type]
+        if len(numbers) <= MAX_ELEMENTS:
+            return Iteration(
+                tuple(Constant(number) for number in numbers),
+                UNKNOWN_INT if len(numbers) != 1 else Constant(numbers[0]),
+            )
+        return Iteration(None, UNKNOWN_INT)
+    tensor = any(
+        isinstance(bound, TensorValue) and bound.kind is TensorKind.TENSOR
+        for bound in (value.start, value.stop, value.step)
+    )
+    return Iteration(None, UNKNOWN_INT, BranchKind.TENSOR if tensor else BranchKind.PYTHON)
+
+
+def _iterate_tensor(value: TensorValue, kind: BranchKind) -> Iteration:
+    if isinstance(value.content, TupleValue) and len(value.content.elements) <= MAX_ELEMENTS:
+        elements: list[Value] = []
+        for position in range(len(value.content.elements)):
+            elements.append(_index_or_unknown(value, Constant(position)))
+        return Iteration(tuple(elements), join_all(elements), kind)
+    try:
+        element = index_rule(value, UNKNOWN_INT)
+    except OperationError:
+        element = UNKNOWN
+    shape = value.type.shape
+    if shape and isinstance(shape[0], int) and shape[0] <= MAX_ELEMENTS:
+        return Iteration((element,) * shape[0], element, kind)
+    return Iteration(None, element, kind)
+
+
+def _index_or_unknown(value: Value, index: Value) -> Value:
+    try:
+        return index_rule(value, index)
+    except OperationError:
+        return UNKNOWN
+
+
+def _iterate_object(interpreter: Interpreter, frame: Frame, op: int, value: Reference) -> Iteration:
+    content = frame.state.get((value.object, ITEMS))
+    facts = interpreter.objects.facts[value.object]
+    if isinstance(content, FrozenList):
+        frame.note_read(op, (value.object, ITEMS))
+        return Iteration(content.elements, list_element(content))
+    if isinstance(content, FrozenDict):
+        frame.note_read(op, (value.object, ITEMS))
+        keys = tuple(key for key, _ in content.items)
+        if content.rest is None and all(UNBOUND not in members(item) for _, item in content.items):
+            return Iteration(keys, join_all(keys))
+        return Iteration(None, join_all([*keys, UNKNOWN]))
+    if facts.kind is ObjectKind.INSTANCE:
+        method = interpreter.find_method(frame, value, "__iter__")
+        if method is not None:
+            result = interpreter.call_value(frame, op, method, CallArguments())
+            if result != value and not isinstance(result, Reference):
+                return iterate(interpreter, frame, op, result)
+            following = interpreter.find_method(frame, value, "__next__")
+            if following is not None:
+                return Iteration(None, interpreter.call_value(frame, op, following, CallArguments()))
+            return Iteration(None, UNKNOWN, BranchKind.UNKNOWN)
+        getter = interpreter.find_method(frame, value, "__getitem__")
+        if getter is not None:
+            return Iteration(None, interpreter.call_value(frame, op, getter, CallArguments((UNKNOWN_INT,))))
+    return Iteration(None, UNKNOWN, BranchKind.UNKNOWN)
+
+
+# --- items -------------------------------------------------------------------------------------------------------------------------
+
+
+def load_item(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.LoadItem)
+    container, index = frame.value(op.object), frame.value(op.index)
+    return join_all(item_of(interpreter, frame, op.id, member, index) for member in members(container))
+
+
+def item_of(interpreter: Interpreter, frame: Frame, op: int, container: Value, index: Value) -> Value:
+    """`container[index]` for one alternative of the container."""
+    if isinstance(index, UnionValue):
+        return join_all(item_of(interpreter, frame, op, container, member) for member in index.members)
+    match container:
+        case TensorValue() | ShapeValue():
+            interpreter.note_usage(index, frame)
+            return interpreter.checked_rule(frame, op, "[]", lambda: index_rule(container, freeze(frame, index)))
+        case TupleValue():
+            return _sequence_item(interpreter, frame, op, container.elements, index, as_tuple=True)
+        case SequenceValue():
+            return container if isinstance(index, SliceValue) else container.element
+        case Constant(str()) | Scalar(PythonType.STR):
+            return UNKNOWN_STR
+        case RangeValue():
+            return UNKNOWN_INT if not isinstance(index, SliceValue) else container
+        case Reference():
+            return _object_item(interpreter, frame, op, container, index)
+        case UnknownValue():
+            return UnknownValue(container.may_be_tensor, container.origin)
+        case LibraryValue():
+            # a generic such as `Optional[int]`, or a class's `__class_getitem__`
+            arguments = index.elements if isinstance(index, TupleValue) else (index,)
+            return PartialValue(container, arguments, ())
+        case PartialValue():
+            return container
+        case DatasetValue():
+            return UNKNOWN
+        case _:
+            return BOTTOM if container in (NONE, UNBOUND) else UNKNOWN
+
+
+def _sequence_item(
+    interpreter: Interpreter, frame: Frame, op: int, elements: tuple[Value, ...], index: Value, *, as_tuple: bool
+) -> Value:
+    if isinstance(index, Constant) and type(index.value) in (int, bool):
+        position = int(index.value)  # type: ignore[arg-type]
+        if -len(elements) <= position < len(elements):
+            return elements[position]
+        return UNKNOWN
+    if isinstance(index, SliceValue):
+        bounds = [_bound_of(bound) for bound in (index.lower, index.upper, index.step)]
+        if "?" not in bounds and bounds[2] != 0:
+            part = elements[slice(*bounds)]  # type: ignore[misc]
+            if as_tuple:
+                return TupleValue(part)
+            return new_list(interpreter, frame, op, FrozenList(part))
+        element = join_all(elements)
+        return SequenceValue(element) if as_tuple else new_list(interpreter, frame, op, FrozenList(None, element))
+    return join_all(elements) if elements else UNKNOWN
+
+
+def _bound_of(bound: Value) -> int | str | None:
+    if isinstance(bound, Constant) and (bound.value is None or type(bound.value) is int):
+        return bound.value
+    return "?"
+
+
+def _object_item(interpreter: Interpreter, frame: Frame, op: int, container: Reference, index: Value) -> Value:
+    content = frame.state.get((container.object, ITEMS))
+    frame.note_read(op, (container.object, ITEMS))
+    if isinstance(content, FrozenList):
+        if content.elements is not None:
+            return _sequence_item(interpreter, frame, op, content.elements, index, as_tuple=False)
+        if isinstance(index, SliceValue):
+            return new_list(interpreter, frame, op, content)
+        element = list_element(content)
+        return element if element != BOTTOM else UNKNOWN
+    if isinstance(content, FrozenDict):
+        return dict_item(content, index)
+    facts = interpreter.objects.facts[container.object]
+    if facts.kind is ObjectKind.CLASS:
+        getter = interpreter.find_in_class(frame, container, "__class_getitem__")
+        return (
+            container
+            if getter is None
+            else interpreter.call_value(frame, op, getter[0], CallArguments((container, index)))
+        )
+    method = interpreter.find_method(frame, container, "__getitem__")
+    if method is not None:
+        return interpreter.call_value(frame, op, method, CallArguments((index,)))
+    return UNKNOWN
+
+
+def dict_item(content: FrozenDict, index: Value) -> Value:
+    """What `d[index]` gives for a dict of that content."""
+    for key, value in content.items:
+        if key == index:
+            found = without_unbound(value)
+            return found if found != BOTTOM else UNKNOWN
+    if isinstance(index, Constant):
+        return content.rest if content.rest is not None else UNKNOWN
+    element = dict_element(content)
+    return element if element != BOTTOM else UNKNOWN
+
+
+def store_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:
+    assert isinstance(op, ops.StoreItem)
+    container, index, value = frame.value(op.object), frame.value(op.index), frame.value(op.value)
+    alternatives = members(container)
+    for member in alternatives:
+        if isinstance(member, Reference):
+            _store_into(interpreter, frame, op.id, member, index, value, certain=len(alternatives) == 1)
+        elif isinstance(member, UnknownValue):
+            effect = Effect(
+                EffectKind.STATE_WRITE, unknown_target(member), "an item is assigned", frame.site(op.id), assumed=True
+            )
+            frame.add_effect(effect)
+        elif isinstance(member, TensorValue) and member.kind is TensorKind.NDARRAY:
+            effect = Effect(
+                EffectKind.STATE_WRITE, unknown_target(member), "an array's item is assigned", frame.site(op.id)
+            )
+            if not frame.is_fresh_value(op.object):
+                frame.add_effect(effect)
+        elif isinstance(member, LibraryValue):
+            external_effect(frame, op.id, EffectKind.INPUT_OUTPUT, f"{member.name}[...] = ...")
+
+
+def _store_into(
+    interpreter: Interpreter, frame: Frame, op: int, container: Reference, index: Value, value: Value, *, certain: bool
+) -> None:
+    key = (container.object, ITEMS)
+    content = frame.state.get(key)
+    single = certain and frame.state.get((container.object, EXISTS)) != FALSE
+    if isinstance(content, FrozenList):
+        new: Value
+        position = index.value if isinstance(index, Constant) else None
+        if (
+            content.elements is not None
+            and type(position) is int
+            and -len(content.elements) <= position < len(content.elements)
+        ):
+            elements = list(content.elements)
+            elements[position] = value if single else join(elements[position], value)
+            new = FrozenList(tuple(elements))
+        elif isinstance(index, SliceValue):
+            spread = iterate(interpreter, frame, op, value)
+            new = FrozenList(None, join(list_element(content), spread.element))
+        else:
+            element = join(list_element(content), value)
+            new = FrozenList(None, element)
+            if content.elements is not None:
+                new = FrozenList(tuple(join(old, value) for old in content.elements))
+        frame.state.set(key, new)
+        write_effect(frame, op, container.object, ITEMS, "[...] = ...")
+        return
+    if isinstance(content, FrozenDict):
+        frame.state.set(key, with_item(content, index, value, single=single))
+        write_effect(frame, op, container.object, ITEMS, "[...] = ...")
+        return
+    method = interpreter.find_method(frame, container, "__setitem__")
+    if method is not None:
+        interpreter.call_value(frame, op, method, CallArguments((index, value)))
+    else:
+        write_effect(frame, op, container.object, ITEMS, "[...] = ...")
+
+
+def with_item(content: FrozenDict, index: Value, value: Value, *, single: bool) -> FrozenDict:
+    """The content of a dict after `d[index] = value`; `single` if the dict is surely the one that is meant."""
+    if isinstance(index, Constant) and len(content.items) < 4 * MAX_ELEMENTS:
+        items = dict(content.items)
+        known = items.get(index)
+        items[index] = value if single or known is None else join(known, value)
+        return FrozenDict(tuple(items.items()), content.rest)
+    items_joined = tuple((key, join(old, value)) for key, old in content.items)
+    return FrozenDict(items_joined, value if content.rest is None else join(content.rest, value))
+
+
+def delete_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:
+    assert isinstance(op, ops.DeleteItem)
+    container, index = frame.value(op.object), frame.value(op.index)
+    for member in members(container):
+        if isinstance(member, Reference):
+            key = (member.object, ITEMS)
+            content = frame.state.get(key)
+            if isinstance(content, FrozenList):
+                frame.state.set(key, FrozenList(None, list_element(content)))
+            elif isinstance(content, FrozenDict):
+                items = tuple((name, item) for name, item in content.items if name != index)
+                frame.state.set(key, FrozenDict(items, content.rest))
+            write_effect(frame, op.id, member.object, ITEMS, "del ...[...]")
+        elif isinstance(member, UnknownValue):
+            frame.add_effect(
+                Effect(
+                    EffectKind.STATE_WRITE,
+                    unknown_target(member),
+                    "an item is deleted",
+                    frame.site(op.id),
+                    assumed=True,
+                )
+            )
+
+
+# --- to and from tf_model ------------------------------------------------------------------------------------------------------------
+
+
+def freeze(frame: Frame, value: Value, depth: int = 0) -> Value:
+    """The value as rules see it: the contents of lists and dicts instead of references to them."""
+    if depth > MAX_FREEZE_DEPTH:
+        return UNKNOWN
+    match value:
+        case Reference():
+            content = frame.state.get((value.object, ITEMS))
+            if content is None or frame.state.get((value.object, CLASS)) is not None:
+                return value
+            return freeze(frame, content, depth)
+        case TupleValue():
+            return TupleValue(
+                tuple(freeze(frame, element, depth + 1) for element in value.elements), value.name, value.fields
+            )
+        case SequenceValue():
+            return SequenceValue(freeze(frame, value.element, depth + 1), value.kind)
+        case FrozenList():
+            elements = value.elements
+            frozen = None if elements is None else tuple(freeze(frame, element, depth + 1) for element in elements)
+            return FrozenList(frozen, None if value.element is None else freeze(frame, value.element, depth + 1))
+        case FrozenDict():
+            items = tuple((key, freeze(frame, item, depth + 1)) for key, item in value.items)
+            return FrozenDict(items, None if value.rest is None else freeze(frame, value.rest, depth + 1))
+        case UnionValue():
+            return join_all(freeze(frame, member, depth + 1) for member in value.members)
+        case SliceValue():
+            return value
+        case _:
+            return value
+
+
+def thaw(interpreter: Interpreter, frame: Frame, op: int, value: Value, tag: object = None) -> Value:
+    """A rule's result as the interpreter sees it: new lists and dicts become objects."""
+    match value:
+        case FrozenList():
+            elements = value.elements
+            content = FrozenList(
+                None
+                if elements is None
+                else tuple(thaw(interpreter, frame, op, e, (tag, i)) for i, e in enumerate(elements)),
+                None if value.element is None else thaw(interpreter, frame, op, value.element, (tag, "*")),
+            )
+            return new_list(interpreter, frame, op, content, tag)
+        case FrozenDict():
+            items = tuple((key, thaw(interpreter, frame, op, item, (tag, str(key)))) for key, item in value.items)
+            rest = None if value.rest is None else thaw(interpreter, frame, op, value.rest, (tag, "**"))
+            return new_dict(interpreter, frame, op, FrozenDict(items, rest), tag)
+        case TupleValue():
+            thawed = tuple(thaw(interpreter, frame, op, e, (tag, i)) for i, e in enumerate(value.elements))
+            return TupleValue(thawed, value.name, value.fields)
+        case SequenceValue():
+            return SequenceValue(thaw(interpreter, frame, op, value.element, (tag, "*")), value.kind)
+        case UnionValue():
+            return join_all(thaw(interpreter, frame, op, member, (tag, i)) for i, member in enumerate(value.members))
+        case _:
+            return value
+
+
+def length_of(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> Value:
+    """`len(value)`."""
+    results: list[Value] = []
+    for member in members(value):
+        match member:
+            case TensorValue():
+                shape = member.type.shape
+                results.append(size_value(shape[0]) if shape else UNKNOWN_INT)
+            case ShapeValue():
+                results.append(UNKNOWN_INT if member.shape is None else Constant(len(member.shape)))
+            case Constant(str() | bytes() as text):
+                results.append(Constant(len(text)))
+            case RangeValue():
+                start, stop, step = dim_of(member.start), dim_of(member.stop), dim_of(member.step)
+                results.append(size_value(subtract(stop, start)) if step == 1 else UNKNOWN_INT)
+            case TupleValue() | Reference():
+                found = iterate(interpreter, frame, op, member) if _has_known_items(frame, member) else None
+                if found is not None and found.elements is not None:
+                    results.append(Constant(len(found.elements)))
+                else:
+                    method = (
+                        interpreter.find_method(frame, member, "__len__") if isinstance(member, Reference) else None
+                    )
+                    results.append(
+                        UNKNOWN_INT if method is None else interpreter.call_value(frame, op, method, CallArguments())
+                    )
+            case _:
+                results.append(UNKNOWN_INT)
+    return join_all(results)
+
+
+def _has_known_items(frame: Frame, value: Value) -> bool:
+    return isinstance(value, TupleValue) or (
+        isinstance(value, Reference) and frame.state.get((value.object, ITEMS)) is not None
+    )
+
+
+def extend_list(frame: Frame, number: ObjectId, more: Iteration, *, single: bool) -> None:
+    """Adds elements to a list."""
+    content = frame.state.get((number, ITEMS))
+    if not isinstance(content, FrozenList):
+        return
+    if content.elements is not None and more.elements is not None:
+        longer = FrozenList(content.elements + more.elements)
+        if len(content.elements) + len(more.elements) > MAX_ELEMENTS:
+            longer = FrozenList(None, list_element(longer))
+    else:
+        longer = FrozenList(None, join(list_element(content), more.element))
+    frame.state.set((number, ITEMS), longer if single else join_list_contents(content, longer))
+
+
+HANDLERS: dict[type[Op], Handler] = {
+    ops.BuildContainer: build_container,
+    ops.BuildDict: build_dict,
+    ops.BuildSlice: build_slice,
+    ops.FormatString: format_string,
+    ops.UnpackElement: unpack_element,
+    ops.LoadItem: load_item,
+    ops.StoreItem: store_item,
+    ops.DeleteItem: delete_item,
+}

@@ -1,0 +1,599 @@
+"""Control flow: branches, loops, comprehensions, exceptions, context managers, match, leaving a function.
+
+Computes: the states on the ways through a structured operation, and their merge; loops run to a fixpoint, those over a few known elements
+are unrolled. Needs: truth and refinement of conditions. Gives: `HANDLERS`, and a `BranchFact` for every branch and loop.
+
+Approximates: a handler is entered in the state before the body, at its end, or at one of its `raise`s; `finally` is run once, on the merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from terra_refactor.analysis.facts import BranchFact, BranchKind
+from terra_refactor.analysis.frames import CallArguments, Collector, Frame, LoopFrame
+from terra_refactor.analysis.interpreter import TERMINATED, Handler, Interpreter, Terminated
+from terra_refactor.analysis.refine import refine
+from terra_refactor.analysis.transfer.containers import Iteration, iterate, length_of, new_dict, new_list
+from terra_refactor.analysis.truth import Answer, truth_of
+from terra_refactor.domain.lattice import join, join_all
+from terra_refactor.domain.state import ITEMS, State
+from terra_refactor.domain.value import (
+    BOTTOM,
+    NONE,
+    UNBOUND,
+    UNKNOWN,
+    UNKNOWN_BOOL,
+    Constant,
+    FrozenDict,
+    FrozenList,
+    LibraryValue,
+    Reference,
+    SequenceValue,
+    TupleValue,
+    UnknownValue,
+    Value,
+    members,
+)
+from terra_refactor.ir import ops
+from terra_refactor.ir.ops import Block, Op
+
+MAX_UNROLLED: Final = 12
+"""Loops over at most so many known elements are unrolled."""
+MAX_UNROLL_DEPTH: Final = 2
+MAX_ITERATIONS: Final = 8
+"""A loop whose state still changes after so many iterations has its changing variables set to unknown."""
+WIDEN_AFTER: Final = 1
+
+
+# --- branches ------------------------------------------------------------------------------------------------------------------
+
+
+def branch(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
+    assert isinstance(op, ops.If)
+    answer = truth_of(interpreter, frame, frame.value(op.test))
+    return _two_ways(
+        interpreter,
+        frame,
+        op.id,
+        answer,
+        (op.then_block, lambda: refine(interpreter, frame, op.test, True)),
+        (op.else_block, lambda: refine(interpreter, frame, op.test, False)),
+    )
+
+
+def _two_ways(
+    interpreter: Interpreter,
+    frame: Frame,
+    op: int,
+    answer: Answer,
+    first: tuple[Block, Callable[[], bool]],
+    second: tuple[Block, Callable[[], bool]],
+) -> Terminated | None:
+    outer = frame.state
+    if answer.value is None:
+        frame.uncertainty += 1
+    taken = answer.value is not False, answer.value is not True
+    ends: list[State | None] = [None, None]
+    refined: list[bool] = [False, False]
+    for position, (block, prepare) in enumerate((first, second)):
+        if taken[position]:
+
+            def prepared(prepare: Callable[[], bool] = prepare, position: int = position) -> bool:
+                refined[position] = prepare()
+                return refined[position]
+
+            ends[position] = interpreter.run_branch(frame, block, prepared)
+    if answer.value is None:
+        frame.uncertainty -= 1
+    changed: tuple[tuple[str, Value, Value], ...] = ()
+    if answer.kind is BranchKind.TENSOR and ends[0] is not None and ends[1] is not None:
+        changed = changed_variables(ends[0].locals, ends[1].locals)
+    fact = BranchFact(
+        op,
+        answer.kind,
+        (taken[0] and refined[0], taken[1] and refined[1]),
+        (ends[0] is not None, ends[1] is not None),
+        changed,
+    )
+    note_branch(frame, fact)
+    reached = [end for end in ends if end is not None]
+    if not reached:
+        return TERMINATED
+    outer.merge(reached)
+    return None
+
+
+def note_branch(frame: Frame, fact: BranchFact) -> None:
+    """Keeps what is known of a branch, over all times it runs."""
+    known = frame.branches.get(fact.op)
+    if known is not None:
+        strongest = known.kind if known.kind in (BranchKind.TENSOR, BranchKind.DATASET) else fact.kind
+        fact = BranchFact(
+            fact.op,
+            strongest,
+            (known.taken[0] or fact.taken[0], known.taken[1] or fact.taken[1]),
+            (known.falls_through[0] or fact.falls_through[0], known.falls_through[1] or fact.falls_through[1]),
+            fact.changed or known.changed,
+        )
+    frame.branches[fact.op] = fact
+
+
+def changed_variables(first: dict[str, Value], second: dict[str, Value]) -> tuple[tuple[str, Value, Value], ...]:
+    """The local variables that differ between two states."""
+    names = dict.fromkeys([*first, *second])
+    return tuple(
+        (name, first.get(name, UNBOUND), second.get(name, UNBOUND))
+        for name in names
+        if first.get(name, UNBOUND) != second.get(name, UNBOUND)
+    )
+
+
+def if_expression(interpreter: Interpreter, frame: Frame, op: Op) -> Value | Terminated:
+    assert isinstance(op, ops.IfExpression)
+    answer = truth_of(interpreter, frame, frame.value(op.test))
+    values: list[Value] = []
+    taken = answer.value is not False, answer.value is not True
+    states: list[State] = []
+    for truth, block, number in ((True, op.then_block, op.then_value), (False, op.else_block, op.else_value)):
+        if taken[0 if truth else 1]:
+            end = interpreter.run_branch(frame, block, lambda truth=truth: refine(interpreter, frame, op.test, truth))  # type: ignore[misc]
+            if end is not None:
+                states.append(end)
+                values.append(frame.value(number))
+    note_branch(frame, BranchFact(op.id, answer.kind, taken, taken))
+    if not states:
+        return TERMINATED
+    frame.state.merge(states)
+    return join_all(values)
+
+
+def short_circuit(interpreter: Interpreter, frame: Frame, op: Op) -> Value | Terminated:
+    assert isinstance(op, ops.ShortCircuit)
+    left = frame.value(op.left)
+    answer = truth_of(interpreter, frame, left)
+    wanted = op.operator == "and"
+    note_branch(frame, BranchFact(op.id, answer.kind, (answer.value is not (not wanted), True), (True, True)))
+    if answer.value is (not wanted):
+        return left
+    if answer.value is None:
+        frame.uncertainty += 1
+    end = interpreter.run_branch(frame, op.block, lambda: refine(interpreter, frame, op.left, wanted))
+    if answer.value is None:
+        frame.uncertainty -= 1
+    if end is None:
+        return TERMINATED if answer.value is wanted else _kept_left(interpreter, frame, left, wanted)
+    right = frame.value(op.value)
+    if answer.value is wanted:
+        frame.state.adopt(end)
+        return right
+    untouched = frame.state.fork()
+    frame.state.merge([end, untouched])
+    return join(_kept_left(interpreter, frame, left, wanted), right)
+
+
+def _kept_left(interpreter: Interpreter, frame: Frame, left: Value, wanted: bool) -> Value:
+    """The alternatives of the left side for which the right side is not evaluated."""
+    kept = [member for member in members(left) if truth_of(interpreter, frame, member).value is not wanted]
+    return join_all(kept) if kept else UNKNOWN_BOOL
+
+
+# --- loops ---------------------------------------------------------------------------------------------------------------------
+
+
+def for_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
+    assert isinstance(op, ops.For)
+    found = iterate(interpreter, frame, op.id, frame.value(op.iterable))
+    before = dict(frame.state.locals)
+    outcome = _run_loop(interpreter, frame, op, found, op.body, op.else_block)
+    changed: tuple[tuple[str, Value, Value], ...] = ()
+    if found.kind in (BranchKind.TENSOR, BranchKind.DATASET):
+        changed = changed_variables(frame.state.locals, before)
+    note_branch(frame, BranchFact(op.id, found.kind, (found.element != BOTTOM, True), (True, True), changed))
+    return outcome
+
+
+def _run_loop(
+    interpreter: Interpreter, frame: Frame, op: Op, found: Iteration, body: Block, else_block: Block
+) -> Terminated | None:
+    if found.elements is not None and _worth_unrolling(frame, found.elements, body):
+        return _unrolled(interpreter, frame, found.elements, body, else_block)
+    if found.element == BOTTOM and found.elements == ():
+        return None if interpreter.run_block(frame, else_block) else TERMINATED
+
+    def run_body() -> bool:
+        frame.values[body[0].id] = found.element
+        return interpreter.run_block(frame, body)
+
+    return _fixpoint(interpreter, frame, run_body, lambda: True, lambda: True, else_block)
+
+
+def _worth_unrolling(frame: Frame, elements: Sequence[Value], body: Block) -> bool:
+    if not elements or len(frame.iteration) >= MAX_UNROLL_DEPTH:
+        return False
+    return len(elements) <= MAX_UNROLLED
+
+
+def _unrolled(
+    interpreter: Interpreter, frame: Frame, elements: Sequence[Value], body: Block, else_block: Block
+) -> Terminated | None:
+    outer = frame.state
+    exits: list[State] = []
+    current: State | None = outer.fork()
+    for index, element in enumerate(elements):
+        assert current is not None
+        frame.iteration = (*frame.iteration, index)
+        loop = LoopFrame(current)
+        frame.loops.append(loop)
+        frame.state = current
+        try:
+            frame.values[body[0].id] = element
+            fork = current.fork()
+            frame.state = fork
+            falls_through = interpreter.run_block(frame, body)
+        finally:
+            frame.loops.pop()
+            frame.state = outer
+            frame.iteration = frame.iteration[:-1]
+        ends = [*([fork] if falls_through else []), *loop.continues]
+        exits.extend(state.flattened(outer) for state in loop.breaks)
+        if not ends:
+            current = None
+            break
+        current.merge(ends)
+    if current is not None:
+        frame.state = current
+        try:
+            reached = interpreter.run_block(frame, else_block)
+        finally:
+            frame.state = outer
+        if reached:
+            exits.append(current)
+    if not exits:
+        return TERMINATED
+    outer.merge(exits)
+    return None
+
+
+def _fixpoint(
+    interpreter: Interpreter,
+    frame: Frame,
+    run_body: Callable[[], bool],
+    enter: Callable[[], bool],
+    leave: Callable[[], bool],
+    else_block: Block,
+) -> Terminated | None:
+    """Runs a loop until its state no longer changes.
+
+    `enter` runs the test and refines by it; False if the body is certainly not entered. `leave` does so for the way out.
+    """
+    outer = frame.state
+    frame.uncertainty += 1
+    current = outer.fork()
+    breaks: list[State] = []
+    try:
+        for round_number in range(MAX_ITERATIONS + 1):
+            loop = LoopFrame(current)
+            frame.loops.append(loop)
+            fork = current.fork()
+            frame.state = fork
+            try:
+                entered = enter()
+                falls_through = entered and run_body()
+            finally:
+                frame.loops.pop()
+                frame.state = outer
+            breaks = [state.flattened(outer) for state in loop.breaks]
+            ends = [*([fork] if falls_through else []), *loop.continues]
+            if not ends:
+                break
+            following = outer.fork()
+            following.heap = dict(current.heap)
+            following.locals = dict(current.locals)
+            unchanged = following.fork()
+            for end in ends:
+                end.parent = following
+            following.merge([unchanged, *ends], widening=round_number >= WIDEN_AFTER)
+            if following.locals == current.locals and following.heap == current.heap:
+                break
+            if round_number >= MAX_ITERATIONS - 1:
+                _give_up_on_changes(current, following)
+            current = following
+        frame.state = current
+        reached = leave() and interpreter.run_block(frame, else_block)
+    finally:
+        frame.uncertainty -= 1
+        frame.state = outer
+    exits = [*([current] if reached else []), *breaks]
+    if not exits:
+        return TERMINATED
+    outer.merge(exits)
+    return None
+
+
+def _give_up_on_changes(old: State, new: State) -> None:
+    """Sets what still changes to unknown, so that the next iteration is the last."""
+    for name, value in new.locals.items():
+        if old.locals.get(name) != value:
+            new.locals[name] = UnknownValue(reason="loop")
+    for key, value in new.heap.items():
+        if old.heap.get(key) != value and key[1] != ITEMS:
+            new.heap[key] = UnknownValue(reason="loop")
+        elif old.heap.get(key) != value:
+            new.heap[key] = FrozenDict((), UNKNOWN) if isinstance(value, FrozenDict) else FrozenList(None, UNKNOWN)
+
+
+def while_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
+    assert isinstance(op, ops.While)
+    kinds: list[BranchKind] = []
+    before = dict(frame.state.locals)
+
+    def test(wanted: bool) -> bool:
+        if not interpreter.run_block(frame, op.test_block):
+            return False
+        answer = truth_of(interpreter, frame, frame.value(op.test))
+        kinds.append(answer.kind)
+        return answer.value is not (not wanted) and refine(interpreter, frame, op.test, wanted)
+
+    outcome = _fixpoint(
+        interpreter,
+        frame,
+        lambda: interpreter.run_block(frame, op.body),
+        lambda: test(True),
+        lambda: test(False),
+        op.else_block,
+    )
+    kind = BranchKind.TENSOR if BranchKind.TENSOR in kinds else kinds[-1] if kinds else BranchKind.UNKNOWN
+    changed = changed_variables(frame.state.locals, before) if kind is BranchKind.TENSOR else ()
+    note_branch(frame, BranchFact(op.id, kind, (True, True), (True, True), changed))
+    return outcome
+
+
+def next_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:
+    """Nothing: the operation around it has set the value."""
+    return
+
+
+def leave_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated:
+    if frame.loops:
+        loop = frame.loops[-1]
+        states = loop.breaks if isinstance(op, ops.Break) else loop.continues
+        states.append(frame.state.flattened(loop.base))
+    return TERMINATED
+
+
+# --- comprehensions --------------------------------------------------------------------------------------------------------------
+
+
+def comprehension(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.Comprehension)
+    collector = Collector(frame.uncertainty)
+    frame.collectors.append(collector)
+    found = iterate(interpreter, frame, op.id, frame.value(op.iterable))
+    if found.elements is None or not _worth_unrolling(frame, found.elements, op.body):
+        collector.exact = found.elements == ()
+    try:
+        _run_loop(interpreter, frame, op, found, op.body, ())
+    finally:
+        frame.collectors.pop()
+    note_branch(frame, BranchFact(op.id, found.kind, (True, True), (True, True)))
+    values = tuple(value for _, value in collector.elements)
+    if op.kind is ops.ComprehensionKind.DICT:
+        if collector.exact and all(isinstance(key, Constant) for key, _ in collector.elements):
+            items = {key: value for key, value in collector.elements if key is not None}
+            return new_dict(interpreter, frame, op.id, FrozenDict(tuple(items.items())))
+        return new_dict(interpreter, frame, op.id, FrozenDict((), join_all(values) if values else None))
+    if op.kind is ops.ComprehensionKind.LIST:
+        content = FrozenList(values) if collector.exact else FrozenList(None, join_all(values))
+        return new_list(interpreter, frame, op.id, content)
+    if op.kind is ops.ComprehensionKind.SET:
+        return new_list(interpreter, frame, op.id, FrozenList(None, join_all(values)))
+    if collector.exact:
+        return TupleValue(values)
+    return SequenceValue(join_all(values), "generator")
+
+
+def collect_element(interpreter: Interpreter, frame: Frame, op: Op) -> None:
+    assert isinstance(op, ops.CollectElement)
+    collector = frame.collectors[-1]
+    if frame.uncertainty > collector.depth:
+        collector.exact = False
+    key = None if op.key is None else frame.value(op.key)
+    collector.elements.append((key, frame.value(op.value)))
+
+
+# --- exceptions and context managers -------------------------------------------------------------------------------------------
+
+
+def try_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
+    assert isinstance(op, ops.Try)
+    outer = frame.state
+    raised: list[State] = []
+    frame.handlers.append((outer, raised))
+    try:
+        end = interpreter.run_branch(frame, op.body)
+    finally:
+        frame.handlers.pop()
+    exits: list[State] = []
+    if end is not None:
+        if op.else_block:
+            frame.state = end
+            try:
+                reached = interpreter.run_block(frame, op.else_block)
+            finally:
+                frame.state = outer
+            if reached:
+                exits.append(end)
+        else:
+            exits.append(end)
+    if op.handlers:
+        frame.uncertainty += 1
+        for handler in op.handlers:
+            caught = outer.fork()
+            at_raise = [state.flattened(outer) for state in raised]
+            before = outer.fork()
+            starts = [before, *at_raise]
+            if end is not None:
+                after = outer.fork()
+                after.adopt(end)
+                starts.append(after)
+            base = State(outer, dict(outer.locals), None)
+            for start in starts:
+                start.parent = base
+            base.merge(starts)
+            caught.adopt(base)
+            frame.state = caught
+            try:
+                interpreter.run_block(frame, handler.type_block)
+                first = handler.body[0] if handler.body else None
+                if isinstance(first, ops.NextItem):
+                    frame.values[first.id] = _exception_value(frame, handler)
+                reached = interpreter.run_block(frame, handler.body)
+            finally:
+                frame.state = outer
+            if reached:
+                exits.append(caught)
+        frame.uncertainty -= 1
+    if not exits:
+        # the final block still runs on the way out
+        if op.final_block:
+            interpreter.run_branch(frame, op.final_block)
+        return TERMINATED
+    outer.merge(exits)
+    if op.final_block and not interpreter.run_block(frame, op.final_block):
+        return TERMINATED
+    return None
+
+
+def _exception_value(frame: Frame, handler: ops.Handler) -> Value:
+    return UnknownValue(may_be_tensor=False, reason="an exception")
+
+
+def raise_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated:
+    assert isinstance(op, ops.Raise)
+    if op.exception is not None and not frame.handlers:
+        for member in members(frame.value(op.exception)):
+            if member == LibraryValue("builtins.NotImplementedError") or (
+                isinstance(member, Reference)
+                and interpreter.class_name(frame, member) == "builtins.NotImplementedError"
+            ):
+                frame.abstract = True
+    if frame.handlers:
+        base, raised = frame.handlers[-1]
+        raised.append(frame.state.flattened(base))
+    return TERMINATED
+
+
+def with_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
+    assert isinstance(op, ops.With)
+    manager = frame.value(op.manager)
+    item = join_all(_entered(interpreter, frame, op.id, member) for member in members(manager))
+    first = op.body[0] if op.body else None
+    if isinstance(first, ops.NextItem):
+        frame.values[first.id] = item
+    reached = interpreter.run_block(frame, op.body)
+    for member in members(manager):
+        method = interpreter.find_method(frame, member, "__exit__") if isinstance(member, Reference) else None
+        if method is not None:
+            interpreter.call_value(frame, op.id, method, CallArguments((NONE, NONE, NONE)))
+    return None if reached else TERMINATED
+
+
+def _entered(interpreter: Interpreter, frame: Frame, op: int, manager: Value) -> Value:
+    if isinstance(manager, SequenceValue) and manager.kind == "generator":
+        return manager.element
+    if isinstance(manager, Reference):
+        method = interpreter.find_method(frame, manager, "__enter__")
+        if method is None or interpreter.is_library_function(method):
+            return manager
+        return interpreter.call_value(frame, op, method, CallArguments())
+    return UNKNOWN if isinstance(manager, UnknownValue) else manager
+
+
+# --- match -----------------------------------------------------------------------------------------------------------------------
+
+
+def pattern_test(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.PatternTest)
+    answers = {_pattern_answer(interpreter, frame, op, member) for member in members(frame.value(op.subject))}
+    answer = answers.pop() if len(answers) == 1 else None
+    return UNKNOWN_BOOL if answer is None else Constant(answer)
+
+
+def _pattern_answer(interpreter: Interpreter, frame: Frame, op: ops.PatternTest, subject: Value) -> bool | None:
+    match op.kind:
+        case ops.PatternKind.SEQUENCE:
+            length = (
+                length_of(interpreter, frame, op.id, subject) if isinstance(subject, TupleValue | Reference) else None
+            )
+            if isinstance(length, Constant) and isinstance(length.value, int):
+                return length.value >= op.length if op.at_least else length.value == op.length
+            return False if isinstance(subject, Constant) else None
+        case ops.PatternKind.CLASS:
+            return interpreter.is_instance(frame, subject, frame.value(op.operands[0]))
+        case _:
+            return False if isinstance(subject, Constant) else None
+
+
+def pattern_attribute(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.PatternAttribute)
+    cls, subject = frame.value(op.cls), frame.value(op.subject)
+    if isinstance(cls, LibraryValue):
+        return subject if op.position == 0 else UNKNOWN
+    found = interpreter.find_in_class(frame, cls, "__match_args__")
+    if found is not None and isinstance(found[0], TupleValue) and op.position < len(found[0].elements):
+        name = found[0].elements[op.position]
+        if isinstance(name, Constant) and isinstance(name.value, str):
+            return join_all(interpreter.attribute(frame, op.id, member, name.value) for member in members(subject))
+    return UNKNOWN
+
+
+# --- leaving ---------------------------------------------------------------------------------------------------------------------
+
+
+def return_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated:
+    assert isinstance(op, ops.Return)
+    value = NONE if op.value is None else frame.value(op.value)
+    frame.returns.append((value, frame.state.flattened(frame.root)))
+    return TERMINATED
+
+
+def yield_value(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.Yield)
+    frame.yields = join(frame.yields, NONE if op.value is None else frame.value(op.value))
+    return UNKNOWN
+
+
+def yield_from(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.YieldFrom)
+    frame.yields = join(frame.yields, iterate(interpreter, frame, op.id, frame.value(op.value)).element)
+    return UNKNOWN
+
+
+def await_value(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.Await)
+    return frame.value(op.value)
+
+
+HANDLERS: dict[type[Op], Handler] = {
+    ops.If: branch,
+    ops.IfExpression: if_expression,
+    ops.ShortCircuit: short_circuit,
+    ops.For: for_loop,
+    ops.While: while_loop,
+    ops.NextItem: next_item,
+    ops.Break: leave_loop,
+    ops.Continue: leave_loop,
+    ops.Comprehension: comprehension,
+    ops.CollectElement: collect_element,
+    ops.Try: try_statement,
+    ops.Raise: raise_statement,
+    ops.With: with_statement,
+    ops.PatternTest: pattern_test,
+    ops.PatternAttribute: pattern_attribute,
+    ops.Return: return_statement,
+    ops.Yield: yield_value,
+    ops.YieldFrom: yield_from,
+    ops.Await: await_value,
+}

@@ -1,0 +1,227 @@
+"""Calls of library functions, methods and classes.
+
+Computes: binding of arguments to a library function's parameters, its rule's result, its effects. Needs: the registry of `tf_model`; the
+built-in functions that touch the heap (`builtin_functions`). Gives: `call_library`.
+
+A function without a rule gives an unknown tensor if the catalogue says that it returns tensors, else an unknown value; both are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Final
+
+from terra_refactor.analysis.effects import EXTERNAL, external_effect, unknown_target
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
+from terra_refactor.analysis.transfer.containers import freeze, thaw
+from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
+from terra_refactor.domain.effect import Effect, EffectKind
+from terra_refactor.domain.state import CLASS
+from terra_refactor.domain.value import (
+    UNBOUND,
+    UNKNOWN,
+    UNKNOWN_TENSOR,
+    Constant,
+    LibraryValue,
+    Reference,
+    TensorValue,
+    TupleValue,
+    UnknownValue,
+    Value,
+    members,
+)
+from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.spec import BoundCall, Entity, EntityKind, ParameterPassing, Trait
+
+MAX_COMBINATIONS: Final = 8
+"""Rules are asked for at most so many combinations of alternatives of their arguments."""
+CONFIGURATION: Final = "@configuration:"
+"""Prefix of the fields of a library class's instance that hold what its constructor was given."""
+CONFIGURED: Final = "@configured"
+"""Field that holds the names of these, as a tuple."""
+
+
+def call_library(
+    interpreter: Interpreter,
+    frame: Frame,
+    op: int,
+    name: str,
+    arguments: CallArguments,
+    receiver: Value | None,
+    *,
+    graph: bool = False,
+) -> Value:
+    """Calls a library entity by its canonical name."""
+    frame.call_record(op).library[name] = None
+    builtin = BUILTINS.get(name)
+    if builtin is not None:
+        result = builtin(interpreter, frame, op, arguments, receiver)
+        if result is not None:
+            _note_effects(interpreter, frame, op, name, registry.lookup(name))
+            return result
+    entity = registry.lookup(name)
+    protocol = KERAS_PROTOCOL.get(name.rpartition(".")[2]) if receiver is not None else None
+    if protocol is not None and receiver is not None:
+        result = protocol(interpreter, frame, op, name, arguments, receiver)
+        if result is not None:
+            _note_effects(interpreter, frame, op, name, entity)
+            return result
+    if entity is None:
+        return _call_unlisted(interpreter, frame, op, name, arguments, receiver)
+    _note_effects(interpreter, frame, op, name, entity)
+    if Trait.TAKES_TENSORS in entity.traits or (entity.rule is not None and Trait.TENSOR_OPERATION in entity.traits):
+        for value in (*arguments.positional, *(value for _, value in arguments.keywords)):
+            interpreter.note_usage(value, frame)
+    if entity.kind is EntityKind.CLASS and entity.rule is None:
+        return _instance_of(interpreter, frame, op, entity, arguments)
+    if entity.rule is None:
+        return _without_rule(interpreter, frame, op, entity)
+    return _with_rule(interpreter, frame, op, entity, arguments, receiver)
+
+
+def _note_effects(interpreter: Interpreter, frame: Frame, op: int, name: str, entity: Entity | None) -> None:
+    if entity is None:
+        return
+    for kind in sorted(entity.effects, key=lambda kind: kind.value):
+        external_effect(frame, op, kind, f"{short_name(name)}(...)")
+    if Trait.CREATES_STATE in entity.traits:
+        frame.add_effect(Effect(EffectKind.VARIABLE_CREATION, EXTERNAL, f"{short_name(name)}(...)", frame.site(op)))
+
+
+def short_name(name: str) -> str:
+    """A canonical name as people write it: `tf.math.add`, `np.sum`, `print`."""
+    for prefix, written in (("tensorflow.", "tf."), ("numpy.", "np."), ("builtins.", "")):
+        if name.startswith(prefix):
+            return written + name[len(prefix) :]
+    return name
+
+
+def _call_unlisted(
+    interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value | None
+) -> Value:
+    """A function of a library that nothing is known about."""
+    frame.call_record(op).unknown = name
+    target = EXTERNAL if receiver is None else unknown_target(receiver)
+    frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, target, name, frame.site(op), assumed=True))
+    return UNKNOWN
+
+
+def _without_rule(interpreter: Interpreter, frame: Frame, op: int, entity: Entity) -> Value:
+    interpreter.note_missing_rule(frame, op, entity.name)
+    if Trait.RETURNS_TENSOR in entity.traits:
+        return UNKNOWN_TENSOR
+    if Trait.TENSOR_OPERATION in entity.traits:
+        return UNKNOWN
+    return UnknownValue(may_be_tensor=entity.name.startswith(("tensorflow.", "keras.", "tf_keras.")))
+
+
+def _instance_of(interpreter: Interpreter, frame: Frame, op: int, entity: Entity, arguments: CallArguments) -> Value:
+    """An object of a library class: known by its class and by what its constructor was given."""
+    number = interpreter.allocate(frame, op, ObjectKind.INSTANCE, entity.name.rpartition(".")[2])
+    frame.state.set((number, CLASS), LibraryValue(entity.name))
+    bound, extra, keywords, _ = bind_library_arguments(entity, arguments)
+    for parameter, value in [*bound.items(), *keywords.items()]:
+        frame.state.set((number, CONFIGURATION + parameter), value)
+    if extra:
+        frame.state.set((number, CONFIGURATION + "*"), extra[0])
+    frame.state.set((number, CONFIGURED), TupleValue(tuple(Constant(name) for name in (*bound, *keywords))))
+    return Reference(number)
+
+
+def configuration_of(frame: Frame, receiver: Value) -> dict[str, Value]:
+    """What the constructor of a library class's instance was given, by parameter name."""
+    if not isinstance(receiver, Reference):
+        return {}
+    configuration: dict[str, Value] = {}
+    names = frame.state.get((receiver.object, CONFIGURED))
+    for parameter in names.elements if isinstance(names, TupleValue) else ():
+        assert isinstance(parameter, Constant) and isinstance(parameter.value, str)
+        value = frame.state.get((receiver.object, CONFIGURATION + parameter.value))
+        if value is not None:
+            configuration[parameter.value] = freeze(frame, value)
+    return configuration
+
+
+def bind_library_arguments(
+    entity: Entity, arguments: CallArguments
+) -> tuple[dict[str, Value], tuple[Value, ...], dict[str, Value], bool]:
+    """Arguments by parameter (plain defaults filled in), what goes to `*args`, what goes to `**kwargs`, and whether some may be missing."""
+    parameters = entity.parameters
+    positional, keywords = list(arguments.positional), dict(arguments.keywords)
+    incomplete = arguments.open_positional is not None or arguments.open_keywords is not None
+    if parameters is None:
+        return {}, tuple(positional), keywords, incomplete
+    bound: dict[str, Value] = {}
+    extra: tuple[Value, ...] = ()
+    for parameter in parameters:
+        if parameter.passing is ParameterPassing.VAR_POSITIONAL:
+            extra, positional = tuple(positional), []
+        elif parameter.passing is ParameterPassing.VAR_KEYWORD:
+            continue
+        elif positional and parameter.passing is not ParameterPassing.KEYWORD_ONLY:
+            bound[parameter.name] = positional.pop(0)
+        elif parameter.name in keywords:
+            bound[parameter.name] = keywords.pop(parameter.name)
+        elif parameter.default is not None and not incomplete:
+            bound[parameter.name] = parameter.default
+    return bound, extra or tuple(positional), keywords, incomplete
+
+
+def _with_rule(
+    interpreter: Interpreter,
+    frame: Frame,
+    op: int,
+    entity: Entity,
+    arguments: CallArguments,
+    receiver: Value | None,
+) -> Value:
+    rule = entity.rule
+    assert rule is not None
+    bound, extra, keywords, incomplete = bind_library_arguments(entity, arguments)
+    names = [*bound, *keywords]
+    slots: list[tuple[Value, ...]] = []
+    for value in [*bound.values(), *keywords.values(), *extra, *([receiver] if receiver is not None else [])]:
+        slots.append(_alternatives(freeze(frame, value)))
+    total = 1
+    for slot in slots:
+        total *= len(slot)
+    if total > MAX_COMBINATIONS:
+        slots = [slot if len(slot) == 1 else (UNKNOWN,) for slot in slots]
+    configuration = {} if receiver is None else configuration_of(frame, receiver)
+
+    def invoke(function: Value, values: Sequence[Value], *, graph: bool = False) -> Value:
+        thawed = tuple(
+            thaw(interpreter, frame, op, value, ("argument", position)) for position, value in enumerate(values)
+        )
+        return freeze(frame, interpreter.call_value(frame, op, function, CallArguments(thawed), graph=graph))
+
+    def run(combination: tuple[Value, ...]) -> Value:
+        by_name = dict(zip(names, combination, strict=False))
+        rest = combination[len(names) :]
+        call = BoundCall(
+            name=entity.name,
+            arguments={name: by_name[name] for name in bound},
+            extra_arguments=rest[: len(extra)],
+            extra_keywords={name: by_name[name] for name in keywords},
+            receiver=rest[len(extra)] if receiver is not None else None,
+            configuration=configuration,
+            incomplete=incomplete,
+            invoke=invoke,
+        )
+        return rule(call)
+
+    combinations = list(product(*slots)) if slots else [()]
+    result = interpreter.over_combinations(frame, op, short_name(entity.name), combinations, run)
+    if entity.kind is EntityKind.CLASS and isinstance(result, TensorValue) and result.variable is None:
+        number = interpreter.allocate(frame, op, ObjectKind.VARIABLE, entity.name)
+        result = TensorValue(result.type, result.kind, result.content, number)
+    return thaw(interpreter, frame, op, result, "result")
+
+
+def _alternatives(value: Value) -> tuple[Value, ...]:
+    kept = tuple(member for member in members(value) if member != UNBOUND)
+    return kept if kept else (UNKNOWN,)

@@ -1,0 +1,193 @@
+"""Names, imports and literals.
+
+Computes: reads and writes of variables in every scope. Needs: the module loader for imports. Gives: `HANDLERS`.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING
+
+from typing_extensions import assert_never
+
+from terra_refactor.analysis.effects import write_effect
+from terra_refactor.analysis.facts import EntryKind
+from terra_refactor.analysis.frames import Frame
+from terra_refactor.analysis.interpreter import Handler, Interpreter
+from terra_refactor.analysis.modules import library_member
+from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
+from terra_refactor.domain.lattice import without_unbound
+from terra_refactor.domain.state import CELL
+from terra_refactor.domain.value import (
+    UNBOUND,
+    UNKNOWN_STR,
+    Bottom,
+    Constant,
+    LibraryValue,
+    Origin,
+    UnknownValue,
+    Value,
+)
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import FunctionKind
+from terra_refactor.tf_model import registry
+
+if TYPE_CHECKING:
+    from terra_refactor.ir.ops import Op
+
+_BUILTINS = frozenset(dir(builtins))
+_MODULE_TEXTS = frozenset({"__name__", "__file__", "__doc__", "__package__"})
+
+
+def literal(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.Literal)
+    return Constant(op.value)
+
+
+def load_name(interpreter: Interpreter, frame: Frame, op: Op) -> Value | None:
+    assert isinstance(op, ops.LoadName)
+    name = op.name
+    match op.scope:
+        case ops.Scope.LOCAL:
+            value = frame.state.locals.get(name)
+            return _bound(value)
+        case ops.Scope.CELL:
+            return _bound(frame.state.get((frame.cells[name], CELL)))
+        case ops.Scope.FREE:
+            cell = frame.closure.get(name)
+            if cell is None:
+                return UnknownValue(origin=Origin("closure", name))
+            frame.note_read(op.id, (cell, CELL))
+            return _bound(frame.state.get((cell, CELL)))
+        case ops.Scope.CLASS:
+            assert frame.class_object is not None
+            value = frame.state.get((frame.class_object, name))
+            if value is not None and value != UNBOUND:
+                return _bound(value)
+            return load_global(interpreter, frame, op.id, name)
+        case ops.Scope.GLOBAL:
+            return load_global(interpreter, frame, op.id, name)
+        case _ as never:
+            assert_never(never)
+
+
+def _bound(value: Value | None) -> Value:
+    """The value where it is set. A variable that is certainly not set raises, and control goes no further: never assumed lightly."""
+    if value is None or value is UNBOUND:
+        return UnknownValue(reason="not bound here")
+    return without_unbound(value)
+
+
+def load_global(interpreter: Interpreter, frame: Frame, op: int, name: str) -> Value:
+    """The value of a global of the frame's module, or of the built-in of that name."""
+    key = (frame.module_object, name)
+    value = frame.state.get(key)
+    if value is not None and value is not UNBOUND and type(value) is not Bottom:
+        frame.note_read(op, key)
+        return without_unbound(value)
+    if name in _MODULE_TEXTS:
+        return UNKNOWN_STR
+    module = frame.function.id.module
+    for library in interpreter.loader.star_libraries.get(module, ()):
+        if registry.attribute(library, name) is not None:
+            return library_member(library, name)
+    if name in _BUILTINS:
+        return LibraryValue(f"builtins.{name}")
+    return UnknownValue(origin=Origin("global", name))
+
+
+def store_name(interpreter: Interpreter, frame: Frame, op: Op) -> None:
+    assert isinstance(op, ops.StoreName)
+    if op.value is None:
+        if op.scope is ops.Scope.CLASS and frame.class_object is not None:
+            frame.class_annotations[op.name] = frame.value(op.annotation)
+        return
+    value = frame.value(op.value)
+    if op.scope is ops.Scope.CLASS and op.annotation is not None:
+        frame.class_annotations[op.name] = frame.value(op.annotation)
+    bind_name(interpreter, frame, op.id, op.name, op.scope, value)
+
+
+def bind_name(interpreter: Interpreter, frame: Frame, op: int, name: str, scope: ops.Scope, value: Value) -> None:
+    """Binds a variable in its scope, with the effect that this has if the variable outlives the call."""
+    match scope:
+        case ops.Scope.LOCAL:
+            frame.state.locals[name] = value
+        case ops.Scope.CELL:
+            frame.state.set((frame.cells[name], CELL), value)
+        case ops.Scope.FREE:
+            cell = frame.closure.get(name)
+            if cell is not None:
+                interpreter.write(frame, (cell, CELL), value)
+                if cell not in frame.allocated:
+                    target = Target(RootKind.CLOSURE, name, "", cell)
+                    frame.add_effect(Effect(EffectKind.STATE_WRITE, target, f"{name} = ...", frame.site(op)))
+        case ops.Scope.CLASS:
+            assert frame.class_object is not None
+            frame.state.set((frame.class_object, name), value)
+        case ops.Scope.GLOBAL:
+            interpreter.loader.note_name(frame.function.id.module, name)
+            if frame.function.kind is FunctionKind.MODULE:
+                frame.state.set((frame.module_object, name), value)
+                return
+            known = frame.state.get((frame.module_object, name))
+            frame.state.set((frame.module_object, name), value)
+            if frame.entry is not EntryKind.MODULE or known is None:
+                write_effect(frame, op, frame.module_object, f".{name}", f"global {name}")
+        case _ as never:
+            assert_never(never)
+
+
+def delete_name(interpreter: Interpreter, frame: Frame, op: Op) -> None:
+    assert isinstance(op, ops.DeleteName)
+    match op.scope:
+        case ops.Scope.LOCAL:
+            frame.state.locals.pop(op.name, None)
+        case ops.Scope.CELL:
+            frame.state.set((frame.cells[op.name], CELL), UNBOUND)
+        case ops.Scope.CLASS:
+            assert frame.class_object is not None
+            frame.state.set((frame.class_object, op.name), UNBOUND)
+        case ops.Scope.FREE | ops.Scope.GLOBAL:
+            if frame.function.kind is not FunctionKind.MODULE:
+                write_effect(frame, op.id, frame.module_object, f".{op.name}", f"del {op.name}")
+            elif frame.uncertainty == 0:
+                frame.state.set((frame.module_object, op.name), UNBOUND)
+        case _ as never:
+            assert_never(never)
+
+
+def import_module(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.Import)
+    return interpreter.loader.import_module(frame.function.id.module, op.module, 0, whole=op.whole)
+
+
+def import_from(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.ImportFrom)
+    return interpreter.loader.import_from(frame, frame.function.id.module, op.module, op.level, op.name)
+
+
+def import_star(interpreter: Interpreter, frame: Frame, op: Op) -> None:
+    assert isinstance(op, ops.ImportStar)
+    interpreter.loader.import_star(frame, frame.function.id.module, op.module, op.level)
+
+
+def lazy(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    """The value that the block would give: it is run in a state of its own, which nobody sees."""
+    assert isinstance(op, ops.Lazy)
+    saved = dict(frame.effects), dict(frame.failures), dict(frame.calls)
+    reached = interpreter.run_branch(frame, op.block)
+    frame.effects, frame.failures, frame.calls = saved
+    return UnknownValue(may_be_tensor=True) if reached is None else frame.value(op.value)
+
+
+HANDLERS: dict[type[Op], Handler] = {
+    ops.Literal: literal,
+    ops.LoadName: load_name,
+    ops.StoreName: store_name,
+    ops.DeleteName: delete_name,
+    ops.Import: import_module,
+    ops.ImportFrom: import_from,
+    ops.ImportStar: import_star,
+    ops.Lazy: lazy,
+}

@@ -1,0 +1,464 @@
+"""Operators and comparisons.
+
+Computes: results of unary and binary operators on Python values, tensors, arrays and objects with operator methods. Needs: the operator
+rules of `tf_model`. Gives: `HANDLERS`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Final
+
+from terra_refactor.analysis.effects import unknown_target, write_effect
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.interpreter import Handler, Interpreter
+from terra_refactor.analysis.transfer.containers import (
+    MAX_ELEMENTS,
+    extend_list,
+    freeze,
+    iterate,
+    new_list,
+    size_value,
+)
+from terra_refactor.analysis.truth import truth_of
+from terra_refactor.domain import dim as dims
+from terra_refactor.domain.effect import Effect, EffectKind
+from terra_refactor.domain.lattice import dim_of, join, join_all, list_element, python_type
+from terra_refactor.domain.state import EXISTS, ITEMS
+from terra_refactor.domain.value import (
+    BOTTOM,
+    FALSE,
+    NONE,
+    UNBOUND,
+    UNKNOWN,
+    UNKNOWN_BOOL,
+    Constant,
+    FrozenDict,
+    FrozenList,
+    FunctionValue,
+    LibraryValue,
+    ModuleValue,
+    PythonType,
+    Reference,
+    Scalar,
+    SequenceValue,
+    ShapeValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    UnknownValue,
+    Value,
+    members,
+)
+from terra_refactor.ir import ops
+from terra_refactor.ir.ops import Op
+from terra_refactor.tf_model.ops.operators import compare_rule, operator_rule, unary_rule
+
+_BINARY: Final[dict[str, Callable[[object, object], object]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+}  # type: ignore[dict-item]
+_COMPARE: Final[dict[str, Callable[[object, object], bool]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}  # type: ignore[dict-item]
+_METHODS: Final = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "truediv",
+    "//": "floordiv",
+    "%": "mod",
+    "**": "pow",
+    "@": "matmul",
+    "<<": "lshift",
+    ">>": "rshift",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
+}
+_COMPARE_METHODS: Final = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+_DIM_ARITHMETIC: Final = {"+": dims.add, "-": dims.subtract, "*": dims.multiply, "//": dims.floor_divide}
+_MAX_NUMBER: Final = 1 << 128
+_MAX_TEXT: Final = 4_000
+_MAX_COMBINATIONS: Final = 16
+
+
+def unary(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.Unary)
+    value = frame.value(op.operand)
+    if op.operator == "not":
+        answer = truth_of(interpreter, frame, value)
+        return UNKNOWN_BOOL if answer.value is None else Constant(not answer.value)
+    return join_all(_unary(interpreter, frame, op, member) for member in members(value))
+
+
+def _unary(interpreter: Interpreter, frame: Frame, op: ops.Unary, value: Value) -> Value:
+    match value:
+        case TensorValue():
+            return interpreter.checked_rule(frame, op.id, op.operator, lambda: unary_rule(op.operator, value))
+        case Constant(int() | float() as number):
+            if op.operator == "-":
+                return Constant(-number)
+            if op.operator == "+":
+                return Constant(+number)
+            return Constant(~number) if isinstance(number, int) else UNKNOWN
+        case Scalar():
+            if op.operator == "-" and value.dim is not None:
+                return size_value(dims.negate(value.dim))
+            return Scalar(PythonType.INT if value.type is PythonType.BOOL else value.type)
+        case Reference():
+            method = interpreter.find_method(
+                frame, value, {"-": "__neg__", "+": "__pos__"}.get(op.operator, "__invert__")
+            )
+            return UNKNOWN if method is None else interpreter.call_value(frame, op.id, method, CallArguments())
+        case UnknownValue():
+            return UnknownValue(value.may_be_tensor)
+        case _:
+            return UNKNOWN
+
+
+def binary(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.Binary)
+    left, right = frame.value(op.left), frame.value(op.right)
+    lefts, rights = members(left), members(right)
+    if len(lefts) * len(rights) > _MAX_COMBINATIONS:
+        return UNKNOWN
+    return interpreter.over_combinations(
+        frame,
+        op.id,
+        op.operator,
+        [(a, b) for a in lefts for b in rights if a not in (NONE, UNBOUND) or b not in (NONE, UNBOUND)],
+        lambda pair: binary_value(interpreter, frame, op.id, op.operator, pair[0], pair[1], in_place=op.in_place),
+    )
+
+
+def binary_value(
+    interpreter: Interpreter, frame: Frame, op: int, symbol: str, left: Value, right: Value, *, in_place: bool = False
+) -> Value:
+    """`left symbol right` for one alternative of each. Raises OperationError where the operation certainly fails."""
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return _constants(symbol, left, right)
+    if isinstance(left, TensorValue) or isinstance(right, TensorValue):
+        if isinstance(left, UnknownValue) or isinstance(right, UnknownValue):
+            return _tensor_with_unknown(interpreter, frame, left, right)
+        if in_place and isinstance(left, TensorValue) and left.kind is TensorKind.NDARRAY:
+            frame.add_effect(
+                Effect(
+                    EffectKind.STATE_WRITE, unknown_target(left), f"{symbol}= on an array", frame.site(op), assumed=True
+                )
+            )
+        if not isinstance(left, Reference) and not isinstance(right, Reference):
+            return operator_rule(symbol, freeze(frame, left), freeze(frame, right))
+    left_type, right_type = python_type(left), python_type(right)
+    if left_type is not None and right_type is not None:
+        return _scalars(symbol, left, right, left_type, right_type)
+    if isinstance(left, Reference) or isinstance(right, Reference):
+        found = _objects(interpreter, frame, op, symbol, left, right, in_place=in_place)
+        if found is not None:
+            return found
+        if isinstance(left, TensorValue) or isinstance(right, TensorValue):
+            return operator_rule(symbol, freeze(frame, left), freeze(frame, right))
+    if symbol == "+" and isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        return TupleValue(left.elements + right.elements)
+    if symbol == "+" and isinstance(left, TupleValue | SequenceValue) and isinstance(right, TupleValue | SequenceValue):
+        both = [iterate(interpreter, frame, op, side).element for side in (left, right)]
+        return SequenceValue(join_all(both))
+    if symbol == "*":
+        repeated = _repeat(left, right)
+        if repeated is not None:
+            return repeated
+    if symbol == "%" and left_type is PythonType.STR:
+        return Scalar(PythonType.STR)
+    if symbol == "+" and isinstance(left, ShapeValue):
+        return _concatenated_shapes(interpreter, frame, op, left, right)
+    if isinstance(left, UnknownValue) or isinstance(right, UnknownValue):
+        maybe = any(not isinstance(side, UnknownValue) or side.may_be_tensor for side in (left, right))
+        both_plain = all(
+            isinstance(side, Scalar | Constant) or (isinstance(side, UnknownValue) and not side.may_be_tensor)
+            for side in (left, right)
+        )
+        return UnknownValue(may_be_tensor=maybe and not both_plain)
+    return UNKNOWN
+
+
+def _tensor_with_unknown(interpreter: Interpreter, frame: Frame, left: Value, right: Value) -> Value:
+    """A tensor combined with an unknown value is a tensor: what else could it be."""
+    tensor = left if isinstance(left, TensorValue) else right
+    assert isinstance(tensor, TensorValue)
+    for side in (left, right):
+        interpreter.note_usage(side, frame)
+    if tensor.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR):
+        return UNKNOWN
+    return TensorValue(type(tensor.type)(tensor.type.dtype, None))
+
+
+def _constants(symbol: str, left: Constant, right: Constant) -> Value:
+    function = _BINARY.get(symbol)
+    if function is None or left == NONE or right == NONE:
+        return UNKNOWN
+    a, b = left.value, right.value
+    if symbol == "**" and isinstance(b, int | float) and abs(b) > 64:
+        return UNKNOWN
+    if symbol == "<<" and isinstance(b, int) and b > 128:
+        return UNKNOWN
+    if (
+        symbol == "*"
+        and any(isinstance(side, str | bytes) for side in (a, b))
+        and any(isinstance(side, int) and side > 1000 for side in (a, b))
+    ):
+        return Scalar(PythonType.STR)
+    try:
+        result = function(a, b)
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        return BOTTOM if symbol in ("/", "//", "%") and b == 0 else UNKNOWN
+    if isinstance(result, bool | int) and abs(result) < _MAX_NUMBER:
+        return Constant(result)
+    if isinstance(result, float | complex):
+        return Constant(result)
+    if isinstance(result, str | bytes) and len(result) < _MAX_TEXT:
+        return Constant(result)
+    return UNKNOWN
+
+
+def _scalars(symbol: str, left: Value, right: Value, left_type: PythonType, right_type: PythonType) -> Value:
+    texts = (PythonType.STR, PythonType.BYTES)
+    if left_type in texts or right_type in texts:
+        return Scalar(left_type if left_type in texts else right_type)
+    arithmetic = _DIM_ARITHMETIC.get(symbol)
+    if left_type is PythonType.INT and right_type is PythonType.INT and arithmetic is not None:
+        return size_value(arithmetic(dim_of(left), dim_of(right)))
+    ranks = [PythonType.BOOL, PythonType.INT, PythonType.FLOAT, PythonType.COMPLEX]
+    widest = max(ranks.index(left_type), ranks.index(right_type))
+    if symbol == "/":
+        return Scalar(ranks[max(widest, 2)])
+    if symbol == "**":
+        # a negative power of an int is a float
+        return Scalar(ranks[widest]) if widest >= 2 else _power_of_ints(right)
+    if symbol in ("&", "|", "^") and widest == 0:
+        return UNKNOWN_BOOL
+    return Scalar(ranks[max(widest, 1)])
+
+
+def _power_of_ints(exponent: Value) -> Value:
+    if isinstance(exponent, Constant) and isinstance(exponent.value, int) and exponent.value >= 0:
+        return Scalar(PythonType.INT)
+    return join(Scalar(PythonType.INT), Scalar(PythonType.FLOAT))
+
+
+def _repeat(left: Value, right: Value) -> Value | None:
+    sequence, count = (left, right) if isinstance(left, TupleValue) else (right, left)
+    if not isinstance(sequence, TupleValue):
+        return None
+    times = dim_of(count)
+    if isinstance(times, int) and times * len(sequence.elements) <= MAX_ELEMENTS:
+        return TupleValue(sequence.elements * max(times, 0))
+    return SequenceValue(join_all(sequence.elements))
+
+
+def _concatenated_shapes(interpreter: Interpreter, frame: Frame, op: int, left: ShapeValue, right: Value) -> Value:
+    if isinstance(right, ShapeValue):
+        return ShapeValue(None if left.shape is None or right.shape is None else left.shape + right.shape)
+    found = iterate(interpreter, frame, op, right)
+    if left.shape is None or found.elements is None:
+        return ShapeValue(None)
+    return ShapeValue(left.shape + tuple(dim_of(element) for element in found.elements))
+
+
+def _objects(
+    interpreter: Interpreter, frame: Frame, op: int, symbol: str, left: Value, right: Value, *, in_place: bool
+) -> Value | None:
+    name = _METHODS[symbol]
+    if isinstance(left, Reference):
+        content = frame.state.get((left.object, ITEMS))
+        kind = interpreter.objects.facts[left.object].kind
+        if isinstance(content, FrozenList) and kind is ObjectKind.LIST:
+            return _list_operator(interpreter, frame, op, symbol, left, content, right, in_place=in_place)
+        if isinstance(content, FrozenDict) and symbol == "|" and isinstance(right, Reference):
+            return UNKNOWN
+        for method_name in ([f"__i{name}__"] if in_place else []) + [f"__{name}__"]:
+            method = interpreter.find_method(frame, left, method_name)
+            if method is not None:
+                return interpreter.call_value(frame, op, method, CallArguments((right,)))
+    if isinstance(right, Reference):
+        content = frame.state.get((right.object, ITEMS))
+        if isinstance(content, FrozenList) and symbol == "*" and content.elements is not None:
+            times = dim_of(left)
+            if isinstance(times, int) and 0 <= times * len(content.elements) <= MAX_ELEMENTS:
+                return new_list(interpreter, frame, op, FrozenList(content.elements * times))
+            return new_list(interpreter, frame, op, FrozenList(None, list_element(content)))
+        method = interpreter.find_method(frame, right, f"__r{name}__")
+        if method is not None:
+            return interpreter.call_value(frame, op, method, CallArguments((left,)))
+    return None
+
+
+def _list_operator(
+    interpreter: Interpreter,
+    frame: Frame,
+    op: int,
+    symbol: str,
+    left: Reference,
+    content: FrozenList,
+    right: Value,
+    *,
+    in_place: bool,
+) -> Value | None:
+    if symbol == "+":
+        more = iterate(interpreter, frame, op, right)
+        if in_place:
+            single = frame.state.get((left.object, EXISTS)) != FALSE
+            extend_list(frame, left.object, more, single=single)
+            write_effect(frame, op, left.object, ITEMS, "+= on a list")
+            return left
+        if (
+            content.elements is not None
+            and more.elements is not None
+            and len(content.elements) + len(more.elements) <= MAX_ELEMENTS
+        ):
+            return new_list(interpreter, frame, op, FrozenList(content.elements + more.elements))
+        return new_list(interpreter, frame, op, FrozenList(None, join(list_element(content), more.element)))
+    if symbol == "*":
+        times = dim_of(right)
+        if (
+            content.elements is not None
+            and isinstance(times, int)
+            and 0 <= times * len(content.elements) <= MAX_ELEMENTS
+        ):
+            return new_list(interpreter, frame, op, FrozenList(content.elements * times))
+        return new_list(interpreter, frame, op, FrozenList(None, list_element(content)))
+    return None
+
+
+def compare(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.Compare)
+    left, right = frame.value(op.left), frame.value(op.right)
+    lefts, rights = members(left), members(right)
+    if len(lefts) * len(rights) > _MAX_COMBINATIONS:
+        return UNKNOWN if op.operator in _COMPARE else UNKNOWN_BOOL
+    return interpreter.over_combinations(
+        frame,
+        op.id,
+        op.operator,
+        [(a, b) for a in lefts for b in rights],
+        lambda pair: _compare(interpreter, frame, op, pair[0], pair[1]),
+    )
+
+
+def _compare(interpreter: Interpreter, frame: Frame, op: ops.Compare, left: Value, right: Value) -> Value:
+    symbol = op.operator
+    if symbol in ("is", "is not"):
+        same = _identical(left, right)
+        return UNKNOWN_BOOL if same is None else Constant(same is (symbol == "is"))
+    if symbol in ("in", "not in"):
+        return _contains(interpreter, frame, op.id, symbol, left, right)
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        try:
+            return Constant(_COMPARE[symbol](left.value, right.value))
+        except TypeError:
+            return UNKNOWN_BOOL
+    tensor_like = [side for side in (left, right) if isinstance(side, TensorValue)]
+    if tensor_like:
+        if NONE in (left, right):
+            return Constant(symbol == "!=") if symbol in ("==", "!=") else UNKNOWN
+        if any(isinstance(side, UnknownValue | Reference) for side in (left, right)):
+            if any(side.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR) for side in tensor_like):
+                return UNKNOWN
+            return TensorValue(type(tensor_like[0].type)(None, None))
+        return compare_rule(symbol, freeze(frame, left), freeze(frame, right))
+    left_dim, right_dim = dim_of(left), dim_of(right)
+    if symbol in ("==", "!=") and python_type(left) is python_type(right) is PythonType.INT:
+        answer = dims.equal(left_dim, right_dim)
+        if answer is not dims.Truth.UNKNOWN:
+            return Constant((answer is dims.Truth.YES) is (symbol == "=="))
+    if symbol in ("==", "!=") and _plain(left) and _plain(right):
+        if isinstance(left, Constant | LibraryValue) and isinstance(right, Constant | LibraryValue):
+            return Constant((left == right) is (symbol == "=="))
+        return UNKNOWN_BOOL
+    if isinstance(left, Reference):
+        method = interpreter.find_method(frame, left, f"__{_COMPARE_METHODS[symbol]}__")
+        if method is not None and not isinstance(method, LibraryValue):
+            return interpreter.call_value(frame, op.id, method, CallArguments((right,)))
+        return UNKNOWN_BOOL
+    maybe_tensor = any(isinstance(side, UnknownValue) and side.may_be_tensor for side in (left, right))
+    return UNKNOWN if maybe_tensor else UNKNOWN_BOOL
+
+
+def _plain(value: Value) -> bool:
+    """Whether the value compares to a bool: it is no tensor, array or object with methods of its own."""
+    return not isinstance(value, TensorValue | Reference | UnknownValue)
+
+
+def _identical(left: Value, right: Value) -> bool | None:
+    for one, other in ((left, right), (right, left)):
+        if one == NONE:
+            if other == NONE:
+                return True
+            return None if isinstance(other, UnknownValue) else False
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        if left != right:
+            return False
+        return True if isinstance(left.value, bool) or left.value is Ellipsis else None
+    if isinstance(left, LibraryValue | ModuleValue | FunctionValue) and isinstance(
+        right, LibraryValue | ModuleValue | FunctionValue
+    ):
+        return left == right
+    return None
+
+
+def _contains(interpreter: Interpreter, frame: Frame, op: int, symbol: str, item: Value, container: Value) -> Value:
+    if isinstance(container, Reference):
+        content = frame.state.get((container.object, ITEMS))
+        if isinstance(content, FrozenDict) and isinstance(item, Constant):
+            frame.note_read(op, (container.object, ITEMS))
+            for key, value in content.items:
+                if key == item:
+                    return UNKNOWN_BOOL if UNBOUND in members(value) else Constant(symbol == "in")
+            if content.rest is None:
+                return Constant(symbol == "not in")
+            return UNKNOWN_BOOL
+        if content is None:
+            method = interpreter.find_method(frame, container, "__contains__")
+            if method is not None:
+                interpreter.call_value(frame, op, method, CallArguments((item,)))
+            return UNKNOWN_BOOL
+    if isinstance(container, Constant) and isinstance(item, Constant):
+        try:
+            return Constant((item.value in container.value) is (symbol == "in"))  # type: ignore[operator]
+        except TypeError:
+            return UNKNOWN_BOOL
+    if isinstance(container, TupleValue | Reference) and isinstance(item, Constant | LibraryValue):
+        found = iterate(interpreter, frame, op, container)
+        if found.elements is not None and all(
+            isinstance(element, Constant | LibraryValue) for element in found.elements
+        ):
+            present = any(element == item or _equal_constants(element, item) for element in found.elements)
+            return Constant(present is (symbol == "in"))
+    return UNKNOWN_BOOL
+
+
+def _equal_constants(left: Value, right: Value) -> bool:
+    return isinstance(left, Constant) and isinstance(right, Constant) and bool(left.value == right.value)
+
+
+HANDLERS: dict[type[Op], Handler] = {
+    ops.Unary: unary,
+    ops.Binary: binary,
+    ops.Compare: compare,
+}

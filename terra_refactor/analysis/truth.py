@@ -1,0 +1,91 @@
+"""Truth of abstract values: what a condition decides, and whether a tensor decides it.
+
+Computes: a three-valued answer and its kind. Needs: the heap (for lengths of containers). Gives: `truth_of`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from terra_refactor.analysis.facts import BranchKind, ObjectKind
+from terra_refactor.domain.state import ITEMS
+from terra_refactor.domain.value import (
+    BoundMethod,
+    Constant,
+    FrozenDict,
+    FrozenList,
+    FunctionValue,
+    LibraryValue,
+    ModuleValue,
+    Reference,
+    ShapeValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Unbound,
+    UnknownValue,
+    Value,
+    members,
+)
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.frames import Frame
+    from terra_refactor.analysis.interpreter import Interpreter
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is known of a condition: `value` is None where it may be either."""
+
+    value: bool | None
+    kind: BranchKind
+
+
+def truth_of(interpreter: Interpreter, frame: Frame, value: Value) -> Answer:
+    """The truth of a value, and whether a tensor's content decides it."""
+    answers: set[bool | None] = set()
+    kinds: set[BranchKind] = set()
+    for member in members(value):
+        if isinstance(member, Unbound):
+            continue
+        answer = _truth_of_member(interpreter, frame, member)
+        answers.add(answer.value)
+        kinds.add(answer.kind)
+    known = answers.pop() if len(answers) == 1 else None
+    if BranchKind.TENSOR in kinds:
+        return Answer(known, BranchKind.TENSOR)
+    return Answer(known, BranchKind.UNKNOWN if BranchKind.UNKNOWN in kinds else BranchKind.PYTHON)
+
+
+def _truth_of_member(interpreter: Interpreter, frame: Frame, value: Value) -> Answer:
+    match value:
+        case Constant(constant):
+            return Answer(bool(constant), BranchKind.PYTHON)
+        case TupleValue(elements):
+            return Answer(bool(elements), BranchKind.PYTHON)
+        case TensorValue():
+            if value.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR):
+                return Answer(None, BranchKind.PYTHON)
+            return Answer(None, BranchKind.TENSOR)
+        case FunctionValue() | BoundMethod() | ModuleValue() | LibraryValue():
+            return Answer(True, BranchKind.PYTHON)
+        case ShapeValue(shape) if shape is not None:
+            return Answer(bool(shape), BranchKind.PYTHON)
+        case Reference():
+            content = frame.state.get((value.object, ITEMS))
+            if isinstance(content, FrozenList) and content.elements is not None:
+                return Answer(bool(content.elements), BranchKind.PYTHON)
+            if isinstance(content, FrozenDict) and content.rest is None and not content.items:
+                return Answer(False, BranchKind.PYTHON)
+            if interpreter.objects.facts[value.object].kind is ObjectKind.CLASS:
+                return Answer(True, BranchKind.PYTHON)
+            if content is None and all(
+                interpreter.find_method(frame, value, name) is None for name in ("__bool__", "__len__")
+            ):
+                return Answer(True, BranchKind.PYTHON)
+            return Answer(None, BranchKind.PYTHON)
+        case UnknownValue():
+            return Answer(None, BranchKind.UNKNOWN if value.may_be_tensor else BranchKind.PYTHON)
+        case _:
+            return Answer(None, BranchKind.PYTHON)
