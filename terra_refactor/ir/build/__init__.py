@@ -1,0 +1,1 @@
+"""Lowering of LibCST trees to the IR, a file per family of constructs."""

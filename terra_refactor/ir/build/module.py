@@ -1,0 +1,80 @@
+"""The entry of lowering: from a parsed file to `ModuleIR`.
+
+Computes: the IR of one file. Needs: its tree and the positions of the tree's nodes (`syntax`). Gives: `lower_module`.
+Ignores: other files; nothing is imported or looked up.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from terra_refactor.ir.build.builder import FunctionBuilder, ModuleBuilder
+from terra_refactor.ir.build.dispatch import EXPRESSIONS, STATEMENTS
+from terra_refactor.ir.build.literals import docstring_of
+from terra_refactor.ir.build.names import local_names, resolve_names
+from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.program import ModuleIR
+from terra_refactor.syntax.deep_stack import call_with_deep_stack
+from terra_refactor.syntax.parse import ParsedModule
+from terra_refactor.syntax.positions import measure_spans
+
+
+def lower_module(parsed: ParsedModule, name: str, *, is_package: bool = False) -> ModuleIR:
+    """Lowers one file. `name` is the module's name in its repository; `is_package` is true for an `__init__.py`.
+
+    Raises:
+        SourceError: an integer literal is longer than Python takes.
+    """
+    return call_with_deep_stack(lambda: _lower(parsed, name, is_package))
+
+
+def _lower(parsed: ParsedModule, name: str, is_package: bool) -> ModuleIR:
+    source = parsed.source
+    tree = parsed.module
+    positions = measure_spans(parsed)
+    module = ModuleBuilder(name, source.path, tree, positions.span, EXPRESSIONS, STATEMENTS)
+
+    def lower_body(f: FunctionBuilder) -> None:
+        f.docstring = docstring_of(tree)
+        f.suite(tree)
+
+    FunctionBuilder(module, "<module>", "<module>", FunctionKind.MODULE, None, positions.span(tree), lower_body)
+    while module.queue:
+        function = module.queue.popleft()
+        function.lower_body(function)
+    resolve_names(module)
+    # Bodies were lowered after what surrounds them, and `f()[0] = lambda: 1` evaluates from the right: only now is the source order known.
+    # Operations and builders share the identities, which are not published yet.
+    inner = sorted(module.functions[1:], key=lambda function: function.span)
+    for index, function in enumerate(inner, 1):
+        object.__setattr__(function.id, "index", index)
+    return ModuleIR(
+        name=name,
+        path=source.path,
+        is_package=is_package,
+        functions=tuple(_freeze(function) for function in (module.functions[0], *inner)),
+        digest=source.digest,
+        line_count=source.text.count("\n") + (not source.text.endswith("\n")),
+    )
+
+
+def _freeze(function: FunctionBuilder) -> Function:
+    return Function(
+        id=function.id,
+        name=function.name,
+        qualname=function.qualname,
+        kind=function.kind,
+        parent=function.parent.id if function.parent is not None else None,
+        parameters=function.parameters,
+        body=tuple(function.ops),
+        locals=tuple(sorted(local_names(function) - function.cells)),
+        cells=tuple(sorted(function.cells)),
+        frees=tuple(sorted(function.frees)),
+        decorators=function.decorators,
+        is_generator=function.is_generator,
+        is_async=function.is_async,
+        docstring=function.docstring,
+        spans=tuple(function.spans),
+        def_line=function.def_line,
+        span=function.span,
+    )
