@@ -1,0 +1,141 @@
+"""The ten programs of corpus/coexec are what `tf_function.toml` says they are.
+
+What eager execution does is repeatable, and `tf.function` on the step really agrees, differs where it is said to, or raises.
+The shim is compared by `benchmarks/coexec.py --check`, in processes of its own.
+"""
+
+import math
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("tensorflow")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from corpus.coexec.program import NAMES, Program, Record, build, expectations, first_difference, record
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+
+EXPECTED = expectations()
+# Enough for the second look at every silent difference: SDPoint's first two draws differ.
+STEPS = 6
+_eager: dict[str, Record] = {}
+
+
+@pytest.fixture(autouse=True)
+def _float_type():
+    before = keras.config.floatx()
+    yield
+    keras.config.set_floatx(before)
+
+
+def eager(name: str) -> Record:
+    """What eager execution gives in float64; made once for each program."""
+    if name not in _eager:
+        _eager[name] = record(build(name, "small", "float64"), STEPS)
+    return _eager[name]
+
+
+def named(outcome: str) -> list[str]:
+    return [name for name in NAMES if EXPECTED[name].outcome == outcome]
+
+
+def test_every_program_has_an_expectation_and_half_of_them_cannot_be_a_tf_function():
+    assert list(EXPECTED) and set(EXPECTED) == set(NAMES)
+    assert len(named("raises")) + len(named("differs")) >= 5
+    assert all(EXPECTED[name].hazards for name in NAMES if EXPECTED[name].outcome != "agrees")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_trains_eagerly_and_repeatably(name):
+    first = eager(name)
+    program = build(name, "small", "float64")
+    before = program.state()["variables"]
+    again = record(program, STEPS)
+    assert first_difference(first, again) is None
+    changed = [key for key, value in again.state["variables"].items() if not np.array_equal(value, before[key])]
+    assert len(changed) > len(before) / 2, "a training step changes most of the variables"
+    for result in again.results:
+        losses = result.values() if isinstance(result, dict) else [result]
+        assert all(np.all(np.isfinite(loss)) and np.asarray(loss).dtype == np.float64 for loss in losses)
+
+
+@pytest.mark.parametrize("name", named("agrees"))
+def test_tf_function_agrees(name):
+    program = build(name, "small", "float64")
+    assert first_difference(eager(name), record(program, STEPS, tf.function(program.step))) is None
+
+
+@pytest.mark.parametrize("name", named("raises"))
+def test_tf_function_raises(name):
+    program = build(name, "small", "float64")
+    with pytest.raises(Exception) as raised:
+        record(program, STEPS, tf.function(program.step))
+    assert type(raised.value).__name__ == EXPECTED[name].error
+
+
+@pytest.mark.parametrize("name", named("differs"))
+def test_tf_function_differs_where_it_is_said_to(name):
+    program = build(name, "small", "float64")
+    actual = record(program, STEPS, tf.function(program.step))
+    assert first_difference(eager(name), actual) is not None
+    part, key = EXPECTED[name].where.split(".")
+    difference = first_difference(_only(eager(name), part, key), _only(actual, part, key))
+    assert difference is not None and difference.startswith(f"{part}.{key}")
+
+
+def _only(whole: Record, part: str, key: str) -> Record:
+    return Record((), "", {"variables": {}, "host": {}, part: {key: whole.state[part][key]}})
+
+
+def test_the_paths_of_the_programs_are_taken():
+    """The branches that make the programs hard are not dead within the steps that are compared."""
+    sdpoint = eager("sdpoint").state["host"]["steps_of"]
+    assert len(sdpoint) > 1
+    foreground = eager("faster_rcnn").state["host"]["foreground"]
+    assert 0 < len(foreground) < STEPS, "some images hold no true box"
+    accuracies = [float(r["accuracy"]) for r in record(build("dcgan", "small", "float64"), 40).results]
+    assert min(accuracies) < 0.9
+    assert eager("bert_classification").state["host"]["losses"]
+
+
+def _record(results=(), printed="", host=None, variables=None) -> Record:
+    return Record(tuple(results), printed, {"host": host or {}, "variables": variables or {}})
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "where"),
+    [
+        (_record([1.0]), _record([1.0 + 1e-9]), "results[0]"),
+        (_record([np.float64(1.0)]), _record([np.float32(1.0)]), "results[0]"),
+        (_record([1.0]), _record([1.0, 1.0]), "results"),
+        (_record([math.nan]), _record([1.0]), "results[0]"),
+        (_record(printed="a\n"), _record(printed="a\na\n"), "printed"),
+        (_record(host={"n": 1}), _record(host={"n": 1.0}), "host.n"),
+        (_record(host={"n": [1, 2]}), _record(host={"n": [2, 1]}), "host.n[0]"),
+        (_record(host={"a": 1, "b": 2}), _record(host={"b": 2, "a": 1}), "host"),
+        (_record(variables={"0 w": np.zeros(2)}), _record(variables={"0 w": np.full(2, 1e-11)}), "variables.0 w"),
+    ],
+)
+def test_first_difference_finds(left, right, where):
+    assert first_difference(left, right).startswith(where + ":")
+
+
+def test_first_difference_lets_rounding_pass():
+    assert first_difference(_record([np.array([1.0, 0.0])]), _record([np.array([1.0 + 1e-12, 1e-13])])) is None
+    assert first_difference(_record([np.array([np.nan])]), _record([np.array([np.nan])])) is None
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(ValueError, match="no program 'alexnet'"):
+        build("alexnet")
+
+
+def test_batches_go_round():
+    program = Program(step=print, batches=[(0,), (1,), (2,)], variables=[])
+    assert list(program.arguments(4, start=2)) == [(2,), (0,), (1,), (2,)]
