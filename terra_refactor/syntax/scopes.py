@@ -3,7 +3,7 @@
 Computes: the scopes of a module (functions, lambdas, classes, comprehensions, type parameters) and, in each, where a name is found: what
 CPython's symbol table computes.
 Needs: a LibCST module. Gives: `ScopeTable`, `Scope`.
-Ignores: what a name is bound to, in which order, and names made by `exec`, `globals()` or `from m import *` (which binds module names unseen).
+Ignores: what a name is bound to, in which order, and names made by `exec`, `globals()` or `from m import *`, which bind names unseen.
 
 Names are those of the run time: `__x` within `class C` is `_C__x`.
 """

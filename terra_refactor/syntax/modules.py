@@ -1,0 +1,253 @@
+"""From paths to module names, and from imports to modules.
+
+Computes: the import roots of a repository, the dotted name of every file, and which file an import means.
+Needs: the list of files; of scripts that change `sys.path`, their trees; of `pyproject.toml`, its package folders.
+Gives: `ModuleIndex`. Ignores: what is installed outside of the repository (an import that no file answers is external, None).
+
+A root is a folder from which imports are looked up. Roots come, in this order of preference, from
+1. `package-dir` of the build configuration, and `src/` folders;
+2. the folder in which the topmost package (the topmost folder with `__init__.py`) of a file lies;
+3. the folder of a script, which Python puts first on `sys.path` when it runs it, for that script's own imports (and conftest.py alike);
+4. what scripts add to `sys.path` by a constant or `__file__`-relative expression, for that script's own imports and, last, for all.
+Folders without `__init__.py` are namespace packages below the repository's root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+_SUFFIXES = (".py", ".pyi", ".ipynb")
+_ROOT_MARKS = ("setup.py", "setup.cfg", "pyproject.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleFile:
+    """One file as a module.
+
+    Attributes:
+        path: the path as in reports.
+        name: the dotted module name; `pkg` for `pkg/__init__.py`.
+        root: the folder from which the name counts; `.` for the current folder.
+        is_package: whether it is an `__init__.py`.
+        import_root: the folder that Python would search first for this file's imports: where its topmost regular package lies, or
+            the file's own folder if it is in none, as for a script.
+    """
+
+    path: str
+    name: str
+    root: str
+    is_package: bool
+    import_root: str
+
+    @property
+    def package(self) -> str:
+        """What Python calls `__package__`: the name that relative imports count from."""
+        return self.name if self.is_package else self.name.rpartition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleIndex:
+    """The modules of a repository.
+
+    Attributes:
+        files: all modules, by path.
+        roots: the import roots, the preferred first.
+    """
+
+    files: Mapping[str, ModuleFile]
+    roots: tuple[str, ...]
+    _by_place: Mapping[str, str] = field(repr=False)  # path without suffix or `/__init__` -> path
+    _folders: frozenset[str] = field(repr=False)
+    _by_name: Mapping[str, tuple[str, ...]] = field(repr=False)
+    _extra_roots: Mapping[str, tuple[str, ...]] = field(repr=False)
+
+    def module_of(self, path: str) -> ModuleFile:
+        """The module that a file is.
+
+        Raises:
+            KeyError: the file is not of this index.
+        """
+        return self.files[path]
+
+    def paths_of(self, name: str) -> tuple[str, ...]:
+        """The files of a module name, the preferred first; several when it occurs under several roots."""
+        return self._by_name.get(name, ())
+
+    def submodules(self, name: str) -> tuple[str, ...]:
+        """The names of the modules directly inside a package, sorted; empty if it has none or is none."""
+        prefix = name + "."
+        return tuple(other for other in self._by_name if other.startswith(prefix) and "." not in other[len(prefix) :])
+
+    def resolve(self, importer: str, name: str, level: int = 0) -> str | None:
+        """The absolute name of the module of this repository that an import means, or None if it is external.
+
+        `importer` is the path of the importing file, `name` the dotted name as written (`""` in `from . import x`), `level` the
+        number of leading dots. A namespace package has a name and no file. An import that leaves its topmost package is None.
+        """
+        found = self._locate(importer, name, level)
+        if found is None:
+            return None
+        absolute, place = found
+        path = self._by_place.get(place)
+        return self.files[path].name if path is not None else absolute
+
+    def resolve_path(self, importer: str, name: str, level: int = 0) -> str | None:
+        """The file that an import means, or None if it is external or a namespace package. See `resolve`."""
+        found = self._locate(importer, name, level)
+        return self._by_place.get(found[1]) if found is not None else None
+
+    def _locate(self, importer: str, name: str, level: int) -> tuple[str, str] | None:
+        """The absolute name and the place (folder or file without suffix) of an import."""
+        module = self.files[importer]
+        if level:
+            anchor = PurePosixPath(importer).parent
+            for _ in range(level - 1):
+                if anchor in {PurePosixPath("."), PurePosixPath("/")}:
+                    return None
+                anchor = anchor.parent
+            parts = module.package.split(".") if module.package else []
+            keep = len(parts) - (level - 1)
+            if keep < 1:
+                return None
+            base = parts[:keep]
+            place = _join(str(anchor), name)
+            absolute = ".".join([*base, name] if name else base)
+            return (absolute, place) if self._exists(place) else None
+        own = (*self._extra_roots.get(importer, ()), module.import_root)
+        namespace: tuple[str, str] | None = None
+        for root in dict.fromkeys((*own, module.root, *self.roots)):
+            place = _join(root, name)
+            if place in self._by_place:
+                return name, place
+            if namespace is None and place in self._folders and name:
+                namespace = (name, place)
+        return namespace
+
+    def _exists(self, place: str) -> bool:
+        return place in self._by_place or place in self._folders
+
+
+def build_module_index(
+    paths: Iterable[str],
+    *,
+    package_dirs: Iterable[str] = (),
+    path_additions: Mapping[str, tuple[str, ...]] | None = None,
+    markers: Iterable[str] = (),
+    bases: Iterable[str] = (),
+) -> ModuleIndex:
+    """Index a list of files.
+
+    `package_dirs`: folders that a build configuration names as roots of packages. `path_additions`: for a script, the folders it adds
+    to `sys.path` (see `path_edits.read_path_additions`). `markers`: paths of files such as `setup.py` or `pyproject.toml`, whose
+    folders are roots of projects. `bases`: the folders that were asked for; the root of what lies in no project. Paths are relative with
+    `/`; the answer does not depend on their order.
+    """
+    ordered = sorted({path for path in paths if path.endswith(_SUFFIXES)}, key=_preference)
+    additions = dict(path_additions or {})
+    packages = {_parent(path) for path in ordered if PurePosixPath(path).stem == "__init__"}
+    declared = tuple(dict.fromkeys(_normal(folder) for folder in package_dirs))
+    projects = tuple(
+        dict.fromkeys(_parent(path) for path in sorted((*markers, *ordered)) if PurePosixPath(path).name in _ROOT_MARKS)
+    )
+    sources = tuple(
+        sorted(
+            {
+                str(folder)
+                for path in ordered
+                for folder in PurePosixPath(path).parents
+                if folder.name == "src" and str(folder) not in packages
+            }
+        )
+    )
+    known = (*declared, *sources, *projects, *sorted({root for roots in additions.values() for root in roots}))
+    fallbacks = (*known, *sorted(_normal(base) for base in bases))
+    files: dict[str, ModuleFile] = {}
+    by_place: dict[str, str] = {}
+    folders: set[str] = set()
+    found_roots: set[str] = set()
+    package_roots: set[str] = set()
+    for path in ordered:
+        module = _module_file(path, packages, known, fallbacks)
+        files[path] = module
+        found_roots.add(module.root)
+        if module.is_package:
+            package_roots.add(module.import_root)
+        place = _parent(path) if module.is_package else _without_suffix(path)
+        by_place.setdefault(place, path)
+        folders.update(str(folder) for folder in PurePosixPath(path).parents)
+    inferred = (*sorted(found_roots, key=_depth), *sorted(package_roots, key=_depth))
+    roots = tuple(dict.fromkeys((*declared, *sources, *inferred, *known)))
+    rank = {root: number for number, root in enumerate(roots)}
+    by_name: dict[str, list[str]] = {}
+    for path, module in files.items():
+        by_name.setdefault(module.name, []).append(path)
+    named = {
+        name: tuple(sorted(same, key=lambda path: (rank[files[path].root], _preference(path))))
+        for name, same in sorted(by_name.items())
+    }
+    return ModuleIndex(dict(sorted(files.items())), roots, by_place, frozenset(folders), named, additions)
+
+
+def _module_file(path: str, packages: set[str], known_roots: tuple[str, ...], fallbacks: tuple[str, ...]) -> ModuleFile:
+    pure = PurePosixPath(path)
+    is_package = pure.stem == "__init__"
+    top = pure.parent  # the folder in which the topmost regular package lies
+    while str(top) in packages and top != top.parent:
+        top = top.parent
+    root = _nearest_root(top, known_roots)
+    if root is None:
+        # Without a project around it, a package counts from where it lies, and all else from the folder that was asked for.
+        root = top if top != pure.parent else (_nearest_root(top, fallbacks) or _outermost(top))
+    inner = pure.parent.relative_to(root).parts if is_package else (*pure.parent.relative_to(root).parts, pure.stem)
+    name = ".".join(inner) or pure.parent.name or "__init__"
+    return ModuleFile(path, name, str(root), is_package, str(top))
+
+
+def _outermost(folder: PurePosixPath) -> PurePosixPath:
+    """The current folder, or the folder itself when it does not lie below it."""
+    outside = folder.is_absolute() or ".." in folder.parts
+    return folder if outside else PurePosixPath(".")
+
+
+def _nearest_root(folder: PurePosixPath, known_roots: tuple[str, ...]) -> PurePosixPath | None:
+    """The innermost known root at or above a folder."""
+    best: PurePosixPath | None = None
+    for root in known_roots:
+        candidate = PurePosixPath(root)
+        if _lies_in(folder, candidate) and (best is None or _lies_in(candidate, best)):
+            best = candidate
+    return best
+
+
+def _preference(path: str) -> tuple[str, int, str]:
+    """Sorts the files of one place: `.py` before `.pyi` before notebooks, a package before a module of its name."""
+    pure = PurePosixPath(path)
+    place = _parent(path) if pure.stem == "__init__" else _without_suffix(path)
+    return place, _SUFFIXES.index(pure.suffix) * 2 + (pure.stem != "__init__"), path
+
+
+def _parent(path: str) -> str:
+    return str(PurePosixPath(path).parent)
+
+
+def _without_suffix(path: str) -> str:
+    return str(PurePosixPath(path).with_suffix(""))
+
+
+def _normal(folder: str) -> str:
+    return str(PurePosixPath(folder or "."))
+
+
+def _join(folder: str, dotted: str) -> str:
+    return str(PurePosixPath(folder, *dotted.split("."))) if dotted else folder
+
+
+def _lies_in(folder: PurePosixPath, other: PurePosixPath) -> bool:
+    """Whether a folder is the other or lies below it. `..` at the front leads out of the current folder."""
+    return folder.is_relative_to(other) and ".." not in folder.relative_to(other).parts
+
+
+def _depth(folder: str) -> tuple[int, str]:
+    return folder.count("/") + (folder != "."), folder
