@@ -52,6 +52,7 @@ from terra_refactor.ir.ops import (
     Op,
     OpKind,
     PatternAttribute,
+    PatternKind,
     PatternTest,
     Raise,
     Return,
@@ -348,7 +349,7 @@ def _format_pattern(op: PatternTest) -> str:
     words = [f"pattern {op.kind.value} %{op.subject}"]
     if op.operands:
         words.append(f"({', '.join(f'%{operand}' for operand in op.operands)})")
-    if op.length or op.at_least:
+    if op.kind is PatternKind.SEQUENCE or op.length:
         words.append(f"{'at least ' if op.at_least else ''}{op.length}")
     if op.attributes:
         words.append(f"with {', '.join(op.attributes)}")
