@@ -15,11 +15,11 @@ from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import CELL, CLASS, EXISTS, ITEMS
-from terra_refactor.domain.value import ObjectId, UnknownValue, Value, members
+from terra_refactor.domain.value import FunctionValue, ObjectId, TensorValue, UnknownValue, Value, members
 from terra_refactor.ir.function import FunctionKind
 
 if TYPE_CHECKING:
-    from terra_refactor.analysis.frames import Frame, Summary
+    from terra_refactor.analysis.frames import CallArguments, Frame, Summary
     from terra_refactor.analysis.interpreter import Interpreter
 
 MAX_VIA = 8
@@ -51,6 +51,29 @@ def unknown_target(value: Value) -> Target:
             )
             return Target(root, member.origin.name)
     return Target(RootKind.UNKNOWN, "")
+
+
+def is_local(frame: Frame, value: Value) -> bool:
+    """Whether nobody outside of this call can see what happens to the value."""
+    for member in members(value):
+        if isinstance(member, UnknownValue):
+            if member.may_be_tensor and member.origin is not None and member.origin.root in ("parameter", "global", "closure"):
+                return False
+        elif any(number not in frame.allocated for number in references(member)):
+            return False
+    return True
+
+
+def only_local(frame: Frame, arguments: CallArguments) -> bool:
+    """Whether everything that a callee is given is local to this call (an unknown parameter may be a tensor: that is local enough)."""
+    given = [*arguments.positional, *(value for _, value in arguments.keywords)]
+    given += [value for value in (arguments.open_positional, arguments.open_keywords) if value is not None]
+    return all(
+        is_local(frame, member)
+        for value in given
+        for member in members(value)
+        if not isinstance(member, UnknownValue | TensorValue | FunctionValue)
+    )
 
 
 def resolve_targets(interpreter: Interpreter, frame: Frame) -> tuple[Effect, ...]:

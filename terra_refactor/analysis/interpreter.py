@@ -609,7 +609,8 @@ class Interpreter:
         for effect in compose_effects(self, frame, op, summary, bound, mapping):
             frame.add_effect(effect)
         for read, (site, via) in summary.state_reads.items():
-            if read[0] not in summary.allocated and read not in frame.state_reads and len(via) < MAX_VIA:
+            inner_object = read[0] in summary.allocated or read[0] in frame.allocated
+            if not inner_object and read not in frame.state_reads and len(via) < MAX_VIA:
                 frame.state_reads[read] = (site, (frame.site(op), *via))
         return rename(summary.returns, mapping) if mapping else summary.returns
 

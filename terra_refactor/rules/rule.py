@@ -1,14 +1,19 @@
 """What a rule is, and what it finds.
 
-Computes: nothing. Gives: `Severity`, `Finding`, `RelatedPlace`. A rule is declared once, in a file of its own below `rules/<family>/`, with
+Computes: nothing. Gives: `Rule`, `LocalHazard`, `Severity`, `Finding`, `RelatedPlace`. A rule is declared once, in a file of its own below `rules/<family>/`, with
 its id, name, severity, documentation and samples; `explain`, the manual, SARIF and the editor read that one declaration.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias
 
+from terra_refactor.domain.effect import EffectKind
+from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.view import ContextView
 from terra_refactor.syntax.location import Span
 
 
@@ -45,3 +50,59 @@ class Finding:
     message: str
     fixable: bool = False
     related: tuple[RelatedPlace, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LocalHazard:
+    """A place in one function where a graph would fail or differ, in one context."""
+
+    op: OpId
+    message: str
+    assumption: str | None = None
+    """It is a hazard only if this sentence is wrong (`` `x` is no tensor ``); None if it certainly is one."""
+
+
+Check: TypeAlias = Callable[[ContextView], Iterator[LocalHazard]]
+
+
+class RuleKind(Enum):
+    """How a rule's places are used."""
+
+    HAZARD = "hazard"
+    """Makes an eager function that reaches it unsafe (or speculative, if only assumed); a diagnostic where the code is a graph already."""
+    DIAGNOSTIC = "diagnostic"
+    """Reported wherever it is found; says nothing about safety."""
+    DECISION = "decision"
+    """Follows from the decision about a function, not from one place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Programs that show a rule. Each is a whole module; a line that must be reported ends in `# TRnnn`."""
+
+    bad: str
+    good: str
+    near_miss: str = ""
+    """Looks alike, and is fine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule, declared once."""
+
+    id: str
+    name: str
+    """Kebab-case; names the pattern that is found."""
+    kind: RuleKind
+    severity: Severity
+    summary: str
+    """One sentence."""
+    explanation: str
+    """What happens and why, with the text of the run-time error that a user would have searched for."""
+    samples: Samples
+    cure: str = ""
+    """What to do instead."""
+    effects: frozenset[EffectKind] = frozenset()
+    """Effects of the analysis that this rule reports."""
+    check: Check | None = None
+    """Finds places in one context."""

@@ -5,7 +5,9 @@ Computes: what a `Call` reaches, and its result. Needs: all other transfer modul
 
 from __future__ import annotations
 
-from terra_refactor.analysis.effects import unknown_target
+from dataclasses import replace
+
+from terra_refactor.analysis.effects import is_local, only_local, unknown_target
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Handler, Interpreter, Terminated
@@ -38,7 +40,25 @@ from terra_refactor.ir.ops import Op, Spread
 def call(interpreter: Interpreter, frame: Frame, op: Op) -> Value | Terminated:
     assert isinstance(op, ops.Call)
     arguments = evaluate_arguments(interpreter, frame, op)
-    return interpreter.call_value(frame, op.id, frame.value(op.function), arguments)
+    result = interpreter.call_value(frame, op.id, frame.value(op.function), arguments)
+    if op.decorates is None or not arguments.positional:
+        return result
+    return join_all(
+        _looked_through(interpreter, frame, op, arguments.positional[0]) if isinstance(member, UnknownValue) else member
+        for member in members(result)
+    )
+
+
+def _looked_through(interpreter: Interpreter, frame: Frame, op: ops.Call, decorated: Value) -> Value:
+    """What a decorator gives that is not understood: the decorated function or class, with a note of the decorator's name."""
+    names = frame.call_record(op.id).library or frame.call_record(op.function).library
+    name = next(iter(names), None) or frame.written(interpreter, op.function)
+    frame.effects = {key: effect for key, effect in frame.effects.items() if effect.site.op != op.id}
+    if isinstance(decorated, FunctionValue):
+        wrapped = replace(decorated, wrappers=(*decorated.wrappers, name))
+        interpreter.note_wrapped(wrapped)
+        return wrapped
+    return decorated
 
 
 def evaluate_arguments(interpreter: Interpreter, frame: Frame, op: ops.Call) -> CallArguments:
@@ -119,7 +139,7 @@ def _call_one(
         case Reference():
             return _call_object(interpreter, frame, op, callee, arguments, graph)
         case UnknownValue():
-            return call_unknown(interpreter, frame, op, callee)
+            return call_unknown(interpreter, frame, op, callee, arguments)
         case _:
             return UNKNOWN
 
@@ -149,11 +169,18 @@ def _call_object(
     return interpreter.call_value(frame, op, method, arguments, graph=graph)
 
 
-def call_unknown(interpreter: Interpreter, frame: Frame, op: int, callee: UnknownValue) -> Value:
-    """A call of something that cannot be resolved: whatever it does is an effect of its own."""
+def call_unknown(interpreter: Interpreter, frame: Frame, op: int, callee: UnknownValue, arguments: CallArguments) -> Value:
+    """A call of something that cannot be resolved: whatever it does is an effect of its own.
+
+    The effect is only an assumption away from none if everything that the callee is given is local: numbers, texts, tensors, new objects.
+    """
     called = interpreter.op(frame.function, op)
+    local = only_local(frame, arguments)
     if isinstance(called, ops.Call):
         description = frame.written(interpreter, called.function)
+        function = interpreter.op(frame.function, called.function)
+        if isinstance(function, ops.LoadAttribute):
+            local = local and is_local(frame, frame.value(function.object))
     else:
         description = callee.origin.name if callee.origin is not None else "an unknown function"
     frame.call_record(op).unknown = description

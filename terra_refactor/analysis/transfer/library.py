@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Final
 
-from terra_refactor.analysis.effects import EXTERNAL, external_effect, unknown_target
+from terra_refactor.analysis.effects import EXTERNAL, external_effect, is_local, only_local, unknown_target
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Interpreter
@@ -106,7 +106,8 @@ def _call_unlisted(
     """A function of a library that nothing is known about."""
     frame.call_record(op).unknown = name
     target = EXTERNAL if receiver is None else unknown_target(receiver)
-    frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, target, name, frame.site(op), assumed=True))
+    local = only_local(frame, arguments) and (receiver is None or is_local(frame, receiver))
+    frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, target, name, frame.site(op), assumed=local))
     return UNKNOWN
 
 

@@ -1,0 +1,1 @@
+"""TR3xx: code that fails as a graph, or means something else."""

@@ -1,0 +1,59 @@
+"""TR101: printing and logging."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.domain.effect import EffectKind
+from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
+
+RULE: Final = Rule(
+    id="TR101",
+    name="host-print-or-log",
+    kind=RuleKind.HAZARD,
+    severity=Severity.ERROR,
+    summary="Printing, logging and warnings happen when a graph is traced, not when it runs.",
+    explanation=(
+        "`print`, `logging`, `warnings` and progress bars are Python. A `tf.function` runs its Python once for each trace, so the text appears "
+        "once (with symbolic tensors in it, such as `Tensor(\"x:0\", shape=(), dtype=float32)`) and not for the calls after that."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    print("loss", x)  # TR101
+    return x * 2.0
+
+
+step(tf.constant(1.0))
+""",
+        good="""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    tf.print("loss", x)
+    return x * 2.0
+
+
+step(tf.constant(1.0))
+""",
+        near_miss="""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    return x * 2.0
+
+
+print("loss", step(tf.constant(1.0)))
+""",
+    ),
+    cure="Use `tf.print`, or print what the function returns.",
+    effects=frozenset({EffectKind.PRINT, EffectKind.LOG}),
+)

@@ -1,0 +1,1 @@
+"""TR6xx: misuse of tf.function."""

@@ -1,0 +1,1 @@
+"""TR5xx: graph execution that does not pay."""

@@ -1,0 +1,54 @@
+"""All rules, and what they find.
+
+Computes: the places that each rule's check finds in each context. Needs: the facts. Gives: `RULES`, `rule_for_effect`, `local_hazards`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from terra_refactor.domain.effect import EffectKind
+from terra_refactor.errors import InternalError
+from terra_refactor.rules.rule import LocalHazard, Rule
+from terra_refactor.rules.view import ContextView
+
+FAMILIES = ("host_effects", "retracing", "graph_failures", "shapes", "no_benefit", "misuse")
+"""The folders of rules. A rule is a module with a constant `RULE`."""
+
+
+@cache
+def all_rules() -> Mapping[str, Rule]:
+    """Every rule by its id, in order."""
+    found: dict[str, Rule] = {}
+    for family in FAMILIES:
+        package = importlib.import_module(f"terra_refactor.rules.{family}")
+        for module_info in pkgutil.iter_modules(package.__path__):
+            module = importlib.import_module(f"{package.__name__}.{module_info.name}")
+            rule = module.RULE
+            if rule.id in found:
+                raise InternalError(f"rule {rule.id} is declared twice")
+            found[rule.id] = rule
+    return dict(sorted(found.items()))
+
+
+@cache
+def rules_by_effect() -> Mapping[EffectKind, Rule]:
+    """The rule that reports each kind of effect."""
+    return {effect: rule for rule in all_rules().values() for effect in rule.effects}
+
+
+@cache
+def checking_rules() -> tuple[Rule, ...]:
+    """The rules that look at operations."""
+    return tuple(rule for rule in all_rules().values() if rule.check is not None)
+
+
+def local_hazards(view: ContextView) -> Iterator[tuple[Rule, LocalHazard]]:
+    """What the rules find in one context, in the function's own code."""
+    for rule in checking_rules():
+        assert rule.check is not None
+        for hazard in rule.check(view):
+            yield rule, hazard

@@ -1,0 +1,173 @@
+"""What a rule sees: one function in one context, with questions in the terms of the language.
+
+Computes: look-ups only. Needs: the program and its facts. Gives: `ContextView`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from terra_refactor.analysis.describe import written_form
+from terra_refactor.analysis.facts import BranchFact, BranchKind, CallFact, ContextFacts, FunctionFacts, ProgramFacts
+from terra_refactor.domain.value import (
+    BOTTOM,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    UnknownValue,
+    Value,
+    members,
+)
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import Function
+from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ops import Op
+from terra_refactor.ir.program import Program
+from terra_refactor.ir.walk import blocks, walk
+from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.spec import Trait
+
+OpType = TypeVar("OpType", bound=Op)
+
+_NOT_SYMBOLIC = (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR, TensorKind.KERAS)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeIndex:
+    """A function's operations by number, by kind, and by the operation that holds each. Made once for each function."""
+
+    function: Function
+    ops: tuple[Op | None, ...]
+    parents: tuple[OpId | None, ...]
+
+    @staticmethod
+    def of(function: Function) -> CodeIndex:
+        """The index of a function."""
+        found: list[Op | None] = [None] * function.op_count
+        parents: list[OpId | None] = [None] * function.op_count
+        for op in walk(function.body):
+            found[op.id] = op
+            for block in blocks(op):
+                for inner in block:
+                    parents[inner.id] = op.id
+        return CodeIndex(function, tuple(found), tuple(parents))
+
+
+class ContextView:
+    """One context of one function."""
+
+    __slots__ = ("branches", "calls", "code", "context", "facts", "function", "program")
+
+    def __init__(self, program: Program, facts: ProgramFacts, context: ContextFacts, code: CodeIndex) -> None:
+        self.program = program
+        self.facts = facts
+        self.context = context
+        self.code = code
+        self.function = code.function
+        self.calls: dict[OpId, CallFact] = {call.op: call for call in context.calls}
+        self.branches: dict[OpId, BranchFact] = {branch.op: branch for branch in context.branches}
+
+    @property
+    def function_facts(self) -> FunctionFacts:
+        """The facts of the function over all its contexts."""
+        return self.facts.functions[self.context.function]
+
+    def op(self, number: OpId) -> Op:
+        """The operation with that number."""
+        op = self.code.ops[number]
+        assert op is not None
+        return op
+
+    def reached(self, kind: type[OpType]) -> Iterator[OpType]:
+        """The operations of a kind that this context reaches."""
+        values = self.context.values
+        for op in self.code.ops:
+            if isinstance(op, kind) and (values[op.id] is not None or op.id in self.calls or op.id in self.branches):
+                yield op
+
+    def value(self, number: OpId) -> Value:
+        """The result of an operation; `BOTTOM` where it is not reached."""
+        value = self.context.values[number]
+        return BOTTOM if value is None else value
+
+    def library_calls(self) -> Iterator[tuple[ops.Call, str]]:
+        """The calls that reach library functions, with the canonical name of each."""
+        for number, fact in self.calls.items():
+            op = self.op(number)
+            if isinstance(op, ops.Call):
+                for name in fact.library:
+                    yield op, name
+
+    def written(self, number: OpId) -> str:
+        """How an operation's result is written in the source."""
+        return written_form(lambda inner: self.code.ops[inner], number)
+
+    def enclosing(self, number: OpId) -> Iterator[Op]:
+        """The operations that hold this one, innermost first."""
+        parent = self.code.parents[number]
+        while parent is not None:
+            yield self.op(parent)
+            parent = self.code.parents[parent]
+
+    def under_tensor_condition(self, number: OpId) -> bool:
+        """Whether the operation runs only if a tensor's value says so (within this function)."""
+        for outer in self.enclosing(number):
+            fact = self.branches.get(outer.id)
+            if fact is not None and fact.kind is BranchKind.TENSOR and isinstance(outer, ops.If | ops.IfExpression | ops.While):
+                return True
+        return False
+
+    def is_symbolic(self, number: OpId) -> bool:
+        """Whether the operation's result is certainly a tensor that a trace would make symbolic.
+
+        A tensor that is read from an attribute, a global or a closure was made before the trace and stays what it is.
+        """
+        value = self.value(number)
+        alternatives = members(value)
+        if not alternatives or not all(is_tensorflow_tensor(member) for member in alternatives):
+            return False
+        return not self.is_captured(number)
+
+    def may_be_symbolic(self, number: OpId) -> bool:
+        """Whether the result may be such a tensor."""
+        value = self.value(number)
+        if self.is_captured(number):
+            return False
+        return any(
+            is_tensorflow_tensor(member) or (isinstance(member, UnknownValue) and member.may_be_tensor) for member in members(value)
+        )
+
+    def holds_symbolic(self, number: OpId) -> bool:
+        """Whether the result is, or is a tuple that has, a symbolic tensor."""
+        value = self.value(number)
+        if isinstance(value, TupleValue):
+            return any(is_tensorflow_tensor(element) for element in value.elements)
+        return self.is_symbolic(number)
+
+    def is_captured(self, number: OpId) -> bool:
+        """Whether the result was made before the call: it is read from an attribute, a global or an enclosing function."""
+        op = self.op(number)
+        if isinstance(op, ops.LoadName):
+            return op.scope in (ops.Scope.GLOBAL, ops.Scope.FREE)
+        if isinstance(op, ops.LoadAttribute):
+            return not self._is_library_member(op)
+        if isinstance(op, ops.LoadItem):
+            return self.is_captured(op.object)
+        return False
+
+    def _is_library_member(self, op: ops.LoadAttribute) -> bool:
+        # `x.T` of a tensor is computed; `self.table` is stored
+        return all(is_tensorflow_tensor(member) for member in members(self.value(op.object)))
+
+
+def is_tensorflow_tensor(value: Value) -> bool:
+    """A tensor or variable of TensorFlow: no ndarray."""
+    return isinstance(value, TensorValue) and value.kind not in _NOT_SYMBOLIC
+
+
+def has_trait(name: str, trait: Trait) -> bool:
+    """Whether the library entity of that canonical name has a trait."""
+    entity = registry.lookup(name)
+    return entity is not None and trait in entity.traits
