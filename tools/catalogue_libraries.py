@@ -43,7 +43,8 @@ PYTHON_MODULES = words(
 
 NUMPY_MODULES = words(
     "numpy numpy.char numpy.ctypeslib numpy.dtypes numpy.exceptions numpy.fft numpy.lib numpy.lib.format "
-    "numpy.lib.stride_tricks numpy.linalg numpy.ma numpy.polynomial numpy.polynomial.polynomial numpy.random "
+    "numpy.lib.stride_tricks numpy.linalg numpy.ma numpy.polynomial numpy.polynomial.chebyshev numpy.polynomial.hermite "
+    "numpy.polynomial.hermite_e numpy.polynomial.legendre numpy.polynomial.polynomial numpy.random "
     "numpy.rec numpy.strings numpy.testing numpy.typing"
 )
 
@@ -99,6 +100,10 @@ def tensorflow_library() -> Library:
     renamed = {
         "tensorflow.keras": "keras",
         "tensorflow.compat.v1.keras": "keras",
+        "tensorflow.initializers": "keras.initializers",
+        "tensorflow.losses": "keras.losses",
+        "tensorflow.metrics": "keras.metrics",
+        "tensorflow.optimizers": "keras.optimizers",
         "tensorflow.compat.v2": "tensorflow",
         "tensorflow.compat.v1.compat": "tensorflow.compat",
         "tensorflow._api.v2": "tensorflow",

@@ -79,6 +79,9 @@ FORMER_NAMES: Final[Mapping[str, str]] = {
 FORMER_MODULES: Final[Mapping[str, str]] = {
     "tensorflow.contrib.rnn": "tensorflow.compat.v1.nn.rnn_cell",
     "tensorflow.contrib.keras": "keras",
+    "keras.losses": "tensorflow.compat.v1.losses",
+    "keras.metrics": "tensorflow.compat.v1.metrics",
+    "keras.initializers": "tensorflow.compat.v1.initializers",
     "tensorflow.nn.rnn_cell": "tensorflow.compat.v1.nn.rnn_cell",
     "tensorflow.models.rnn.rnn_cell": "tensorflow.compat.v1.nn.rnn_cell",
     "tensorflow.python.ops.rnn_cell": "tensorflow.compat.v1.nn.rnn_cell",
@@ -104,5 +107,6 @@ OPEN_MODULES: Final = (
     "tensorflow.core",
     "keras.src",
     "tensorflow.compiler",
+    "tensorflow.__internal__",
 )
 """Modules whose members are not listed completely: any name below them may exist."""

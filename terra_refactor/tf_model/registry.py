@@ -63,15 +63,15 @@ FAMILIES: Final = (
     "terra_refactor.tf_model.ops.sparse",
     "terra_refactor.tf_model.ops.strings",
     "terra_refactor.tf_model.ops.variables",
-    "terra_refactor.tf_model.data",
+    "terra_refactor.tf_model.attributes",
+    "terra_refactor.tf_model.keras",
     "terra_refactor.tf_model.numpy_api",
     "terra_refactor.tf_model.python_api",
 )
 """The modules with rules. Each has `RULES: Mapping[str, Rule]`, and may have `ATTRIBUTES: Mapping[str, AttributeRule]`."""
 
-AttributeRule: TypeAlias = Callable[[Value, Mapping[str, Value]], Value]
-"""From the receiver and its configuration (what its constructor was given; empty if unknown) to the value of an
-attribute that is read, not called."""
+AttributeRule: TypeAlias = Callable[[Value], Value]
+"""From the receiver to the value of one of its attributes, for what is read and not called."""
 
 TENSOR_CLASSES: Final[Mapping[TensorKind, str]] = {
     TensorKind.TENSOR: "tensorflow.Tensor",
@@ -85,6 +85,8 @@ TENSOR_CLASSES: Final[Mapping[TensorKind, str]] = {
 }
 """The class whose methods a value of each kind has."""
 
+
+_UFUNC_METHODS: Final = frozenset({"accumulate", "at", "outer", "reduce", "reduceat"})
 
 _TRAITS_OF_OPERATIONS: Final = frozenset({Trait.TENSOR_OPERATION, Trait.RETURNS_TENSOR, Trait.TAKES_TENSORS})
 """What a module's classes do not share with its functions."""
@@ -157,7 +159,24 @@ def attribute(name: str, attr: str) -> str | None:
             return inherited
         if f"{base}.{attr}" in _declared_names():
             return f"{base}.{attr}"
+    if attr == "__init__" and (found := entry(name)) is not None and found[0].startswith("c"):
+        return full
+    if (
+        attr in _UFUNC_METHODS
+        and name.startswith("numpy.")
+        and (found := entry(name)) is not None
+        and found[0][0] == "f"
+    ):
+        return f"numpy.ufunc.{attr}"
+    if isinstance(_constant(name), DTypeValue):
+        return attribute("tensorflow.dtypes.DType", attr)
     return _former(name, attr, full)
+
+
+def _constant(name: str) -> Value | None:
+    """The value of a constant of the catalogue."""
+    found = entry(name)
+    return parse_value(found[0][1:]) if found is not None and found[0].startswith("v") else None
 
 
 def _former(name: str, attr: str, full: str) -> str | None:
@@ -302,6 +321,9 @@ def _unlisted(name: str) -> Entity | None:
         inherited = next((base for base in class_bases(owner) if leaf in members(base)), None)
         known = lookup(f"{inherited}.{leaf}") if inherited is not None else None
         return _callable(name, EntityKind.FUNCTION, known.parameters if known is not None else None)
+    if leaf == "__init__":
+        constructor = lookup(owner)
+        return Entity(name, EntityKind.FUNCTION, constructor.parameters) if constructor is not None else None
     if name.partition(".")[0] in PACKAGES:
         if not owner:
             return Entity(name, EntityKind.MODULE)

@@ -1,0 +1,177 @@
+"""What decorators of libraries make of the function they stand on.
+
+Computes: nothing. Gives: `decoration(name)`, from a decorator's canonical name. Sources: the documentation of each;
+`check_shapes`, `gin-config`, `absl`, `multipledispatch`, `deprecated` as published on PyPI. Ignores: decorators with
+other effects on the program than on the function (registries); they are transparent here, for the function's callers
+see the same function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from functools import cache
+from typing import Final
+
+from terra_refactor.tf_model.name_table import words
+from terra_refactor.tf_model.registry import canonical_name
+
+
+class Decoration(Enum):
+    """What is left of the decorated function under its name."""
+
+    TRANSPARENT = "transparent"
+    """A function that means the same to its callers: the function itself, or a wrapper that calls it once per call."""
+    CACHED = "cached"
+    """A wrapper that calls the function once for each distinct tuple of (hashable) arguments: a tensor argument raises."""
+    HYBRIDISES = "hybridises"
+    """A `tf.function`: the function runs as a graph."""
+    PREVENTS_CONVERSION = "prevents conversion"
+    """AutoGraph leaves the body as it is."""
+    TRACED = "traced"
+    """The function is called by TensorFlow while a graph is built or a tape records, and gives tensors."""
+    PROPERTY = "property"
+    """An attribute that is computed when it is read."""
+    CACHED_PROPERTY = "cached property"
+    """An attribute that is computed when it is first read, and kept."""
+    STATIC_METHOD = "static method"
+    CLASS_METHOD = "class method"
+    CONTEXT_MANAGER = "context manager"
+    """A generator function that becomes a factory of context managers (and of decorators)."""
+    DATACLASS = "dataclass"
+    """A class that gets `__init__` and others from its annotated fields."""
+    TRANSPARENT_CLASS = "transparent class"
+    """A class that stays what it is."""
+    DISPATCHES = "dispatches"
+    """One of several functions under a name, chosen by the arguments' types."""
+    OVERLOAD = "overload"
+    """A signature for type checkers only: the body never runs."""
+    ABSTRACT = "abstract"
+    """A method that subclasses replace: its own body may run only through `super()`."""
+    FIXTURE = "fixture"
+    """A test fixture: not callable; its value reaches the parameters of that name."""
+    OBJECT = "object"
+    """Another object than a function, which need not be callable in the same way."""
+    UNKNOWN = "unknown"
+
+
+class Form(Enum):
+    """How the decorator is written."""
+
+    BARE = "bare"
+    """`@d`"""
+    CALLED = "called"
+    """`@d(...)`: the call gives the decorator."""
+    EITHER = "either"
+    """`@d` and `@d(...)` are both possible."""
+
+
+_ROWS: Final[Mapping[tuple[Decoration, Form], str]] = {
+    (Decoration.HYBRIDISES, Form.EITHER): """
+        tensorflow.function tensorflow.python.eager.def_function.function tensorflow.contrib.eager.defun
+        tensorflow.python.eager.function.defun tensorflow.compat.v1.wrap_function tf_agents.utils.common.function
+        tf_agents.utils.common.function_in_tf1
+    """,
+    (Decoration.PREVENTS_CONVERSION, Form.EITHER): """
+        tensorflow.autograph.experimental.do_not_convert tensorflow.python.autograph.impl.api.do_not_convert
+    """,
+    (Decoration.TRACED, Form.BARE): "tensorflow.custom_gradient tensorflow.recompute_grad tensorflow.grad_pass_through "
+    "tensorflow.contrib.eager.custom_gradient keras.ops.custom_gradient keras.remat",
+    (Decoration.TRANSPARENT, Form.BARE): """
+        tensorflow.Module.with_name_scope atexit.register typing.final typing.override typing.no_type_check typing.runtime_checkable
+        typing_extensions.final typing_extensions.override typing_extensions.runtime_checkable typeguard.typechecked
+        jaxtyping.jaxtyped tensorflow.python.util.tf_export.kwarg_only wrapt.decorator
+        tensorflow.python.framework.test_util.run_v1_only tensorflow.python.framework.test_util.run_v2_only
+        tensorflow.python.framework.test_util.run_in_graph_and_eager_modes
+        tensorflow.python.framework.test_util.run_all_in_graph_and_eager_modes tensorflow.python.framework.test_util.disable_xla
+        tensorflow.python.util.dispatch.add_dispatch_support nose.tools.nottest nose.tools.istest
+        tensorflow.python.trackable.base.no_automatic_dependency_tracking
+    """,
+    (Decoration.TRANSPARENT, Form.CALLED): """
+        functools.wraps functools.update_wrapper typing.dataclass_transform typing_extensions.dataclass_transform
+        check_shapes.check_shapes check_shapes.inherit_check_shapes gin.external_configurable
+        deprecated.deprecated deprecated.sphinx.deprecated deprecated.sphinx.versionadded deprecated.sphinx.versionchanged
+        deprecation.deprecated warnings.deprecated typing_extensions.deprecated numpy.deprecate
+        tensorflow.python.util.deprecation.deprecated tensorflow.python.util.deprecation.deprecated_args
+        tensorflow.python.util.deprecation.deprecated_arg_values tensorflow.python.util.deprecation.deprecated_alias
+        tensorflow.RegisterGradient tensorflow.experimental.dispatch_for_api tensorflow.experimental.dispatch_for_unary_elementwise_apis
+        tensorflow.experimental.dispatch_for_binary_elementwise_apis tensorflow.test.disable_with_predicate
+        tensorflow.python.util.tf_export.tf_export tensorflow.python.util.tf_export.keras_export keras.src.api_export.keras_export
+        tensorflow_probability.python.internal.tf_util.preserve_static_shape
+        jaxtyping.jaxtyped tensorflow.device tensorflow.name_scope
+        absl.testing.parameterized.parameters absl.testing.parameterized.named_parameters absl.testing.parameterized.product
+        absl.testing.flagsaver.flagsaver parameterized.parameterized parameterized.parameterized.expand
+        unittest.skip unittest.skipIf unittest.skipUnless unittest.mock.patch unittest.mock.patch.object unittest.mock.patch.dict
+        mock.patch mock.patch.object tenacity.retry retrying.retry backoff.on_exception beartype.beartype
+        hypothesis.given hypothesis.settings hypothesis.example hydra.main click.option click.argument click.pass_context
+        tensorflow_probability.python.internal.test_util.test_all_tf_execution_regimes
+    """,
+    (Decoration.TRANSPARENT, Form.EITHER): """
+        gin.configurable gin.register pytest.mark.* unittest.expectedFailure
+        tensorflow_addons.utils.types.typechecked
+        tensorflow_probability.python.internal.docstring_util.expand_docstring
+    """,
+    (Decoration.TRANSPARENT_CLASS, Form.BARE): """
+        functools.total_ordering enum.unique six.python_2_unicode_compatible
+        tensorflow.python.framework.test_util.for_all_test_methods
+    """,
+    (Decoration.TRANSPARENT_CLASS, Form.CALLED): """
+        six.add_metaclass keras.saving.register_keras_serializable keras.utils.register_keras_serializable
+        tensorflow.python.framework.type_spec_registry.register
+    """,
+    (Decoration.CACHED, Form.EITHER): "functools.lru_cache",
+    (Decoration.CACHED, Form.BARE): "functools.cache",
+    (Decoration.CACHED, Form.CALLED): "cachetools.cached joblib.Memory.cache",
+    (Decoration.PROPERTY, Form.BARE): """
+        builtins.property abc.abstractproperty types.DynamicClassAttribute enum.property
+    """,
+    (
+        Decoration.CACHED_PROPERTY,
+        Form.BARE,
+    ): "functools.cached_property cached_property.cached_property werkzeug.utils.cached_property",
+    (Decoration.STATIC_METHOD, Form.BARE): "builtins.staticmethod abc.abstractstaticmethod",
+    (Decoration.CLASS_METHOD, Form.BARE): "builtins.classmethod abc.abstractclassmethod",
+    (Decoration.CONTEXT_MANAGER, Form.BARE): """
+        contextlib.contextmanager contextlib.asynccontextmanager tensorflow.python.util.tf_contextlib.contextmanager
+    """,
+    (Decoration.DATACLASS, Form.EITHER): """
+        dataclasses.dataclass attr.s attr.attrs attr.dataclass attr.define attr.frozen attr.mutable attrs.define attrs.frozen attrs.mutable
+        pydantic.dataclasses.dataclass chex.dataclass flax.struct.dataclass
+    """,
+    (Decoration.DISPATCHES, Form.BARE): "functools.singledispatch functools.singledispatchmethod",
+    (
+        Decoration.DISPATCHES,
+        Form.CALLED,
+    ): "multipledispatch.dispatch multipledispatch.Dispatcher.register plum.dispatch",
+    (Decoration.OVERLOAD, Form.BARE): "typing.overload typing_extensions.overload",
+    (Decoration.ABSTRACT, Form.BARE): "abc.abstractmethod",
+    (Decoration.FIXTURE, Form.EITHER): "pytest.fixture pytest.yield_fixture pytest_asyncio.fixture",
+    (
+        Decoration.OBJECT,
+        Form.CALLED,
+    ): "click.command click.group typer.Typer.command numba.vectorize numba.guvectorize ray.remote",
+    (
+        Decoration.OBJECT,
+        Form.EITHER,
+    ): "numba.jit numba.njit numpy.vectorize jax.jit jax.vmap jax.grad jax.pmap torch.jit.script ray.remote",
+    (Decoration.OBJECT, Form.BARE): "jax.custom_jvp jax.custom_vjp click.command",
+}
+"""Decorators by what they do and how they are written; `name.*` stands for everything below a name."""
+
+
+@cache
+def _decorators() -> Mapping[str, tuple[Decoration, Form]]:
+    return {canonical_name(name): row for row, names in _ROWS.items() for name in words(names)}
+
+
+def decoration(name: str) -> tuple[Decoration, Form]:
+    """What the decorator of that name (canonical or not) does, and how it is written; `UNKNOWN` for what is not known."""
+    table = _decorators()
+    canonical = canonical_name(name)
+    if canonical in table:
+        return table[canonical]
+    while canonical:
+        canonical = canonical.rpartition(".")[0]
+        if f"{canonical}.*" in table:
+            return table[f"{canonical}.*"]
+    return (Decoration.UNKNOWN, Form.EITHER)
