@@ -21,6 +21,8 @@ import numpy as np
 import tensorflow as tf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tensorflow.python.framework import func_graph
+
 from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.dtype import DType
 from terra_refactor.domain.shape import Shape
@@ -39,7 +41,6 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model.registry import lookup
 from terra_refactor.tf_model.spec import BoundCall, OperationError, Rule
-from tensorflow.python.framework import func_graph
 
 EXAMPLES = int(os.environ.get("TERRA_CONFORMANCE_EXAMPLES", "12"))
 """Generated calls per rule."""

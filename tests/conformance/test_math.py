@@ -129,9 +129,17 @@ ROWS = [
     *[
         Row(f"tensorflow.math.{name}", reductions(("float32", "int32", "complex64", "bool")))
         for name in (
-            "reduce_sum reduce_mean reduce_prod reduce_max reduce_min reduce_euclidean_norm reduce_std reduce_variance "
-            "reduce_logsumexp reduce_any reduce_all"
-        ).split()
+            *(
+                "reduce_sum",
+                "reduce_mean",
+                "reduce_prod",
+                "reduce_max",
+                "reduce_min",
+                "reduce_euclidean_norm",
+                "reduce_std",
+            ),
+            *("reduce_variance", "reduce_logsumexp", "reduce_any", "reduce_all"),
+        )
     ],
     Row("tensorflow.math.argmax", axis_calls("input", ("float32", "int32", "string"))),
     Row("tensorflow.math.argmin", axis_calls("input", ("float32", "int32"))),

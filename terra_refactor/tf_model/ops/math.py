@@ -487,6 +487,8 @@ def _segment(*, counted: bool) -> Rule:
         data, ids = operand(call.argument("data")), operand(call.argument("segment_ids"))
         segments = integer(call.argument("num_segments")) if counted else None
         shape, id_shape = data.type.shape, ids.type.shape
+        if not counted and id_shape is None:
+            id_shape = (None,)
         if shape is None or id_shape is None:
             return result(data.type.dtype)
         if len(id_shape) > len(shape):

@@ -1,0 +1,677 @@
+"""Rules for functions that change the form of tensors: reshape, concat, stack, split, transpose, squeeze, tile, pad, sort, ...
+
+Computes: shapes exactly where sizes are known or symbolic; contents of small integer tensors (sizes) survive concat, stack and cast. Gives:
+`RULES`, together with those of `gathering`. Source: `tf.*`, TensorFlow 2.21.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from terra_refactor.domain.dim import (
+    Dim,
+    Truth,
+    add,
+    definitely_different,
+    divide_exactly,
+    format_dim,
+    multiply,
+    subtract,
+)
+from terra_refactor.domain.dtype import BOOL, FLOATING, INT32, INT64, INTEGER, DType
+from terra_refactor.domain.shape import Shape, compatible, element_count, format_shape, meet_shapes
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import (
+    UNKNOWN,
+    Constant,
+    FrozenList,
+    SequenceValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+)
+from terra_refactor.tf_model.arguments import dtype_argument, elements, integer, integers, is_none, shape_argument
+from terra_refactor.tf_model.ops.conversion import Operand, operand, size_content, size_value
+from terra_refactor.tf_model.ops.gathering import GATHERING
+from terra_refactor.tf_model.ops.results import argument, axes_of, normal_axis, primary, result, short_name, table
+from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
+from terra_refactor.tf_model.shape_rules.reshaping import concatenated, reshaped, stacked
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+
+
+def _reshape(call: BoundCall) -> Value:
+    data = primary(call)
+    wanted = call.argument("shape")
+    sizes = integers(wanted)
+    if sizes is None and isinstance(integer(wanted), int):
+        sizes = (integer(wanted),)
+    if sizes is None and operand(wanted).known and operand(wanted).type.shape == ():
+        # a single size gives a vector
+        sizes = (None,)
+    shape = reshaped(data.type.shape, sizes)
+    content = data.content if data.type.shape == shape else None
+    return result(data.type.dtype, shape, content)
+
+
+def _item_operands(values: Value | None) -> list[Operand] | None:
+    """The tensors of a list argument; None where their number is not known."""
+    items = elements(values)
+    if items is not None:
+        return [operand(item) for item in items]
+    if isinstance(values, TensorValue) and values.type.shape:
+        count = values.type.shape[0]
+        if isinstance(count, int) and count <= 64:
+            return [Operand(TensorType(values.type.dtype, values.type.shape[1:]), TensorKind.TENSOR)] * count
+    return None
+
+
+def _repeated(values: Value | None) -> Operand | None:
+    """What each element of a list of unknown length is."""
+    if isinstance(values, FrozenList | SequenceValue) and values.element is not None:
+        return operand(values.element)
+    return None
+
+
+def _list_dtype(call: BoundCall, parts: list[Operand], name: str = "values") -> DType | None:
+    """The common dtype of tensors in a list. Raises OperationError if two tensors differ."""
+    found: DType | None = None
+    for part in parts:
+        dtype = part.type.dtype
+        if not part.is_tensor or dtype is None:
+            continue
+        if found is not None and dtype != found:
+            raise OperationError(
+                ErrorKind.DTYPE, f"{short_name(call)}: tensors of dtype {found} and {dtype} in one list", (name,)
+            )
+        found = dtype
+    if found is not None:
+        return found
+    dtypes = {part.type.dtype for part in parts}
+    return next(iter(dtypes)) if len(dtypes) == 1 else None
+
+
+def _concat(call: BoundCall) -> Value:
+    values, axis_value = call.argument("values"), argument(call, "axis", "concat_dim")
+    axis = integer(axis_value)
+    known_axis = axis if isinstance(axis, int) else None
+    parts = _item_operands(values)
+    if parts is None:
+        each = _repeated(values)
+        if each is None or each.type.shape is None:
+            return result(None if each is None else each.type.dtype)
+        row = each.type.shape
+        if known_axis is None or not row:
+            return result(each.type.dtype, (None,) * len(row) if row else None)
+        position = normal_axis(call, known_axis, row)
+        return result(each.type.dtype, (*row[:position], None, *row[position + 1 :]))
+    if not parts:
+        return result(None)
+    dtype = _list_dtype(call, parts)
+    if len(parts) == 1:
+        # one tensor is returned as it is, whatever the axis
+        return result(parts[0].type.dtype, parts[0].type.shape, parts[0].content)
+    shape = concatenated([part.type.shape if part.known else None for part in parts], known_axis)
+    content: Value | None = None
+    if shape is not None and len(shape) == 1 and all(isinstance(part.content, TupleValue) for part in parts):
+        content = TupleValue(
+            tuple(item for part in parts if isinstance(part.content, TupleValue) for item in part.content.elements)
+        )
+    elif (
+        shape is not None
+        and len(shape) == 1
+        and dtype in (INT32, INT64)
+        and any(part.content is not None for part in parts)
+    ):
+        content = _partial_content(parts)
+    return result(dtype, shape, content)
+
+
+def _partial_content(parts: list[Operand]) -> Value | None:
+    """The content of vectors of which some have unknown content but a known length."""
+    items: list[Value] = []
+    for part in parts:
+        if isinstance(part.content, TupleValue):
+            items.extend(part.content.elements)
+        elif part.type.shape is not None and len(part.type.shape) == 1 and isinstance(part.type.shape[0], int):
+            items.extend(size_value(None) for _ in range(min(part.type.shape[0], 64)))
+        else:
+            return None
+    return TupleValue(tuple(items))
+
+
+def _stack(call: BoundCall) -> Value:
+    values = call.argument("values")
+    axis = integer(call.argument("axis"))
+    known_axis = axis if isinstance(axis, int) else None
+    parts = _item_operands(values)
+    if parts is None:
+        each = _repeated(values)
+        if each is None:
+            data = operand(values)
+            if data.is_tensor and data.type.shape and known_axis == 0:
+                return result(data.type.dtype, data.type.shape)
+            return result(data.type.dtype)
+        return result(each.type.dtype, stacked([each.type.shape], None, known_axis))
+    if not parts:
+        return result(None)
+    shape = stacked([part.type.shape if part.known else None for part in parts], len(parts), known_axis)
+    contents = [part.content for part in parts]
+    dtype = _list_dtype(call, parts)
+    content: Value | None = None
+    if shape is not None and len(shape) == 1 and dtype in (INT32, INT64) and any(item is not None for item in contents):
+        content = TupleValue(tuple(size_value(None) if item is None else item for item in contents))
+    return result(dtype, shape, content)
+
+
+def _unstack(call: BoundCall) -> Value:
+    data = primary(call)
+    shape = data.type.shape
+    count = integer(call.argument("num"))
+    axis = integer(call.argument("axis"))
+    row: Shape = None
+    if shape is not None and isinstance(axis, int):
+        if not shape:
+            raise OperationError(ErrorKind.RANK, "unstack: a number (shape ()) has no axis to take apart", ("value",))
+        position = normal_axis(call, axis, shape)
+        row = (*shape[:position], *shape[position + 1 :])
+        if count is not None and definitely_different(count, shape[position]):
+            raise OperationError(
+                ErrorKind.SHAPE,
+                f"unstack: num is {format_dim(count)}, axis {position} of shape {format_shape(shape)} has {format_dim(shape[position])}",
+                ("value", "num"),
+            )
+        if count is None:
+            count = shape[position]
+    if isinstance(count, int) and count <= 64:
+        items = data.content.elements if isinstance(data.content, TupleValue) and row == () else None
+        return FrozenList(
+            tuple(
+                result(data.type.dtype, row, items[number] if items is not None and number < len(items) else None)
+                for number in range(count)
+            )
+        )
+    return FrozenList(None, result(data.type.dtype, row))
+
+
+def _split(call: BoundCall) -> Value:
+    data = primary(call)
+    shape = data.type.shape
+    axis = integer(argument(call, "axis", "split_dim"))
+    wanted = call.argument("num_or_size_splits")
+    sizes = None if isinstance(wanted, Constant) else integers(wanted)
+    count = integer(wanted)
+    if shape is None or not isinstance(axis, int):
+        number = len(sizes) if sizes is not None else count
+        each = result(data.type.dtype, None if shape is None else (None,) * len(shape))
+        return FrozenList((each,) * number) if isinstance(number, int) and number <= 64 else FrozenList(None, each)
+    position = normal_axis(call, axis, shape)
+    size = shape[position]
+
+    def part(length: Dim) -> Value:
+        return result(data.type.dtype, (*shape[:position], length, *shape[position + 1 :]))
+
+    if sizes is not None:
+        return FrozenList(tuple(part(length) for length in _split_sizes(shape, position, sizes)))
+    if not isinstance(count, int):
+        return FrozenList(None, part(None))
+    if count <= 0:
+        return UNKNOWN
+    if isinstance(size, int) and size % count:
+        raise OperationError(
+            ErrorKind.SHAPE,
+            f"split: axis {position} of shape {format_shape(shape)} has size {size}, which is no multiple of {count}",
+            ("value", "num_or_size_splits"),
+        )
+    share = part(divide_exactly(size, count))
+    return FrozenList((share,) * count) if count <= 64 else FrozenList(None, share)
+
+
+def _split_sizes(shape: tuple[Dim, ...], position: int, sizes: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    size = shape[position]
+    rest: Dim = size
+    for length in sizes:
+        if length != -1:
+            rest = subtract(rest, length)
+    missing = sizes.count(-1)
+    if (missing == 0 and definitely_different(rest, 0)) or (isinstance(rest, int) and rest < 0):
+        listed = ", ".join(format_dim(length) for length in sizes)
+        raise OperationError(
+            ErrorKind.SHAPE,
+            f"split: axis {position} of shape {format_shape(shape)} has size {format_dim(size)}, the parts are [{listed}]",
+            ("value", "num_or_size_splits"),
+        )
+    return tuple(rest if length == -1 else length for length in sizes)
+
+
+def _transpose(call: BoundCall) -> Value:
+    data = primary(call)
+    shape = data.type.shape
+    perm = call.argument("perm")
+    if is_none(perm):
+        return result(
+            data.type.dtype,
+            None if shape is None else tuple(reversed(shape)),
+            data.content if shape is not None and len(shape) < 2 else None,
+        )
+    order = integers(perm)
+    if order is None:
+        return result(data.type.dtype, None if shape is None else (None,) * len(shape))
+    if shape is None:
+        return result(data.type.dtype, (None,) * len(order))
+    if len(order) != len(shape):
+        raise OperationError(
+            ErrorKind.RANK,
+            f"transpose: perm names {len(order)} axes, shape {format_shape(shape)} has {len(shape)}",
+            ("a", "perm"),
+        )
+    known = [axis for axis in order if isinstance(axis, int)]
+    if len(known) < len(order):
+        return result(data.type.dtype, (None,) * len(shape))
+    positions = [normal_axis(call, axis, shape, "perm") for axis in known]
+    if len(set(positions)) < len(positions):
+        raise OperationError(ErrorKind.SHAPE, f"transpose: perm {known} names an axis twice", ("perm",))
+    return result(data.type.dtype, tuple(shape[axis] for axis in positions))
+
+
+def _expand_dims(call: BoundCall) -> Value:
+    data = primary(call)
+    shape = data.type.shape
+    axis = integer(argument(call, "axis", "dim"))
+    if shape is None:
+        return result(data.type.dtype)
+    if not isinstance(axis, int):
+        return result(data.type.dtype, (None,) * (len(shape) + 1))
+    position = normal_axis(call, axis, shape, extra=1)
+    content = TupleValue((data.content,)) if data.content is not None and position == 0 else None
+    return result(data.type.dtype, (*shape[:position], 1, *shape[position:]), content)
+
+
+def _squeeze(call: BoundCall) -> Value:
+    data = primary(call)
+    shape = data.type.shape
+    axis = argument(call, "axis", "squeeze_dims")
+    if shape is None:
+        return result(data.type.dtype)
+    if axis is None or elements(axis) == ():
+        if not all(isinstance(size, int) for size in shape):
+            return result(data.type.dtype)
+        return result(data.type.dtype, tuple(size for size in shape if size != 1))
+    axes = axes_of(call, axis, shape)
+    if axes is None:
+        return result(data.type.dtype)
+    for position in axes:
+        if definitely_different(shape[position], 1):
+            raise OperationError(
+                ErrorKind.SHAPE,
+                f"squeeze: axis {position} of shape {format_shape(shape)} has size {format_dim(shape[position])}, not 1",
+                ("input", "axis"),
+            )
+    return result(data.type.dtype, tuple(size for position, size in enumerate(shape) if position not in axes))
+
+
+def _tile(call: BoundCall) -> Value:
+    data = primary(call)
+    shape = data.type.shape
+    multiples = integers(call.argument("multiples"))
+    if shape is None or multiples is None:
+        rank = len(shape) if shape is not None else len(multiples) if multiples is not None else None
+        return result(data.type.dtype, None if rank is None else (None,) * rank)
+    if len(multiples) != len(shape):
+        raise OperationError(
+            ErrorKind.RANK,
+            f"tile: {len(multiples)} multiples for shape {format_shape(shape)} of rank {len(shape)}",
+            ("input", "multiples"),
+        )
+    return result(data.type.dtype, tuple(multiply(size, factor) for size, factor in zip(shape, multiples, strict=True)))
+
+
+def _pad(call: BoundCall) -> Value:
+    data = primary(call)
+    shape = data.type.shape
+    paddings = call.argument("paddings")
+    rows = elements(paddings)
+    if rows is None and isinstance(paddings, TensorValue) and isinstance(paddings.content, TupleValue):
+        rows = paddings.content.elements
+    if rows is None:
+        rank_of = operand(paddings).type.shape
+        rank = rank_of[0] if rank_of else None
+        length = len(shape) if shape is not None else rank if isinstance(rank, int) else None
+        return result(data.type.dtype, None if length is None else (None,) * length)
+    if shape is None:
+        return result(data.type.dtype, (None,) * len(rows))
+    if len(rows) != len(shape):
+        raise OperationError(
+            ErrorKind.RANK,
+            f"pad: {len(rows)} pairs of paddings for shape {format_shape(shape)} of rank {len(shape)}",
+            ("tensor", "paddings"),
+        )
+    padded: list[Dim] = []
+    for size, row in zip(shape, rows, strict=True):
+        pair = integers(row)
+        padded.append(None if pair is None or len(pair) != 2 else add(size, add(pair[0], pair[1])))
+    return result(data.type.dtype, tuple(padded))
+
+
+def _cast(call: BoundCall) -> Value:
+    data = primary(call)
+    dtype = dtype_argument(call.argument("dtype"))
+    wanted = call.argument("dtype")
+    if isinstance(wanted, Constant) and wanted.value in ("float", "int"):
+        dtype = None
+    content = data.content if dtype in (INT32, INT64) and data.type.dtype in (INT32, INT64) else None
+    kind = (
+        data.kind
+        if data.kind in (TensorKind.RAGGED, TensorKind.SPARSE, TensorKind.INDEXED_SLICES)
+        else TensorKind.TENSOR
+    )
+    assert kind is not None
+    return TensorValue(TensorType(dtype, data.type.shape), kind, content)
+
+
+def _same(call: BoundCall) -> Value:
+    data = primary(call)
+    kind = (
+        data.kind
+        if data.kind in (TensorKind.RAGGED, TensorKind.SPARSE, TensorKind.INDEXED_SLICES)
+        else TensorKind.TENSOR
+    )
+    assert kind is not None
+    return TensorValue(data.type, kind, data.content)
+
+
+def _same_tensor(call: BoundCall) -> Value:
+    data = primary(call)
+    return result(data.type.dtype, data.type.shape)
+
+
+def _shape(call: BoundCall) -> Value:
+    data = primary(call)
+    wanted = call.argument("out_type")
+    dtype = INT32 if is_none(wanted) else dtype_argument(wanted)
+    shape = data.type.shape
+    return result(dtype, (None,) if shape is None else (len(shape),), None if shape is None else size_content(shape))
+
+
+def _size(call: BoundCall) -> Value:
+    data = primary(call)
+    wanted = call.argument("out_type")
+    dtype = INT32 if is_none(wanted) else dtype_argument(wanted)
+    return result(dtype, (), None if data.type.shape is None else size_value(element_count(data.type.shape)))
+
+
+def _rank(call: BoundCall) -> Value:
+    data = primary(call)
+    return result(INT32, (), None if data.type.shape is None else Constant(len(data.type.shape)))
+
+
+def _broadcast_to(call: BoundCall) -> Value:
+    data = primary(call)
+    target = shape_argument(call.argument("shape"))
+    if target is None:
+        return result(data.type.dtype)
+    shape = data.type.shape
+    if shape is None:
+        return result(data.type.dtype, target)
+    if len(shape) > len(target):
+        raise OperationError(
+            ErrorKind.RANK,
+            f"broadcast_to: shape {format_shape(shape)} has more axes than {format_shape(target)}",
+            ("input", "shape"),
+        )
+    for axis, (size, wanted) in enumerate(zip(reversed(shape), reversed(target), strict=False), 1):
+        if definitely_different(size, wanted) and definitely_different(size, 1):
+            raise OperationError(
+                ErrorKind.SHAPE,
+                f"broadcast_to: shape {format_shape(shape)} does not broadcast to {format_shape(target)} "
+                f"(axis {-axis}: {format_dim(size)} and {format_dim(wanted)})",
+                ("input", "shape"),
+            )
+    return result(data.type.dtype, target)
+
+
+def _ensure_shape(call: BoundCall) -> Value:
+    data = primary(call)
+    wanted = shape_argument(call.argument("shape"))
+    if compatible(data.type.shape, wanted) is Truth.NO:
+        raise OperationError(
+            ErrorKind.SHAPE,
+            f"ensure_shape: a tensor of shape {format_shape(data.type.shape)} does not have shape {format_shape(wanted)}",
+            ("x", "shape"),
+        )
+    return result(data.type.dtype, meet_shapes(data.type.shape, wanted), data.content)
+
+
+def _reverse(call: BoundCall) -> Value:
+    data = primary(call)
+    if data.type.shape is not None:
+        axes_of(call, call.argument("axis"), data.type.shape)
+    return result(data.type.dtype, data.type.shape)
+
+
+def _roll(call: BoundCall) -> Value:
+    data = primary(call)
+    return result(data.type.dtype, data.type.shape)
+
+
+def _repeat(call: BoundCall) -> Value:
+    data = primary(call)
+    axis_value = call.argument("axis")
+    repeats = operand(call.argument("repeats"))
+    factor = integer(call.argument("repeats")) if repeats.type.shape == () else None
+    counts = integers(call.argument("repeats")) if repeats.type.shape not in (None, ()) else None
+    total: Dim = None
+    if counts is not None:
+        total = 0
+        for count in counts:
+            total = add(total, count)
+        if len(counts) == 1:
+            factor, total = counts[0], None
+    shape = data.type.shape
+    if is_none(axis_value):
+        if factor is not None and shape is not None:
+            total = multiply(element_count(shape), factor)
+        return result(data.type.dtype, (total,))
+    axis = integer(axis_value)
+    if shape is None or not isinstance(axis, int):
+        return result(data.type.dtype, None if shape is None else (None,) * len(shape))
+    if not shape:
+        return result(data.type.dtype)
+    position = normal_axis(call, axis, shape)
+    length = multiply(shape[position], factor) if factor is not None else total
+    return result(data.type.dtype, (*shape[:position], length, *shape[position + 1 :]))
+
+
+def _sort(call: BoundCall) -> Value:
+    data = primary(call)
+    axis = integer(call.argument("axis"))
+    if data.type.shape is not None and isinstance(axis, int):
+        normal_axis(call, axis, data.type.shape)
+    return result(data.type.dtype, data.type.shape)
+
+
+def _argsort(call: BoundCall) -> Value:
+    data = primary(call)
+    axis = integer(call.argument("axis"))
+    if data.type.shape is not None and isinstance(axis, int):
+        normal_axis(call, axis, data.type.shape)
+    return result(INT32, data.type.shape)
+
+
+def _unique(call: BoundCall) -> Value:
+    data = primary(call)
+    shape = data.type.shape
+    if shape is not None and len(shape) != 1:
+        raise OperationError(
+            ErrorKind.RANK, f"{short_name(call)}: x of shape {format_shape(shape)} is no vector", ("x",)
+        )
+    wanted = call.argument("out_idx")
+    index = INT32 if is_none(wanted) else dtype_argument(wanted)
+    length = shape[0] if shape is not None else None
+    values, places = result(data.type.dtype, (None,)), result(index, (length,))
+    if call.name.endswith("with_counts"):
+        return TupleValue((values, places, result(index, (None,))), "UniqueWithCounts", ("y", "idx", "count"))
+    return TupleValue((values, places), "Unique", ("y", "idx"))
+
+
+def _meshgrid(call: BoundCall) -> Value:
+    vectors = [operand(value) for value in call.extra_arguments]
+    if call.incomplete or not vectors:
+        return UNKNOWN
+    lengths = [element_count(part.type.shape) if part.type.shape is not None else None for part in vectors]
+    indexing = call.extra_keywords.get("indexing")
+    if indexing is None or indexing == Constant("xy"):
+        if len(lengths) > 1:
+            lengths[0], lengths[1] = lengths[1], lengths[0]
+    elif indexing != Constant("ij"):
+        lengths = [None] * len(lengths)
+    dtype = _list_dtype(call, vectors, "args")
+    return FrozenList(tuple(result(dtype, tuple(lengths)) for _ in vectors))
+
+
+def _sequence_mask(call: BoundCall) -> Value:
+    lengths = operand(call.argument("lengths"))
+    wanted = call.argument("dtype")
+    dtype = BOOL if is_none(wanted) else dtype_argument(wanted)
+    longest = call.argument("maxlen")
+    size = None if is_none(longest) else integer(longest)
+    shape = lengths.type.shape
+    return result(dtype, None if shape is None else (*shape, size))
+
+
+def _searchsorted(call: BoundCall) -> Value:
+    values = operand(call.argument("values"))
+    wanted = call.argument("out_type")
+    return result(INT32 if is_none(wanted) else dtype_argument(wanted), values.type.shape)
+
+
+def _dynamic_partition(call: BoundCall) -> Value:
+    data, partitions = operand(call.argument("data")), operand(call.argument("partitions"))
+    count = integer(call.argument("num_partitions"))
+    shape, cut = data.type.shape, partitions.type.shape
+    row: Shape = None
+    if shape is not None and cut is not None:
+        if len(cut) > len(shape) or any(definitely_different(a, b) for a, b in zip(shape, cut, strict=False)):
+            raise OperationError(
+                ErrorKind.SHAPE,
+                f"dynamic_partition: partitions of shape {format_shape(cut)} is no prefix of data of shape {format_shape(shape)}",
+                ("data", "partitions"),
+            )
+        row = (None, *shape[len(cut) :])
+    each = result(data.type.dtype, row)
+    return FrozenList((each,) * count) if isinstance(count, int) and count <= 64 else FrozenList(None, each)
+
+
+def _dynamic_stitch(call: BoundCall) -> Value:
+    indices, data = elements(call.argument("indices")), elements(call.argument("data"))
+    if not indices or not data or len(indices) != len(data):
+        return result(None)
+    index, first = operand(indices[0]).type.shape, operand(data[0]).type
+    if index is None or first.shape is None:
+        return result(first.dtype)
+    return result(first.dtype, (None, *first.shape[len(index) :]))
+
+
+def _reverse_sequence(call: BoundCall) -> Value:
+    data = primary(call)
+    return result(data.type.dtype, data.type.shape)
+
+
+def _broadcast_dynamic_shape(call: BoundCall) -> Value:
+    left, right = integers(call.argument("shape_x")), integers(call.argument("shape_y"))
+    if left is None or right is None:
+        return result(INT32, (None,))
+    shape = broadcast_shapes(left, right, "broadcast_dynamic_shape", ("shape_x", "shape_y"))
+    assert shape is not None
+    first = operand(call.argument("shape_x")).type.dtype
+    return result(first if first in (INT32, INT64) else INT32, (len(shape),), size_content(shape))
+
+
+def _block(call: BoundCall, *, to_depth: bool) -> Value:
+    data = primary(call)
+    block = integer(call.argument("block_size"))
+    layout = call.argument("data_format")
+    shape = data.type.shape
+    if layout != Constant("NHWC"):
+        return result(data.type.dtype)
+    if shape is None:
+        return result(data.type.dtype, (None, None, None, None))
+    if len(shape) != 4:
+        raise OperationError(
+            ErrorKind.RANK, f"{short_name(call)}: shape {format_shape(shape)} does not have 4 axes", ("input",)
+        )
+    if not isinstance(block, int):
+        return result(data.type.dtype, (shape[0], None, None, None))
+    area = block * block
+    if to_depth:
+        return result(
+            data.type.dtype,
+            (shape[0], divide_exactly(shape[1], block), divide_exactly(shape[2], block), multiply(shape[3], area)),
+        )
+    return result(
+        data.type.dtype,
+        (shape[0], multiply(shape[1], block), multiply(shape[2], block), divide_exactly(shape[3], area)),
+    )
+
+
+def _bitcast(call: BoundCall) -> Value:
+    data = primary(call)
+    dtype = dtype_argument(call.argument("type"))
+    bits = {
+        name: int("".join(character for character in name if character.isdigit()) or 0) for name in FLOATING | INTEGER
+    }
+    same = dtype is not None and data.type.dtype is not None and bits.get(dtype) == bits.get(data.type.dtype, -1)
+    return result(dtype, data.type.shape if same else None)
+
+
+def _saturate_cast(call: BoundCall) -> Value:
+    data = primary(call)
+    return result(dtype_argument(call.argument("dtype")), data.type.shape)
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    **GATHERING,
+    **table(
+        {
+            "reshape": _reshape,
+            "concat": _concat,
+            "stack": _stack,
+            "unstack": _unstack,
+            "split": _split,
+            "transpose": _transpose,
+            "expand_dims": _expand_dims,
+            "squeeze": _squeeze,
+            "tile": _tile,
+            "pad": _pad,
+            "shape": _shape,
+            "size": _size,
+            "rank": _rank,
+            "broadcast_to": _broadcast_to,
+            "ensure_shape": _ensure_shape,
+            "reverse": _reverse,
+            "roll": _roll,
+            "repeat": _repeat,
+            "sort": _sort,
+            "argsort": _argsort,
+            "unique": _unique,
+            "unique_with_counts": _unique,
+            "meshgrid": _meshgrid,
+            "sequence_mask": _sequence_mask,
+            "searchsorted": _searchsorted,
+            "dynamic_partition": _dynamic_partition,
+            "dynamic_stitch": _dynamic_stitch,
+            "reverse_sequence": _reverse_sequence,
+            "broadcast_dynamic_shape": _broadcast_dynamic_shape,
+            "nn.space_to_depth": lambda call: _block(call, to_depth=True),
+            "nn.depth_to_space": lambda call: _block(call, to_depth=False),
+            "bitcast": _bitcast,
+            "dtypes.saturate_cast": _saturate_cast,
+            "debugging.check_numerics": _same_tensor,
+            "guarantee_const": _same_tensor,
+        }
+    ),
+    "tensorflow.identity": _same,
+    "tensorflow.stop_gradient": _same,
+    "tensorflow.cast": _cast,
+}
