@@ -171,14 +171,14 @@ def _fresh_name(name: str, names: ModuleNames) -> str:
 # --- adding ---------------------------------------------------------------------------------------------------------------------------
 
 
-def add_imports(module: ModuleText, statements: Iterable[str], newline: str) -> list[Edit]:
+def add_imports(module: ModuleText, statements: Iterable[str]) -> list[Edit]:
     """The edits that add import statements to the module, beside its other imports; one edit for each place.
 
     import numpy as np              import numpy as np
                               ->    import tensorflow as tf
     """
     by_place: dict[int, list[str]] = {}
-    blank: dict[int, tuple[bool, bool]] = {}
+    blank: dict[int, tuple[int, int]] = {}
     for statement in sorted(set(statements), key=_sort_key):
         place, before, after = _import_place(module, statement)
         by_place.setdefault(place, []).append(statement)
@@ -186,8 +186,11 @@ def add_imports(module: ModuleText, statements: Iterable[str], newline: str) -> 
     edits: list[Edit] = []
     for place, added in sorted(by_place.items()):
         before, after = blank[place]
+        newline = (
+            module.newline_at(place - 1) if place and module.text[place - 1] in "\r\n" else module.newline_at(place)
+        )
         text = "".join(statement + newline for statement in added)
-        text = (newline if before else "") + text + (newline if after else "")
+        text = newline * before + text + newline * after
         if place and module.text[place - 1] not in "\r\n":
             text = newline + text.removesuffix(newline)  # the last line has no line ending: leave it so
         edits.append(Edit(place, place, text))
@@ -198,24 +201,24 @@ def _sort_key(statement: str) -> tuple[bool, str]:
     return (statement.startswith("from "), statement.split()[1])
 
 
-def _import_place(module: ModuleText, statement: str) -> tuple[int, bool, bool]:
-    """Offset of the line before which the statement goes, and whether a blank line goes before or after it."""
+def _import_place(module: ModuleText, statement: str) -> tuple[int, int, int]:
+    """Offset of the line before which the statement goes, and how many blank lines go before and after it."""
     imports = _leading_imports(module)
     third_party = [line for line in imports if _is_third_party(line)]
     if third_party:
         group = _group_of(module, third_party[-1], imports)
         style_line = [line for line in group if _line_key(line) < _sort_key(statement)]
         if style_line:
-            return module.line_end(module.offsets(style_line[-1])[1]), False, False
-        return module.line_start(module.offsets(group[0])[0]), False, False
+            return module.line_end(module.offsets(style_line[-1])[1]), 0, 0
+        return module.line_start(module.offsets(group[0])[0]), 0, 0
     ordinary = [line for line in imports if not _is_relative(line) and not _is_future(line)]
     if ordinary:
-        return module.line_end(module.offsets(ordinary[-1])[1]), True, False
+        return module.line_end(module.offsets(ordinary[-1])[1]), 1, 0
     if imports:
         first = imports[-1]
         if _is_future(first):
-            return module.line_end(module.offsets(first)[1]), True, False
-        return module.line_start(module.offsets(imports[0])[0]), False, True
+            return module.line_end(module.offsets(first)[1]), 1, 0
+        return module.line_start(module.offsets(imports[0])[0]), 0, 1
     return _place_without_imports(module)
 
 
@@ -232,14 +235,14 @@ def _leading_imports(module: ModuleText) -> list[cst.SimpleStatementLine]:
     return found
 
 
-def _place_without_imports(module: ModuleText) -> tuple[int, bool, bool]:
+def _place_without_imports(module: ModuleText) -> tuple[int, int, int]:
     """After the docstring if there is one; else before the first statement and the comment that belongs to it."""
     body = module.tree.body
     if not body:
-        return len(module.text), False, False
+        return len(module.text), 0, 0
     first = body[0]
     if isinstance(first, cst.SimpleStatementLine) and _is_docstring(first):
-        return module.line_end(module.offsets(first)[1]), True, len(body) > 1 and not _blank_before(module, body[1])
+        return module.line_end(module.offsets(first)[1]), 1, int(len(body) > 1 and not _blank_before(module, body[1]))
     place = _above_decorators(module, first)
     attached = place
     while attached:
@@ -249,7 +252,7 @@ def _place_without_imports(module: ModuleText) -> tuple[int, bool, bool]:
         attached = above
     if attached and attached != place and not module.text[module.line_start(attached - 1) : attached].strip():
         place = attached  # a blank line parts the comment from the header: it speaks of the statement
-    return place, False, True
+    return place, 0, 2 if isinstance(first, cst.FunctionDef | cst.ClassDef) else 1
 
 
 def _above_decorators(module: ModuleText, statement: cst.CSTNode) -> int:

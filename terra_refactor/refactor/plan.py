@@ -101,7 +101,7 @@ def refactor_file(
 def _context(source: Source) -> FileContext:
     module = ModuleText(source)
     names = collect_names(module.tree, lambda node: module.line(module.offsets(node)[0]))
-    return FileContext(module, names, locate_definitions(module), source.newline)
+    return FileContext(module, names, locate_definitions(module))
 
 
 def _transform(context: FileContext, site: DefinitionSite | None, decision: Decision) -> Transformed | Change:
@@ -154,7 +154,7 @@ def _applied(source: Source, context: FileContext, planned: Sequence[_Planned]) 
     imports = [statement for entry in planned for statement in entry.made.imports]
     edits = [edit for entry in planned for edit in entry.made.edits]
     try:
-        text = apply_edits(source.text, _with_imports(add_imports(context.module, imports, context.newline), edits))
+        text = apply_edits(source.text, _with_imports(add_imports(context.module, imports), edits))
         parse_module(replace(source, text=text))
         source.encode(text)
     except (SourceError, ValueError) as error:

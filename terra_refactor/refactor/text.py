@@ -16,17 +16,27 @@ from terra_refactor.syntax.source import Source
 class ModuleText:
     """A module's text and tree. Raises SourceError where the source does not parse."""
 
-    __slots__ = ("_spans", "text", "tree")
+    __slots__ = ("_newline", "_spans", "text", "tree")
 
     def __init__(self, source: Source) -> None:
         parsed = parse_module(source)
         self.text = source.text
+        self._newline = source.newline
         self.tree: cst.Module = parsed.module
         self._spans = measure_spans(parsed)
 
     def offsets(self, node: cst.CSTNode) -> tuple[int, int]:
         """Offsets of the first character of a node and of the one after its last."""
         return self._spans.offsets(node)
+
+    def newline_at(self, offset: int) -> str:
+        """The line ending in use at a place: of the line that `offset` is on, else (the last line has none) of the
+        text."""
+        end = self.line_end(offset)
+        for newline in ("\r\n", "\n", "\r"):
+            if self.text.endswith(newline, offset, end):
+                return newline
+        return self._newline
 
     def line(self, offset: int) -> int:
         """The line, from 1, that an offset is on."""

@@ -17,12 +17,11 @@ from terra_refactor.syntax.edit import Edit
 
 @dataclass(frozen=True, slots=True)
 class FileContext:
-    """One file that is being changed. `newline` is the line ending that new lines get."""
+    """One file that is being changed."""
 
     module: ModuleText
     names: ModuleNames
     sites: Mapping[int, DefinitionSite]
-    newline: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +44,4 @@ Transformed: TypeAlias = Made | NotMade
 
 def line_insertion(context: FileContext, site: DefinitionSite, offset: int, line: str) -> Edit:
     """The edit that inserts a line, indented as the definition is, before the line that begins at `offset`."""
-    return Edit(offset, offset, f"{site.indent}{line}{context.newline}")
+    return Edit(offset, offset, f"{site.indent}{line}{context.module.newline_at(offset)}")

@@ -109,11 +109,9 @@ def _changed_arguments(
     removed = [site for site in sites if site.keyword not in proposed]
     if new and removed:
         # the first that goes makes room for what comes
-        first = removed.pop(0)
-        edits.append(Edit(first.start, first.end, _written(new)))
+        edits.append(_exchange(context, removed.pop(0), new))
         new = []
-    last_end = _last_argument_end(context, call)
-    edits.extend(_removal(context, site, is_last=site.end == last_end) for site in removed)
+    edits.extend(_removals(context, call, removed))
     if new:
         edits.extend(_insertion(context, call, sites, new, opening))
     return sorted(edits)
@@ -173,22 +171,48 @@ def _alone_on_its_lines(context: FileContext, start: int, end: int) -> bool:
     return not before.strip() and (not after or after.startswith("#"))
 
 
-def _removal(context: FileContext, site: _KeywordSite, *, is_last: bool) -> Edit:
+def _removals(context: FileContext, call: cst.Call, removed: Sequence[_KeywordSite]) -> list[Edit]:
+    """The edits that take arguments out: whole lines where they fill them, else each with the comma and the space
+    behind it.
+
+    Arguments at the end of a line of others, with no comma behind them, take the comma before them along.
+    """
     module, text = context.module, context.module.text
+    ends = [_expression_offsets(context, argument.value)[1] for argument in call.args]
+    goes = {site.end: site for site in removed}
+    tail: list[_KeywordSite] = []
+    while ends and ends[-1] in goes:
+        tail.insert(0, goes[ends.pop()])
+    if tail and ends and tail[-1].comma_end is None and not set("\r\n#").intersection(text[ends[-1] : tail[-1].end]):
+        edits = [Edit(ends[-1], tail[-1].end, "")]
+        removed = [site for site in removed if site not in tail]
+    else:
+        edits = []
+    for site in removed:
+        end = site.comma_end or site.end
+        if _alone_on_its_lines(context, site.start, end):
+            edits.append(Edit(module.line_start(site.start), module.line_end(end), ""))
+            continue
+        while site.comma_end is not None and text[end] in " \t":
+            end += 1
+        edits.append(Edit(site.start, end, ""))
+    return edits
+
+
+def _exchange(context: FileContext, site: _KeywordSite, new: Sequence[tuple[str, str]]) -> Edit:
+    """New arguments in the place of one that goes; a comment beside it on its own line spoke of it, and goes with
+    it."""
+    module = context.module
     end = site.comma_end or site.end
-    if _alone_on_its_lines(context, site.start, end):
-        return Edit(module.line_start(site.start), module.line_end(end), "")
-    if not is_last:
-        following = end
-        while text[following] in " \t":
-            following += 1
-        return Edit(site.start, following, "")
-    before = site.start
-    while text[before - 1] in " \t":
-        before -= 1
-    if text[before - 1] == "," and site.comma_end is None:
-        return Edit(before - 1, site.end, "")
-    return Edit(before if text[before - 1] == "," else site.start, end, "")
+    if not _alone_on_its_lines(context, site.start, end):
+        return Edit(site.start, site.end, _written(new))
+    start, end = module.line_start(site.start), module.line_end(end)
+    indent = module.text[start : site.start]
+    lines = [f"{indent}{keyword}={value},{module.newline_at(site.start)}" for keyword, value in new]
+    text = "".join(lines)
+    if site.comma_end is None:
+        text = text[: text.rindex(",")] + module.newline_at(site.start)
+    return Edit(start, end, text)
 
 
 def _insertion(
@@ -208,5 +232,5 @@ def _insertion(
             lines[-1] = lines[-1].removesuffix(",")
         place = module.line_end(site.comma_end or end)
         edits = [] if has_comma else [Edit(end, end, ",")]
-        return [*edits, Edit(place, place, "".join(line + context.newline for line in lines))]
+        return [*edits, Edit(place, place, "".join(line + module.newline_at(site.start) for line in lines))]
     return [Edit(end, end, ", " + _written(new))]

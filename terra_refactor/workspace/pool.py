@@ -1,0 +1,179 @@
+"""Reading, parsing and lowering of many files, in worker processes.
+
+Computes: the `ModuleIR` of each file. Needs: paths with their module names, the number of jobs, a cache or none.
+Gives: one result for each file, in the order in which the files were given, whatever the number of jobs. A file that
+cannot be analysed is a result, too, and so is one on which a worker process died.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from terra_refactor.errors import SourceError
+from terra_refactor.ir.build.module import lower_module
+from terra_refactor.ir.program import ModuleIR
+from terra_refactor.syntax.parse import parse_module
+from terra_refactor.syntax.source import Source, read_source
+from terra_refactor.workspace.cache import LoweringCache
+from terra_refactor.workspace.results import FileError
+
+LOGGER = logging.getLogger(__name__)
+
+_WORTH_A_WORKER = 12
+"""Files per worker process below which starting it costs more than it saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoweringTask:
+    """One file: where it is, or its source where it is at hand already, and what it is called."""
+
+    path: str
+    name: str
+    is_package: bool
+    source: Source | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A file that was lowered, or found in the cache."""
+
+    module: ModuleIR
+    cached: bool
+
+
+LoweringResult: TypeAlias = Lowered | FileError
+Advance: TypeAlias = Callable[[int], None]
+
+
+def available_jobs() -> int:
+    """How many processes this machine runs at once."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def lower_files(
+    tasks: Sequence[LoweringTask], *, jobs: int, cache: LoweringCache | None, advance: Advance
+) -> list[LoweringResult]:
+    """Lower every file; `advance(n)` is called when `n` more are done."""
+    results: dict[int, LoweringResult] = {}
+    missing: list[int] = []
+    for index, task in enumerate(tasks):
+        found = _from_cache(task, cache)
+        if found is None:
+            missing.append(index)
+        else:
+            results[index] = found
+            advance(1)
+    workers = min(jobs, len(missing) // _WORTH_A_WORKER)
+    if workers < 2:
+        for index in missing:
+            results[index] = _lower(tasks[index], cache)
+            advance(1)
+    else:
+        for index, result in _in_workers(tasks, missing, workers, cache):
+            results[index] = result
+            advance(1)
+    return [results[index] for index in range(len(tasks))]
+
+
+def _from_cache(task: LoweringTask, cache: LoweringCache | None) -> LoweringResult | None:
+    if cache is None:
+        return None
+    try:
+        source = task.source if task.source is not None else read_source(task.path)
+    except SourceError as error:
+        return _file_error(error)
+    module = cache.find(source.digest, task.name, source.path, is_package=task.is_package)
+    return None if module is None else Lowered(module, cached=True)
+
+
+def _lower(task: LoweringTask, cache: LoweringCache | None) -> LoweringResult:
+    try:
+        source = task.source if task.source is not None else read_source(task.path)
+        module = lower_module(parse_module(source), task.name, is_package=task.is_package)
+    except SourceError as error:
+        return _file_error(error)
+    except Exception as error:  # a bug of ours costs this file, and is seen
+        LOGGER.exception("lowering %s failed", task.path)
+        return FileError(task.path, 0, f"could not be analysed: lowering failed inside ({error!r})")
+    if cache is not None:
+        cache.keep(module)
+    return Lowered(module, cached=False)
+
+
+def _file_error(error: SourceError) -> FileError:
+    return FileError(error.path, error.line or 0, error.message)
+
+
+# --- worker processes -----------------------------------------------------------------------------------------------------------------
+
+
+def _start_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the main process's business
+
+
+def _context() -> Any:
+    """A way to start workers that does not copy threads."""
+    return multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
+
+
+def _in_workers(
+    tasks: Sequence[LoweringTask], indices: Sequence[int], workers: int, cache: LoweringCache | None
+) -> Iterator[tuple[int, LoweringResult]]:
+    """Results as they come. Largest files first, so that no worker is left alone with one at the end."""
+    waiting = sorted(indices, key=lambda index: -_size(tasks[index]))
+    left = set(waiting)
+    executor = ProcessPoolExecutor(workers, mp_context=_context(), initializer=_start_worker)
+    try:
+        futures: dict[Future[LoweringResult], int] = {
+            executor.submit(_lower, tasks[index], cache): index for index in waiting
+        }
+        for future in as_completed(futures):
+            result = future.result()
+            left.discard(futures[future])
+            yield futures[future], result
+    except BrokenProcessPool:
+        executor.shutdown(wait=False, cancel_futures=True)
+        yield from _one_by_one(tasks, sorted(left), cache)
+    except BaseException:
+        executor.shutdown(wait=False, cancel_futures=True)
+        raise
+    else:
+        executor.shutdown()
+
+
+def _one_by_one(
+    tasks: Sequence[LoweringTask], indices: Sequence[int], cache: LoweringCache | None
+) -> Iterator[tuple[int, LoweringResult]]:
+    """A worker died and nobody knows of which file: each file that is left gets a process of its own that may die."""
+    executor: ProcessPoolExecutor | None = None
+    for index in indices:
+        if executor is None:
+            executor = ProcessPoolExecutor(1, mp_context=_context(), initializer=_start_worker)
+        try:
+            yield index, executor.submit(_lower, tasks[index], cache).result()
+        except BrokenProcessPool:
+            executor = None
+            LOGGER.error("a worker process died of %s", tasks[index].path)
+            yield index, FileError(tasks[index].path, 0, "could not be analysed: the parser's process died of it")
+    if executor is not None:
+        executor.shutdown()
+
+
+def _size(task: LoweringTask) -> int:
+    if task.source is not None:
+        return len(task.source.text)
+    try:
+        return os.stat(task.path).st_size
+    except OSError:
+        return 0

@@ -1,0 +1,71 @@
+import abc
+import functools
+
+import tensorflow as tf
+from registry import register
+
+
+class Layer:
+    @staticmethod
+    @tf.function
+    def a(x):
+        return x
+
+    @classmethod
+    # between
+    @tf.function
+    def b(cls, x):
+        return x
+
+    @property
+    @tf.function
+    def c(self):
+        return self.x
+
+    @register("d", kind="layer")
+    @tf.Module.with_name_scope
+    @tf.function
+    def d(self, x):
+        return x
+
+    @abc.abstractmethod
+    def e(self, x):
+        return x
+
+
+@tf.function
+@tf.custom_gradient
+def f(x):
+    return x, lambda dy: dy
+
+
+@register
+@tf.function
+@tf.custom_gradient
+@tf.autograph.experimental.do_not_convert
+def g(x):
+    return x, lambda dy: dy
+
+
+@tf.custom_gradient
+@register
+def h(x):
+    return x, lambda dy: dy
+
+
+@tf.function
+def wrap(function):
+    @functools.wraps(function)
+    def inner(*args):
+        return function(*args)
+
+    return inner
+
+
+@tf.function
+def already(x):
+    return x
+
+
+async def coroutine(x):
+    return x

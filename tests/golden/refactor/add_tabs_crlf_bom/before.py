@@ -1,0 +1,7 @@
+class A:
+    def f(self, x):
+        return x  # tab
+
+    @property
+    def g(self):
+        return 1

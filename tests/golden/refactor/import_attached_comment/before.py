@@ -1,0 +1,5 @@
+# Copyright us.
+
+# speaks of f
+def f(x):
+    return x

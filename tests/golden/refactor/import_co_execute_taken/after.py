@@ -1,0 +1,6 @@
+from terra_refactor.runtime import co_execute as co_execute_2
+
+
+@co_execute_2
+def f(x):
+    return x

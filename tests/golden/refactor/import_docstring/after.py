@@ -1,0 +1,11 @@
+"""Doc.
+
+More.
+"""
+
+import tensorflow as tf
+
+
+@tf.function
+def f(x):
+    return x

@@ -1,0 +1,8 @@
+"""Doc.
+
+More.
+"""
+
+
+def f(x):
+    return x

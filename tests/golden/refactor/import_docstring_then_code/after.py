@@ -1,0 +1,10 @@
+"""Doc."""
+
+import tensorflow as tf
+
+x = 1
+
+
+@tf.function
+def f(x):
+    return x

@@ -1,0 +1,7 @@
+"""Doc."""
+
+x = 1
+
+
+def f(x):
+    return x

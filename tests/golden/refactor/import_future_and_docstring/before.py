@@ -1,0 +1,7 @@
+"""Doc."""
+
+from __future__ import annotations
+
+
+def f(x):
+    return x

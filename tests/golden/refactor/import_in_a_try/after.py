@@ -1,0 +1,11 @@
+import tensorflow as tf
+
+try:
+    import json5 as json
+except ImportError:
+    pass
+
+
+@tf.function
+def f(x):
+    return x

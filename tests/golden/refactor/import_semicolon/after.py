@@ -1,0 +1,6 @@
+import tensorflow as tf
+
+
+@tf.function
+def f(x):
+    return x

@@ -1,0 +1,6 @@
+#!/usr/bin/env python
+# Copyright us.
+
+
+def f(x):
+    return x

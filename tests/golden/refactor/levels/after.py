@@ -1,0 +1,10 @@
+import tensorflow as tf
+
+
+@tf.function
+def f(x):
+    return x
+
+
+def g(x):
+    return x

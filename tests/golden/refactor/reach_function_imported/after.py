@@ -1,0 +1,7 @@
+import tensorflow as tf
+from tensorflow import function
+
+
+@function(input_signature=[tf.TensorSpec([None, 28, 28], tf.float32)], reduce_retracing=True)
+def f(x):
+    return x

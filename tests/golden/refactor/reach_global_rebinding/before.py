@@ -1,0 +1,7 @@
+def reset():
+    global tf
+    tf = None
+
+
+def f(x):
+    return x

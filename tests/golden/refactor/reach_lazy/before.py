@@ -1,0 +1,7 @@
+def f(x):
+    import tensorflow as tf
+
+    def inner(y):
+        return tf.square(y)
+
+    return inner(x)

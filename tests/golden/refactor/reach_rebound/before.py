@@ -1,0 +1,7 @@
+import tensorflow as tf
+
+tf = wrap(tf)
+
+
+def f(x):
+    return x
