@@ -71,11 +71,11 @@ class Config:
         Raises:
             UsageError: an option has a value that the configuration would not take.
         """
-        given = {
-            name: _check(name.replace("_", "-"), value, "option")
-            for name, value in options.items()
-            if value is not None
-        }
+        given: dict[str, Any] = {}
+        for name, value in options.items():
+            if value is not None:
+                key = name.replace("_", "-")
+                given[name] = _CHECKS[key](value, f"`--{key}`")
         return dataclasses.replace(self, **given)
 
 
@@ -121,7 +121,7 @@ def parse_config(text: str, file: str) -> Config:
             close = difflib.get_close_matches(key.replace("_", "-"), _CHECKS, n=1)
             hint = f"; did you mean `{close[0]}`?" if close else f"; known keys are {', '.join(sorted(_CHECKS))}"
             raise UsageError(f"{where}: unknown key `{key}`{hint}")
-        values[key.replace("-", "_")] = _check(key, value, where)
+        values[key.replace("-", "_")] = _CHECKS[key](value, f"{where}: `{key}`")
     return Config(**values, file=file)
 
 
@@ -132,9 +132,10 @@ def parse_toml(text: str, file: str = "<toml>") -> dict[str, Any]:
         UsageError: it does not parse.
     """
     try:
-        return tomllib.loads(text)
+        data: dict[str, Any] = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{file}: does not parse: {error}") from error
+    return data
 
 
 def _read(path: Path) -> str:
@@ -161,15 +162,6 @@ def _line_of_key(text: str, key: str) -> int:
     )
     found = pattern.search(text, start) or pattern.search(text)
     return text.count("\n", 0, found.start() if found is not None else start) + 1
-
-
-def _check(key: str, value: Any, where: str) -> Any:
-    """The value as the attribute holds it.
-
-    Raises:
-        UsageError: it is not what the key takes.
-    """
-    return _CHECKS[key](value, f"{where}: `{key}`")
 
 
 def _names(value: Any, where: str) -> tuple[str, ...]:
