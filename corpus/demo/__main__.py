@@ -1,6 +1,7 @@
 """Shows what terra-refactor makes of the bundled example project: `python -m corpus.demo`.
 
-Runs the real commands in the project's folder, `analyze` and then `fix --level speculative --diff`; TensorFlow is not needed, and nothing is written.
+Runs the real commands in the project's folder, `analyze` and then `fix --level speculative --diff`.
+TensorFlow is not needed, and nothing is written.
 """
 
 from __future__ import annotations

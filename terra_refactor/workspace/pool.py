@@ -55,10 +55,11 @@ Advance: TypeAlias = Callable[[int], None]
 
 
 def available_jobs() -> int:
-    """How many processes this machine runs at once."""
-    if sys.platform == "linux":
+    """How many processes this machine lets us run at once."""
+    try:
         return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
 
 
 def lower_files(

@@ -1,12 +1,11 @@
 """Golden pairs of rewrites: `before` and `case.toml` in, `after` and the outcomes out.
 
-A folder below `tests/golden/refactor` is a case. With the environment variable UPDATE_GOLDEN=1 the expectations are rewritten; review
+A folder below `tests/golden/refactor` is a case. With `--update` the expectations are rewritten; review
 reads the difference. Bytes are compared, so that line endings, tabs, byte order marks and missing final newlines are part of each case.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -47,12 +46,12 @@ def _outcomes(refactoring: FileRefactoring) -> str:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_golden_pair(name: str) -> None:
+def test_golden_pair(name: str, update: bool) -> None:
     folder = GOLDEN / name
     before = (folder / f"before{_suffix(name)}").read_bytes()
     source, refactoring = _refactored(name, before)
     after = source.encode(refactoring.new_text)
-    if os.environ.get("UPDATE_GOLDEN"):
+    if update:
         (folder / f"after{_suffix(name)}").write_bytes(after)
         (folder / "outcomes.txt").write_text(_outcomes(refactoring), encoding="utf-8")
     assert after == (folder / f"after{_suffix(name)}").read_bytes()

@@ -49,8 +49,14 @@ def modules(draw: st.DrawFn) -> str:
     indent = draw(INDENTS)
     head = draw(
         st.sampled_from(
-            ["import tensorflow as tf\n", "", '"""Doc."""\n', "# c\n\n", "import os\n\nimport numpy\n", "from a import
-            *\n"]
+            [
+                "import tensorflow as tf\n",
+                "",
+                '"""Doc."""\n',
+                "# c\n\n",
+                "import os\n\nimport numpy\n",
+                "from a import *\n",
+            ]
         )
     )
     text = head + "\n".join(draw(st.lists(functions(2, indent, 0), min_size=1, max_size=4)))
@@ -124,7 +130,5 @@ def test_tuning_gives_exactly_the_proposed_arguments(
     )
     assert found == {key: ast.dump(ast.parse(f"({value})", mode="eval").body) for key, value in wanted.items()}
     again = source_from_text(tuned.new_text, "m.py")
-    second = refactor_file(
-        again, decide_for(again, {"f": (Action.TUNE_TF_FUNCTION, list(wanted.items()))}), Level.SAFE
-    )
+    second = refactor_file(again, decide_for(again, {"f": (Action.TUNE_TF_FUNCTION, list(wanted.items()))}), Level.SAFE)
     assert second.new_text == tuned.new_text

@@ -51,7 +51,6 @@ def wrap(function):
     @functools.wraps(function)
     def inner(*args):
         return function(*args)
-
     return inner
 
 

@@ -1,3 +1,4 @@
+import tensorflow as tf
 def f(x):
     return x
 

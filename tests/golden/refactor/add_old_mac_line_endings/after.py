@@ -1,1 +1,1 @@
-import tensorflow as tf@tf.functiondef f(x):    return x
+import tensorflow as tf@tf.functiondef f(x):  return x

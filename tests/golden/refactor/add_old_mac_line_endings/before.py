@@ -1,1 +1,1 @@
-def f(x):    return x
+import tensorflow as tfdef f(x):  return x

@@ -1,10 +1,7 @@
-def f(x):
-    return x
+import tensorflow as tf
 
 
+def f(x): return x
 class A:
-    def g(self, x):
-        return x
-
-    def h(self):
-        return lambda x: x
+  def g(self, x): return x
+  def h(self): return lambda x: x

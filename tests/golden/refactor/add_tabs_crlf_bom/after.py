@@ -1,12 +1,11 @@
-import tensorflow as tf
-
+﻿import tensorflow as tf
 
 class A:
-    @tf.function
-    def f(self, x):
-        return x  # tab
+	@tf.function
+	def f(self, x):
+		return x	# tab
 
-    @property
-    @tf.function
-    def g(self):
-        return 1
+	@property
+	@tf.function
+	def g(self):
+		return 1

@@ -1,7 +1,9 @@
-class A:
-    def f(self, x):
-        return x  # tab
+﻿import tensorflow as tf
 
-    @property
-    def g(self):
-        return 1
+class A:
+	def f(self, x):
+		return x	# tab
+
+	@property
+	def g(self):
+		return 1

@@ -1,3 +1,4 @@
+import tensorflow as tf
 from terra_refactor.runtime import co_execute
 
 

@@ -1,2 +1,5 @@
+import numpy as np
+
+
 def f(x):
     return x

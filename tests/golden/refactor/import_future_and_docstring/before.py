@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 
+
 def f(x):
     return x

@@ -3,7 +3,7 @@ import tensorflow as tf
 try:
     import json5 as json
 except ImportError:
-    pass
+    import json
 
 
 @tf.function

@@ -1,7 +1,7 @@
 try:
     import json5 as json
 except ImportError:
-    pass
+    import json
 
 
 def f(x):

@@ -1,3 +1,6 @@
+import os
+import mypackage
+
 import tensorflow as tf
 
 

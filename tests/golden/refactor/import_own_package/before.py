@@ -1,2 +1,6 @@
+import os
+import mypackage
+
+
 def f(x):
     return x

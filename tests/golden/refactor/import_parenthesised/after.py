@@ -1,4 +1,10 @@
+import os
+
 import tensorflow as tf
+from numpy import (
+    array,  # one
+    zeros,
+)
 
 
 @tf.function

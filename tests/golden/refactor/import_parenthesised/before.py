@@ -1,2 +1,10 @@
+import os
+
+from numpy import (
+    array,  # one
+    zeros,
+)
+
+
 def f(x):
     return x

@@ -1,2 +1,6 @@
+from . import a
+from .b import c
+
+
 def f(x):
     return x

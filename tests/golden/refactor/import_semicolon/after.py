@@ -1,3 +1,4 @@
+import numpy as np; import keras
 import tensorflow as tf
 
 

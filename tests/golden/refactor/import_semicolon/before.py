@@ -1,2 +1,5 @@
+import numpy as np; import keras
+
+
 def f(x):
     return x

@@ -1,3 +1,6 @@
+import os
+import sys
+
 import tensorflow as tf
 
 

@@ -1,2 +1,6 @@
+import os
+import sys
+
+
 def f(x):
     return x

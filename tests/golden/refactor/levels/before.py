@@ -1,3 +1,6 @@
+import tensorflow as tf
+
+
 def f(x):
     return x
 

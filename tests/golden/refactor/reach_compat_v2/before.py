@@ -1,2 +1,5 @@
+import tensorflow.compat.v2 as tf2
+
+
 def f(x):
     return x

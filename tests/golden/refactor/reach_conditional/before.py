@@ -1,9 +1,8 @@
 import sys
-
 if sys.argv:
-    pass
+    import tensorflow as tf
 else:
-    pass
+    import tensorflow.compat.v1 as tf
 
 
 def f(x):

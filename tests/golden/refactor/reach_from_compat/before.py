@@ -1,2 +1,5 @@
+from tensorflow.compat import v2 as tf
+
+
 def f(x):
     return x

@@ -1,2 +1,5 @@
+from tensorflow import function
+
+
 def f(x):
     return x

@@ -1,2 +1,5 @@
+from tensorflow import function as graph, float32
+
+
 def f(x):
     return x

@@ -1,4 +1,5 @@
 import tensorflow
+import tensorflow as tf
 
 
 def reset():

@@ -1,3 +1,6 @@
+import tensorflow as tf
+
+
 def reset():
     global tf
     tf = None

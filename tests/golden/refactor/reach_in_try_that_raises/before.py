@@ -1,7 +1,7 @@
 try:
     import tensorflow as tf
 except ImportError as error:
-    raise RuntimeError("needs TensorFlow") from error
+    raise RuntimeError('needs TensorFlow') from error
 
 
 def f(x):

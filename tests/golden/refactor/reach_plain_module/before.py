@@ -1,2 +1,5 @@
+import tensorflow
+
+
 def f(x):
     return x

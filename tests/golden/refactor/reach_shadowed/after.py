@@ -7,7 +7,6 @@ def build(tf):
     @tensorflow.function
     def step(x):
         return x
-
     return step
 
 
@@ -23,5 +22,4 @@ class A:
         @tf.function
         def inner(x):
             return x
-
         return inner

@@ -1,7 +1,9 @@
+import tensorflow as tf
+
+
 def build(tf):
     def step(x):
         return x
-
     return step
 
 
@@ -14,5 +16,4 @@ class A:
     def outer(self):
         def inner(x):
             return x
-
         return inner

@@ -1,5 +1,6 @@
-import tensorflow
 from prelude import *
+
+import tensorflow
 
 
 @tensorflow.function

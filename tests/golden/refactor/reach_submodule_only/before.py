@@ -1,2 +1,5 @@
+import tensorflow.keras
+
+
 def f(x):
     return x

@@ -1,2 +1,7 @@
+import tensorflow
+import tensorflow as tf
+import tensorflow as tff
+
+
 def f(x):
     return x

@@ -7,5 +7,5 @@ if TYPE_CHECKING:
 
 
 @tf.function
-def f(x: "tf.Tensor"):
+def f(x: 'tf.Tensor'):
     return x

@@ -4,5 +4,5 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
 
-def f(x: "tf.Tensor"):
+def f(x: 'tf.Tensor'):
     return x

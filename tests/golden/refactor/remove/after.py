@@ -1,4 +1,7 @@
+import functools
+
 import tensorflow as tf
+from tensorflow import function
 
 
 class A:
@@ -33,5 +36,4 @@ def renamed(x):
     return x
 
 
-def parenthesised(x):
-    return x
+def parenthesised(x): return x

@@ -45,6 +45,7 @@ def renamed(x):
     return x
 
 
-@(tf.function)
-def parenthesised(x):
-    return x
+@(
+    tf.function
+)
+def parenthesised(x): return x

@@ -2,50 +2,41 @@ import tensorflow as tf
 
 
 @tf.function
-def bare(x):
-    return x
+def bare(x): return x
 
 
 @tf.function()
-def empty(x):
-    return x
+def empty(x): return x
 
 
 @tf.function(experimental_relax_shapes=True)
-def renamed(x):
-    return x
+def renamed(x): return x
 
 
-@tf.function(jit_compile=False, reduce_retracing=(True))
-def replaced(x):
-    return x
+@tf.function(jit_compile=False, reduce_retracing = (True))
+def replaced(x): return x
 
 
 @tf.function(
     jit_compile=True,  # because
     autograph=False,  # gone
 )
-def exploded(x):
-    return x
+def exploded(x): return x
 
 
 @tf.function(
     jit_compile=True  # no comma
 )
-def no_comma(x):
-    return x
+def no_comma(x): return x
 
 
 @tf.function(None, [tf.TensorSpec([], tf.float32)])
-def positional(x):
-    return x
+def positional(x): return x
 
 
 @tf.function(**options)
-def spread(x):
-    return x
+def spread(x): return x
 
 
 @tf.function(jit_compile=True, reduce_retracing=True)
-def right_already(x):
-    return x
+def right_already(x): return x

@@ -1,6 +1,6 @@
 import tensorflow
 
 
-@tensorflow.function(input_signature=(tensorflow.TensorSpec([2], "float32"),))
+@tensorflow.function(input_signature=(tensorflow.TensorSpec([2], 'float32'),))
 def f(x):
     return x

@@ -1,16 +1,12 @@
 import tensorflow as tf
 
-
 @tf.function
-def a(x):
-    return x
+def a(x): return x
 
 
 @tf.function
-def b(x):
-    return x
+def b(x): return x
 
 
 @tf.function
-def c(x):
-    return x
+def c(x): return x
