@@ -1,0 +1,209 @@
+"""What NumPy functions make of their arguments: arrays, Python numbers that are weak beside them, and results.
+
+Computes: operand types and promotions. Gives: `Operand`, `operand`, `promoted`, `result` and `array`, `content_of`.
+
+Source: `numpy.asarray`, `numpy.result_type` of NumPy 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from terra_refactor.domain.dim import Dim
+from terra_refactor.domain.dtype import (
+    BOOL,
+    COMPLEX64,
+    COMPLEX128,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    FLOATING,
+    INT8,
+    INT16,
+    INT64,
+    INTEGER,
+    UINT8,
+    UINT16,
+    UINT64,
+    UNSIGNED,
+    DType,
+)
+from terra_refactor.domain.shape import BroadcastError, Shape, broadcast, format_shape
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import (
+    Constant,
+    FrozenList,
+    PythonType,
+    RangeValue,
+    Scalar,
+    ShapeValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+)
+from terra_refactor.tf_model import arguments as read
+from terra_refactor.tf_model.dtype_rules import numpy_promotion, numpy_promotion_with_python
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError
+
+CONTENT_LIMIT: Final = 64
+"""Arrays of more elements are kept without their content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One argument seen as an array; `weak` for a Python number, which takes the dtype of the array beside it."""
+
+    type: TensorType
+    weak: bool = False
+
+
+def operand(value: Value | None) -> Operand:
+    """An argument as an array; unknown parts where not known."""
+    return Operand(read.converted_type(value, numpy=True), read.is_number(value))
+
+
+def promoted(operands: Sequence[Operand]) -> DType | None:
+    """The common dtype, Python numbers weak; of Python numbers alone NumPy's default types."""
+    strong = [item.type.dtype for item in operands if not item.weak]
+    weak = [item.type.dtype for item in operands if item.weak]
+    if not strong:
+        common = weak[0] if weak else None
+        for dtype in weak[1:]:
+            common = numpy_promotion(common, dtype)
+        return common
+    common = strong[0]
+    for dtype in strong[1:]:
+        common = numpy_promotion(common, dtype)
+    for dtype in weak:
+        common = numpy_promotion_with_python(common, dtype)
+    return common
+
+
+def promoted_strong(dtypes: Sequence[DType | None]) -> DType | None:
+    """The common dtype of arrays."""
+    return promoted([Operand(TensorType(dtype)) for dtype in dtypes])
+
+
+def result(dtype: DType | None, shape: Shape) -> TensorValue:
+    """The result of a ufunc or reduction: a NumPy scalar where it has rank 0."""
+    return TensorValue(TensorType(dtype, shape), TensorKind.NUMPY_SCALAR if shape == () else TensorKind.NDARRAY)
+
+
+def array(dtype: DType | None, shape: Shape, content: Value | None = None) -> TensorValue:
+    """An ndarray, also of rank 0."""
+    return TensorValue(TensorType(dtype, shape), TensorKind.NDARRAY, content)
+
+
+def float_dtype(dtype: DType | None) -> DType | None:
+    """The type in which `numpy.exp` and its like work."""
+    if dtype in (BOOL, INT8, UINT8):
+        return FLOAT16
+    if dtype in (INT16, UINT16):
+        return FLOAT32
+    if dtype in INTEGER:
+        return FLOAT64
+    return dtype
+
+
+def mean_dtype(dtype: DType | None) -> DType | None:
+    """The type of a mean: float64 for integers and bools."""
+    return FLOAT64 if dtype in INTEGER or dtype == BOOL else dtype
+
+
+def sum_dtype(dtype: DType | None) -> DType | None:
+    """The type of a sum: integers are summed in 64 bits."""
+    if dtype in UNSIGNED:
+        return UINT64
+    return INT64 if dtype in INTEGER or dtype == BOOL else dtype
+
+
+def real_dtype(dtype: DType | None) -> DType | None:
+    """The type of the real part."""
+    if dtype == COMPLEX64:
+        return FLOAT32
+    return FLOAT64 if dtype == COMPLEX128 else dtype
+
+
+def numeric_or_none(dtype: DType | None) -> DType | None:
+    """The dtype if it is numeric or bool."""
+    return dtype if dtype in FLOATING or dtype in INTEGER or dtype in (BOOL, COMPLEX64, COMPLEX128) else None
+
+
+def broadcast_all(name: str, shapes: Sequence[Shape]) -> Shape:
+    """The shape of an element-wise operation. Raises OperationError if the shapes certainly do not fit."""
+    shape: Shape = ()
+    for other in shapes:
+        try:
+            shape = broadcast(shape, other)
+        except BroadcastError as error:
+            raise OperationError(
+                ErrorKind.SHAPE,
+                f"{name}: {format_shape(shape)} and {format_shape(other)} cannot be broadcast: {error}",
+            ) from error
+    return shape
+
+
+def content_of(value: Value | None) -> Value | None:
+    """The content of a small array made of Python numbers, nested in tuples; None where unknown or large."""
+    match value:
+        case Constant(bool() | int() | float()):
+            return value
+        case Scalar(PythonType.INT | PythonType.FLOAT | PythonType.BOOL):
+            return value
+        case TensorValue(_, _, content):
+            return content
+        case TupleValue(items):
+            return _contents(items)
+        case FrozenList(items) if items is not None:
+            return _contents(items)
+        case ShapeValue(shape) if shape is not None:
+            return TupleValue(tuple(size_value(dim) for dim in shape))
+        case RangeValue():
+            known = read.integers(value)
+            return None if known is None else TupleValue(tuple(size_value(dim) for dim in known))
+        case _:
+            return None
+
+
+def _contents(items: Sequence[Value]) -> Value | None:
+    if len(items) > CONTENT_LIMIT:
+        return None
+    parts = [content_of(item) for item in items]
+    known = tuple(part for part in parts if part is not None)
+    if len(known) < len(items) or _count(known) > CONTENT_LIMIT:
+        return None
+    return TupleValue(known)
+
+
+def _count(items: Sequence[Value]) -> int:
+    return sum(_count(item.elements) if isinstance(item, TupleValue) else 1 for item in items)
+
+
+def size_value(dim: Dim) -> Value:
+    """A size as a Python int."""
+    return Constant(dim) if isinstance(dim, int) else Scalar(PythonType.INT, dim)
+
+
+def integer_content(value: Value | None) -> tuple[Dim, ...] | None:
+    """The elements of a rank-1 integer array of known length, where they are kept."""
+    content = content_of(value)
+    if not isinstance(content, TupleValue) or any(isinstance(item, TupleValue) for item in content.elements):
+        return None
+    if any(isinstance(item, Constant) and not isinstance(item.value, int) for item in content.elements):
+        return None
+    if any(isinstance(item, Scalar) and item.type is not PythonType.INT for item in content.elements):
+        return None
+    return tuple(read.integer(item) for item in content.elements)
+
+
+def dtype_setting(call: BoundCall, default: DType | None) -> DType | None:
+    """The `dtype` argument, or `default` where it is absent or None."""
+    value = call.argument("dtype")
+    return default if read.is_none(value) else read.dtype_argument(value)
+
+
+INT: Final = INT64
+"""NumPy's default integer type; `int32` on 32-bit systems and on Windows before NumPy 2 is ignored."""

@@ -1,0 +1,470 @@
+"""NumPy's element-wise functions and reductions, and the methods of ndarrays that are the same.
+
+Computes: output types. Gives: `RULES`.
+
+Source: NumPy 2, type tables of its ufuncs. Results of rank 0 are NumPy scalars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from terra_refactor.domain.dim import Dim, add, multiply
+from terra_refactor.domain.dtype import BOOL, COMPLEX, FLOAT64, FLOATING, INT8, INT64, INTEGER, UINT64, DType
+from terra_refactor.domain.shape import Shape
+from terra_refactor.domain.value import UNKNOWN, TensorValue, TupleValue, Value
+from terra_refactor.tf_model import arguments as read
+from terra_refactor.tf_model.numpy_api import shapes
+from terra_refactor.tf_model.numpy_api.arrays import (
+    array,
+    broadcast_all,
+    dtype_setting,
+    float_dtype,
+    integer_content,
+    mean_dtype,
+    numeric_or_none,
+    operand,
+    promoted,
+    real_dtype,
+    result,
+    size_value,
+    sum_dtype,
+)
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+
+DTypeRule = Callable[[DType | None], DType | None]
+
+
+def _keep(dtype: DType | None) -> DType | None:
+    return numeric_or_none(dtype)
+
+
+def _always_bool(dtype: DType | None) -> DType | None:
+    return BOOL
+
+
+def _divided(dtype: DType | None) -> DType | None:
+    return FLOAT64 if dtype in INTEGER or dtype == BOOL else numeric_or_none(dtype)
+
+
+def _counting(dtype: DType | None) -> DType | None:
+    """`//`, `%` and `**` make int8 of bools."""
+    return INT8 if dtype == BOOL else numeric_or_none(dtype)
+
+
+def _no_bool(dtype: DType | None) -> DType | None:
+    if dtype == BOOL:
+        raise OperationError(ErrorKind.DTYPE, "numpy.subtract: bools cannot be subtracted")
+    return numeric_or_none(dtype)
+
+
+def _floated(dtype: DType | None) -> DType | None:
+    return float_dtype(numeric_or_none(dtype))
+
+
+def _absolute(dtype: DType | None) -> DType | None:
+    return real_dtype(numeric_or_none(dtype))
+
+
+def _function_name(call: BoundCall) -> str:
+    return call.name.rpartition(".")[2]
+
+
+def _out(call: BoundCall) -> Value | None:
+    """The array that was given to receive the result: it is the result."""
+    out = call.argument("out")
+    return out if isinstance(out, TensorValue) else None
+
+
+def _unary(dtype_rule: DTypeRule) -> Rule:
+    def rule(call: BoundCall) -> Value:
+        value = read.first_of(call, "x", "a", "z", "val", "m", "f")
+        given = operand(value).type
+        out = _out(call)
+        if out is not None:
+            return out
+        return result(dtype_setting(call, dtype_rule(given.dtype)), given.shape)
+
+    return rule
+
+
+def _binary(dtype_rule: DTypeRule) -> Rule:
+    def rule(call: BoundCall) -> Value:
+        left, right = operand(call.argument("x1")), operand(call.argument("x2"))
+        shape = broadcast_all(_function_name(call), [left.type.shape, right.type.shape])
+        out = _out(call)
+        if out is not None:
+            return out
+        return result(dtype_setting(call, dtype_rule(promoted([left, right]))), shape)
+
+    return rule
+
+
+def binary_shape(call: BoundCall, left: str, right: str) -> Shape:
+    """The broadcast of two arguments."""
+    return broadcast_all(
+        _function_name(call), [operand(call.argument(left)).type.shape, operand(call.argument(right)).type.shape]
+    )
+
+
+def axes_argument(value: Value | None) -> tuple[int, ...] | bool | None:
+    """The `axis` of a reduction: a tuple, None for all axes, False where it is not known."""
+    if read.is_none(value):
+        return None
+    listed = read.integers(value) if not isinstance(value, TensorValue) else None
+    if listed is not None:
+        known = tuple(axis for axis in listed if isinstance(axis, int))
+        return known if len(known) == len(listed) else False
+    single = read.known_integer(value)
+    return False if single is None else (single,)
+
+
+def _source(call: BoundCall) -> Value | None:
+    """The array of a function, or the receiver of the method."""
+    if call.receiver is not None:
+        return call.receiver
+    return read.first_of(call, "a", "x", "m", "arr", "ary", "array", "v", "object")
+
+
+def keepdims_argument(call: BoundCall) -> bool | None:
+    """`keepdims`, False by default."""
+    value = call.argument("keepdims")
+    if value is None:
+        value = call.extra_keywords.get("keepdims")
+    if value is None or read.is_none(value):
+        return False
+    if isinstance(value, TensorValue):
+        return None
+    return read.truth(value) if read.truth(value) is not None else (False if read.integer(value) == 0 else None)
+
+
+def _reduction(dtype_rule: DTypeRule, *, index: bool = False) -> Rule:
+    def rule(call: BoundCall) -> Value:
+        value = _source(call)
+        given = operand(value).type
+        axes = axes_argument(call.argument("axis"))
+        out = _out(call)
+        if out is not None:
+            return out
+        dtype = dtype_rule(given.dtype)
+        if not index:
+            dtype = dtype_setting(call, dtype)
+        if isinstance(axes, bool):
+            return result(dtype, None)
+        keep = keepdims_argument(call)
+        if given.shape == () and keep is not False:
+            return UNKNOWN  # a scalar or an array, it depends on the function
+        return result(dtype, shapes.reduced(_function_name(call), given.shape, axes, keep))
+
+    return rule
+
+
+def _with_content(rule: Rule, combine: Callable[[Dim, Dim], Dim], start: int) -> Rule:
+    """Sums and products of a few known ints, as `np.prod(x.shape[1:])`."""
+
+    def exact(call: BoundCall) -> Value:
+        outcome = rule(call)
+        if (
+            not isinstance(outcome, TensorValue)
+            or outcome.type.shape != ()
+            or outcome.type.dtype not in (INT64, UINT64)
+        ):
+            return outcome
+        sizes = integer_content(_source(call))
+        if sizes is None or not read.is_none(call.argument("initial")):
+            return outcome
+        total: Dim = start
+        for size in sizes:
+            total = combine(total, size)
+        return TensorValue(outcome.type, outcome.kind, size_value(total))
+
+    return exact
+
+
+def _cumulative(dtype_rule: DTypeRule) -> Rule:
+    def rule(call: BoundCall) -> Value:
+        given = operand(_source(call)).type
+        dtype = dtype_setting(call, dtype_rule(given.dtype))
+        if read.is_none(call.argument("axis")):
+            count: Dim = None
+            if given.shape is not None:
+                count = 1
+                for size in given.shape:
+                    count = multiply(count, size)
+            return array(dtype, (count,))
+        axis = read.known_integer(call.argument("axis"))
+        if axis is not None and given.shape:
+            shapes.normal_axis(_function_name(call), axis, given.shape)
+        return array(dtype, given.shape if given.shape != () else (1,))
+
+    return rule
+
+
+def _quantile(call: BoundCall) -> Value:
+    """`numpy.percentile`, `numpy.quantile`: the axes of `q` come first."""
+    given = operand(call.argument("a")).type
+    places = operand(call.argument("q")).type.shape
+    axes = axes_argument(call.argument("axis"))
+    dtype = given.dtype if given.dtype in FLOATING else mean_dtype(given.dtype)
+    if dtype != FLOAT64:
+        dtype = None
+    if isinstance(axes, bool) or places is None:
+        return result(dtype, None)
+    shape = shapes.reduced(_function_name(call), given.shape, axes, keepdims_argument(call))
+    return result(dtype, None if shape is None else (*places, *shape))
+
+
+def _average(call: BoundCall) -> Value:
+    given = operand(call.argument("a")).type
+    axes = axes_argument(call.argument("axis"))
+    returned = call.argument("returned")
+    if returned is not None and read.truth(returned) is not False:
+        return UNKNOWN
+    weights = call.argument("weights")
+    dtype = mean_dtype(given.dtype)
+    if not read.is_none(weights):
+        dtype = dtype if dtype == FLOAT64 else None
+    if isinstance(axes, bool):
+        return result(dtype, None)
+    return result(dtype, shapes.reduced("average", given.shape, axes, keepdims_argument(call)))
+
+
+def _where(call: BoundCall) -> Value:
+    condition = operand(call.argument("condition"))
+    if read.is_none(call.argument("x")) and read.is_none(call.argument("y")):
+        if call.incomplete:
+            return UNKNOWN
+        if condition.type.shape is None:
+            return UNKNOWN
+        from_rank = max(len(condition.type.shape), 1)
+        return TupleValue((array(INT64, (None,)),) * from_rank)
+    left, right = operand(call.argument("x")), operand(call.argument("y"))
+    shape = broadcast_all("where", [condition.type.shape, left.type.shape, right.type.shape])
+    return array(promoted([left, right]), shape)
+
+
+def _clip(call: BoundCall) -> Value:
+    value = _source(call)
+    low = call.argument("a_min") if call.argument("a_min") is not None else call.argument("min")
+    high = call.argument("a_max") if call.argument("a_max") is not None else call.argument("max")
+    bounds = [operand(bound) for bound in (low, high) if not read.is_none(bound)]
+    out = _out(call)
+    if out is not None:
+        return out
+    operands = [operand(value), *bounds]
+    return result(numeric_or_none(promoted(operands)), broadcast_all("clip", [item.type.shape for item in operands]))
+
+
+def _isclose(call: BoundCall) -> Value:
+    return result(BOOL, binary_shape(call, "a", "b"))
+
+
+def _isin(call: BoundCall) -> Value:
+    return array(BOOL, operand(read.first_of(call, "element", "ar1")).type.shape)
+
+
+def _part(call: BoundCall) -> Value:
+    """`numpy.real`, `numpy.imag`: of a Python number a Python number."""
+    value = call.argument("val")
+    return _unary(_absolute)(call) if isinstance(value, TensorValue) and value.type.shape != () else UNKNOWN
+
+
+def _frexp(call: BoundCall) -> Value:
+    given = operand(call.argument("x")).type
+    return TupleValue((result(_floated(given.dtype), given.shape), result(None, given.shape)))
+
+
+def _rounded(call: BoundCall) -> Value:
+    given = operand(_source(call)).type
+    out = _out(call)
+    if out is not None:
+        return out
+    return result(numeric_or_none(given.dtype) if given.dtype != BOOL else None, given.shape)
+
+
+def _same_or_none(dtype: DType | None) -> DType | None:
+    return None if dtype == BOOL else numeric_or_none(dtype)
+
+
+_FLOAT_FUNCTIONS: Final = (
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sqrt",
+    "cbrt",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "arcsinh",
+    "arccosh",
+    "arctanh",
+    "deg2rad",
+    "rad2deg",
+    "degrees",
+    "radians",
+)
+_SAME_FUNCTIONS: Final = (
+    "square",
+    "conjugate",
+    "conj",
+)
+_BOOL_FUNCTIONS: Final = (
+    "isnan",
+    "isinf",
+    "isfinite",
+    "isposinf",
+    "isneginf",
+    "logical_not",
+    "signbit",
+    "iscomplex",
+    "isreal",
+)
+_ROUNDING: Final = (
+    "ceil",
+    "floor",
+    "trunc",
+)
+_ARITHMETIC: Final = (
+    "add",
+    "multiply",
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+)
+_COMPARING: Final = (
+    "equal",
+    "not_equal",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+)
+_FLOAT_BINARY: Final = (
+    "arctan2",
+    "hypot",
+    "logaddexp",
+    "logaddexp2",
+    "copysign",
+    "nextafter",
+)
+_BITS: Final = (
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+)
+
+
+def _whole(dtype: DType | None) -> DType | None:
+    """`ceil`, `floor`, `trunc` keep integers since NumPy 2.1, and make floats of them before."""
+    return dtype if dtype in FLOATING else None
+
+
+def _bits(dtype: DType | None) -> DType | None:
+    if dtype in FLOATING or dtype in COMPLEX:
+        raise OperationError(ErrorKind.DTYPE, f"bitwise operations take integers, not {dtype}")
+    return numeric_or_none(dtype)
+
+
+_REDUCTIONS: Final[Mapping[str, DTypeRule]] = {
+    "sum": sum_dtype,
+    "prod": sum_dtype,
+    "nansum": sum_dtype,
+    "nanprod": sum_dtype,
+    "mean": mean_dtype,
+    "nanmean": mean_dtype,
+    "median": mean_dtype,
+    "nanmedian": mean_dtype,
+    "std": lambda dtype: real_dtype(mean_dtype(dtype)),
+    "var": lambda dtype: real_dtype(mean_dtype(dtype)),
+    "nanstd": lambda dtype: real_dtype(mean_dtype(dtype)),
+    "nanvar": lambda dtype: real_dtype(mean_dtype(dtype)),
+    "max": _keep,
+    "min": _keep,
+    "amax": _keep,
+    "amin": _keep,
+    "nanmax": _keep,
+    "nanmin": _keep,
+    "ptp": _same_or_none,
+    "all": _always_bool,
+    "any": _always_bool,
+}
+_METHODS: Final = ("sum", "prod", "mean", "std", "var", "max", "min", "all", "any")
+
+
+def _index_dtype(dtype: DType | None) -> DType | None:
+    return INT64
+
+
+def _rules() -> dict[str, Rule]:
+    rules: dict[str, Rule] = {}
+    unary: tuple[tuple[Sequence[str], DTypeRule], ...] = (
+        (_FLOAT_FUNCTIONS, _floated),
+        (_SAME_FUNCTIONS, _same_or_none),
+        (_BOOL_FUNCTIONS, _always_bool),
+        (_ROUNDING, _whole),
+        (["absolute", "abs", "fabs"], _absolute),
+        (["negative", "positive", "sign", "reciprocal"], _same_or_none),
+        (["nan_to_num"], _same_or_none),
+        (["rint"], _whole),
+    )
+    for names, dtype_rule in unary:
+        for name in names:
+            rules[f"numpy.{name}"] = _unary(dtype_rule)
+    rules["numpy.fabs"] = _unary(_floated)
+    binary: tuple[tuple[Sequence[str], DTypeRule], ...] = (
+        (_ARITHMETIC, _keep),
+        (["subtract"], _no_bool),
+        (["divide", "true_divide"], _divided),
+        (["floor_divide", "mod", "remainder", "fmod", "power"], _counting),
+        (_COMPARING, _always_bool),
+        (_FLOAT_BINARY, _floated),
+        (_BITS, _bits),
+    )
+    for names, dtype_rule in binary:
+        for name in names:
+            rules[f"numpy.{name}"] = _binary(dtype_rule)
+    for name, reduced_dtype in _REDUCTIONS.items():
+        rules[f"numpy.{name}"] = _reduction(reduced_dtype)
+    for name, combine, start in (("prod", multiply, 1), ("sum", add, 0)):
+        rules[f"numpy.{name}"] = _with_content(rules[f"numpy.{name}"], combine, start)
+    for name in _METHODS:
+        rules[f"numpy.ndarray.{name}"] = rules[f"numpy.generic.{name}"] = rules[f"numpy.{name}"]
+    for name in ("argmax", "argmin", "nanargmax", "nanargmin", "count_nonzero"):
+        rules[f"numpy.{name}"] = _reduction(_index_dtype, index=True)
+    for name in ("argmax", "argmin"):
+        rules[f"numpy.ndarray.{name}"] = rules[f"numpy.{name}"]
+    for name in ("cumsum", "cumprod", "nancumsum"):
+        rules[f"numpy.{name}"] = _cumulative(sum_dtype)
+    for name in ("cumsum", "cumprod"):
+        rules[f"numpy.ndarray.{name}"] = rules[f"numpy.{name}"]
+    for name in ("percentile", "quantile", "nanpercentile", "nanquantile"):
+        rules[f"numpy.{name}"] = _quantile
+    for name in ("round", "around"):
+        rules[f"numpy.{name}"] = _rounded
+    rules["numpy.ndarray.round"] = _rounded
+    rules["numpy.real"] = rules["numpy.imag"] = _part
+    rules["numpy.average"] = _average
+    rules["numpy.where"] = _where
+    rules["numpy.clip"] = rules["numpy.ndarray.clip"] = _clip
+    rules["numpy.isclose"] = _isclose
+    rules["numpy.isin"] = rules["numpy.in1d"] = _isin
+    rules["numpy.frexp"] = _frexp
+    return rules
+
+
+RULES: Final[Mapping[str, Rule]] = _rules()
