@@ -28,6 +28,8 @@ from terra_refactor.runtime.trie import InputRef, Rebuild, SlotRef
 
 SMALL_ARRAY = 64  # elements: up to here an array is a constant of the path (shapes, axes, class weights)
 
+LARGE_ARRAY = "large array"
+
 
 class Unencodable(Exception):
     """The arguments hold something that a path cannot be keyed by."""
@@ -232,7 +234,7 @@ class Encoder:
             key.append((Mark.ARRAY, value.dtype.str, value.shape, value.tobytes()))
             return
         if not arrays:
-            raise Unencodable("large array")
+            raise Unencodable(LARGE_ARRAY)
         tensor = make_constant(value.copy())  # a copy: the program may overwrite the array before the segment runs
         key.append((tensor._datatype_enum(), value.shape))
         self.anonymous.append(self.new_input(tensor))

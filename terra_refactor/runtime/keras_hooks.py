@@ -25,6 +25,8 @@ from terra_refactor.runtime.tf_internals import (
 )
 from terra_refactor.runtime.trie import Call
 
+# attributes that Keras sets while it works, and that mean nothing to what a call computes
+_BOOKKEEPING = frozenset(("_called", "_metrics_lock", "_exclude_from_weight_decay_cache"))
 _OPAQUE_LAYERS = frozenset("Lambda TorchModuleWrapper JaxLayer FlaxLayer TFSMLayer ActivityRegularization".split())
 
 
@@ -195,7 +197,7 @@ def _attribute_hook(owner: Any) -> Any:
     original = owner.__setattr__
 
     def __setattr__(self: Any, name: str, value: Any) -> None:  # noqa: N807
-        if type(self).__module__.startswith("keras.") and name not in ("_called", "_metrics_lock"):
+        if type(self).__module__.startswith("keras.") and name not in _BOOKKEEPING and not name.startswith("_self_"):
             before = vars(self).get(name, _attribute_hook)
             if before is not value and not (type(before) is type(value) and _equal(before, value)):
                 if vars(self).get("built") and name != "learning_rate":

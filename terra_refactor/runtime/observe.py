@@ -19,7 +19,9 @@ from terra_refactor.runtime.tf_internals import EagerTensor, op_def_registry
 from terra_refactor.runtime.trie import Guard, InputRef, SlotSpec
 
 _MAX_STATIC_ELEMENTS = 1024
-_INTEGERS = (3, 9)  # DT_INT32, DT_INT64
+# float, double, int32, int64: they hold every index below _MAX_BOUND exactly, so a cast there and back keeps it
+_EXACT = (1, 2, 3, 9)
+_MAX_BOUND = 2**24
 
 _definitions: dict[str, Any] = {}
 
@@ -52,6 +54,7 @@ class Observation:
         self.intrinsic = False
         self.guards: set[Guard] = set()
         self.ops = 0
+        self._negative: dict[int, tuple[Any, Any]] = {}  # id of a comparison `x < 0` -> (tensor, the source of x)
         self._dynamic: dict[int, tuple[Any, Any, int | None]] = {}  # id -> (tensor, source, bound)
 
     def add_argument(self, tensor: Any, source: Any, bound: int | None) -> None:
@@ -98,8 +101,10 @@ class Observation:
             return
         source, bound = self._origin(name, tensors)
         for output in outputs:
-            integer = output._datatype_enum() in _INTEGERS
-            self._dynamic[id(output)] = (output, source if integer else None, bound if integer else None)
+            exact = output._datatype_enum() in _EXACT
+            self._dynamic[id(output)] = (output, source if exact else None, bound if exact else None)
+        if name == "Less" and len(operands) == 2 and outputs and self._is_zero(operands[1]):
+            self._negative[id(outputs[0])] = (outputs[0], self._dynamic.get(id(operands[0]), (None, None, None))[1])
         if name in ("TopKV2", "TopK") and len(outputs) == 2 and tensors:
             size = tensors[0]._shape_tuple()[-1]
             self._dynamic[id(outputs[1])] = (outputs[1], None, size)
@@ -118,6 +123,9 @@ class Observation:
         floating = bool(operands) and _is_floating(operands)
         if op_rules.is_total_op(name, floating):
             return
+        if name in op_rules.TOTAL_FLOAT_OPS and name != "Pow" and len(operands) == 2:
+            if not any(self.is_dynamic(tensor) for tensor in flat_tensors([operands[1]])):
+                return  # the divisor is a constant of the path, and was not zero
         if name in op_rules.INDEX_OPS:
             data, indices, axis = op_rules.INDEX_OPS[name]
             size = _size_along(operands[data], 0 if axis is None else operands[axis])
@@ -136,16 +144,27 @@ class Observation:
             _, source, bound = known
             if bound is not None and bound <= size:
                 return
-            if type(source) is InputRef:
+            if type(source) is InputRef and size <= _MAX_BOUND:
                 self.guards.add(Guard(source.index, size))
                 return
         self.refuse(f"{name} can fail on indices")
 
+    def _is_zero(self, operand: Any) -> bool:
+        if type(operand) is EagerTensor:
+            return not self.is_dynamic(operand) and operand._num_elements() == 1 and not operand._numpy_internal()
+        return type(operand) in (int, float) and operand == 0
+
     def _origin(self, name: str, tensors: list[Any]) -> tuple[Any, int | None]:
-        if name in op_rules.ELEMENT_KEEPING_OPS and tensors and tensors[0]._datatype_enum() in _INTEGERS:
+        if name in op_rules.ELEMENT_KEEPING_OPS and tensors:
             known = self._dynamic.get(id(tensors[0]))
             if known is not None:
                 return known[1], known[2]
+        if name in ("Select", "SelectV2") and len(tensors) == 3:
+            # where(x < 0, x + n, x) is x for every x that passes the guard that the look-up will put on x
+            negative = self._negative.get(id(tensors[0]))
+            known = self._dynamic.get(id(tensors[2]))
+            if negative is not None and known is not None and known[1] is not None and negative[1] == known[1]:
+                return known[1], None
         if name in ("ArgMax", "ArgMin") and tensors:
             sizes = tensors[0]._shape_tuple()
             return None, max(sizes) if sizes else None

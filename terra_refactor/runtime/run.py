@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from terra_refactor.runtime import flush, run_tapes
-from terra_refactor.runtime.encoding import Encoder, Unencodable
+from terra_refactor.runtime.encoding import LARGE_ARRAY, Encoder, Unencodable
 from terra_refactor.runtime.executor import wait_for_segments
 from terra_refactor.runtime.lazy_tensor import LazyTensor, real_of
-from terra_refactor.runtime.observe import Observation
+from terra_refactor.runtime.observe import Observation, op_definition
 from terra_refactor.runtime.program import Program
 from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import EagerTensor, IndexedSlices, Variable, as_dtype, context, ops
@@ -170,10 +170,12 @@ class Run(Encoder):
                 if kwargs:
                     key.append(tuple(kwargs))
                     self.key(kwargs.values(), key, call.convert_arrays)
-        except Unencodable:
+        except Unencodable as reason:
             self.rollback(mark)
-            self.anonymous.clear()
-            return self._not_deferred(call, args, kwargs)
+            self.anonymous = []
+            if reason.args[0] != LARGE_ARRAY or not same_dtype(args) or call.convert_arrays:
+                return self._not_deferred(call, args, kwargs)
+            return self.call(call.with_arrays(), args, kwargs)
         child = self.node.children.get(tuple(key))
         if child is None:
             return self._unknown(call, args, kwargs, tuple(key), mark)
@@ -211,6 +213,13 @@ class Run(Encoder):
 
     def immediate(self, call: Call, args: Any, kwargs: Any) -> Any:
         """Run a call at once, after everything before it."""
+        if call.raw is not None and not has_tensor(args) and not op_definition(call.raw).is_stateful:
+            # made of arrays and numbers alone: nothing pending can change it, and no tape records it
+            self.depth += 1
+            try:
+                return call.eager(*args)
+            finally:
+                self.depth -= 1
         self.cut()
         self.program.immediate(call)
         wait_for_segments()
@@ -402,8 +411,8 @@ class Run(Encoder):
             specs.append(SlotSpec(value.dtype, value.shape) if dynamic else log.spec(value))
             new.append(value)
             return SlotRef(len(self.slots) + len(new) - 1)
-        if value is None or isinstance(value, Variable):
-            return value
+        if value is None or isinstance(value, (Variable, bool, int, float, str)):
+            return value  # a call that never looked at a value gives the same Python values on the same path
         if kind is list or kind is tuple:
             items = tuple(self._result_template(item, log, specs, new, dynamic) for item in value)
             return Rebuild(kind, items)
@@ -419,6 +428,32 @@ class Run(Encoder):
             items = tuple(self._result_template(item, log, specs, new, dynamic) for item in parts)
             return Rebuild(lambda made: IndexedSlices(*made), items)
         raise Unencodable(f"a {kind.__name__}")
+
+
+def has_tensor(values: Any) -> bool:
+    """Whether there is a tensor or a variable among the values, at any depth of lists."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            if has_tensor(value):
+                return True
+        elif isinstance(value, (EagerTensor, Variable)):
+            return True
+    return False
+
+
+def same_dtype(args: Any) -> bool:
+    """Whether the arrays among the arguments have the dtype of the tensors: then converting them first changes nothing."""
+    dtypes = set()
+    tensors = 0
+    for arg in args:
+        if isinstance(arg, (list, tuple)):
+            return False
+        if isinstance(arg, np.ndarray):
+            dtypes.add(arg.dtype)
+        elif hasattr(arg, "dtype"):
+            tensors += 1
+            dtypes.add(np.dtype(as_dtype(arg.dtype).as_numpy_dtype))
+    return tensors > 0 and len(dtypes) == 1
 
 
 def source_line() -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -83,6 +83,13 @@ class Call:
     descend: bool = False
     trusted: bool = False
     raw: str | None = None
+    _arrays: Call | None = None
+
+    def with_arrays(self) -> Call:
+        """The same call for large arrays among its arguments; they become inputs."""
+        if self._arrays is None:
+            self._arrays = replace(self, convert_arrays=True)
+        return self._arrays
 
 
 @dataclass(frozen=True, slots=True)
