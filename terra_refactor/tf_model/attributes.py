@@ -1,0 +1,166 @@
+"""Attributes that are read from instances of TensorFlow's, Keras's and Python's classes, where their value follows
+from the receiver's type.
+
+Computes: the abstract value of an attribute from the receiver alone. Gives: `ATTRIBUTES` (those of layers, optimizers
+and metrics are in `keras`, of arrays in `numpy_api`, of shapes, dtypes and specs in `ops.creation`), and
+`SETTING_ATTRIBUTES`: attributes that are what the constructor was given.
+
+Source: the documentation of `tf.Tensor`, `tf.Variable`, `tf.data.Dataset`, `tf.Module`, and what eager tensors answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from terra_refactor.domain.dtype import STRING
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import (
+    NOT_A_TENSOR,
+    UNKNOWN,
+    UNKNOWN_BOOL,
+    UNKNOWN_FLOAT,
+    UNKNOWN_INT,
+    UNKNOWN_STR,
+    Constant,
+    DatasetValue,
+    DTypeValue,
+    FrozenList,
+    Scalar,
+    ShapeValue,
+    SpecValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+)
+from terra_refactor.tf_model.name_table import words
+
+_VARIABLES: Final = FrozenList(None, TensorValue(TensorType(), TensorKind.VARIABLE))
+
+
+def _always(value: Value) -> Callable[[Value], Value]:
+    return lambda receiver: value
+
+
+def _shape(receiver: Value) -> Value:
+    return ShapeValue(receiver.type.shape) if isinstance(receiver, TensorValue) else UNKNOWN
+
+
+def _keras_shape(receiver: Value) -> Value:
+    """Of Keras variables and symbolic tensors: a tuple, with None for unknown sizes."""
+    if not isinstance(receiver, TensorValue) or receiver.type.shape is None:
+        return NOT_A_TENSOR
+    sizes = receiver.type.shape
+    if any(size is not None and not isinstance(size, int) for size in sizes):
+        return NOT_A_TENSOR
+    return TupleValue(tuple(Constant(size if isinstance(size, int) else None) for size in sizes))
+
+
+def _dtype(receiver: Value) -> Value:
+    return DTypeValue(receiver.type.dtype) if isinstance(receiver, TensorValue) else DTypeValue(None)
+
+
+def _dtype_name(receiver: Value) -> Value:
+    """Keras gives dtypes as texts."""
+    if isinstance(receiver, TensorValue) and receiver.type.dtype is not None and receiver.type.dtype != STRING:
+        return Constant(str(receiver.type.dtype))
+    return UNKNOWN_STR
+
+
+def _rank(receiver: Value) -> Value:
+    if isinstance(receiver, TensorValue) and receiver.type.shape is not None:
+        return Constant(len(receiver.type.shape))
+    return UNKNOWN_INT
+
+
+def _element_spec(receiver: Value) -> Value:
+    return spec_of(receiver.element) if isinstance(receiver, DatasetValue) else NOT_A_TENSOR
+
+
+def spec_of(value: Value) -> Value:
+    """The `tf.TypeSpec` structure of a dataset's element."""
+    match value:
+        case TensorValue(type=type_, kind=kind):
+            return SpecValue(type_, kind)
+        case TupleValue(elements=elements, name=name, fields=fields):
+            return TupleValue(tuple(spec_of(element) for element in elements), name, fields)
+        case _:
+            return NOT_A_TENSOR
+
+
+_TENSOR_ATTRIBUTES: Final[Mapping[str, Callable[[Value], Value]]] = {
+    "shape": _shape,
+    "dtype": _dtype,
+    "ndim": _rank,
+    "device": _always(UNKNOWN_STR),
+    "name": _always(UNKNOWN_STR),
+    "op": _always(NOT_A_TENSOR),
+}
+
+ATTRIBUTES: Final[Mapping[str, Callable[[Value], Value]]] = {
+    **{
+        f"{owner}.{name}": rule
+        for owner in ("tensorflow.Tensor", "tensorflow.Variable", "tensorflow.RaggedTensor", "tensorflow.IndexedSlices")
+        for name, rule in _TENSOR_ATTRIBUTES.items()
+    },
+    "tensorflow.sparse.SparseTensor.shape": _shape,
+    "tensorflow.sparse.SparseTensor.dtype": _dtype,
+    "tensorflow.Variable.trainable": _always(UNKNOWN_BOOL),
+    "keras.Variable.shape": _keras_shape,
+    "keras.Variable.dtype": _dtype_name,
+    "keras.Variable.ndim": _rank,
+    "keras.Variable.name": _always(UNKNOWN_STR),
+    "keras.Variable.path": _always(UNKNOWN_STR),
+    "keras.Variable.trainable": _always(UNKNOWN_BOOL),
+    "keras.Variable.value": lambda receiver: (
+        TensorValue(receiver.type, TensorKind.VARIABLE, receiver.content, receiver.variable)
+        if isinstance(receiver, TensorValue)
+        else UNKNOWN
+    ),
+    "keras.KerasTensor.shape": _keras_shape,
+    "keras.KerasTensor.dtype": _dtype_name,
+    "keras.KerasTensor.ndim": _rank,
+    "keras.KerasTensor.name": _always(UNKNOWN_STR),
+    "tensorflow.data.Dataset.element_spec": _element_spec,
+    "tensorflow.data.Iterator.element_spec": _element_spec,
+    "tensorflow.Module.name": _always(UNKNOWN_STR),
+    "tensorflow.Module.variables": _always(_VARIABLES),
+    "tensorflow.Module.trainable_variables": _always(_VARIABLES),
+    "tensorflow.Module.non_trainable_variables": _always(_VARIABLES),
+    "tensorflow.Module.submodules": _always(NOT_A_TENSOR),
+    "tensorflow.distribute.Strategy.num_replicas_in_sync": _always(UNKNOWN_INT),
+    "tensorflow.distribute.ReplicaContext.num_replicas_in_sync": _always(UNKNOWN_INT),
+    "tensorflow.train.CheckpointManager.latest_checkpoint": _always(NOT_A_TENSOR),
+    "tensorflow.train.CheckpointManager.checkpoints": _always(FrozenList(None, UNKNOWN_STR)),
+    "tensorflow.train.Checkpoint.save_counter": _always(
+        TensorValue(TensorType(None, ()), TensorKind.VARIABLE),
+    ),
+    "keras.callbacks.History.history": _always(NOT_A_TENSOR),
+    "keras.callbacks.History.epoch": _always(FrozenList(None, UNKNOWN_INT)),
+    "datetime.datetime.year": _always(UNKNOWN_INT),
+    "datetime.timedelta.seconds": _always(UNKNOWN_INT),
+    "pathlib.PurePath.name": _always(UNKNOWN_STR),
+    "pathlib.PurePath.stem": _always(UNKNOWN_STR),
+    "pathlib.PurePath.suffix": _always(UNKNOWN_STR),
+    "builtins.int.real": lambda receiver: receiver,
+    "builtins.int.imag": _always(Constant(0)),
+    "builtins.float.real": lambda receiver: receiver,
+    "builtins.float.imag": _always(Constant(0.0)),
+    "builtins.complex.real": _always(UNKNOWN_FLOAT),
+    "builtins.complex.imag": _always(UNKNOWN_FLOAT),
+}
+"""By canonical name of class and attribute."""
+
+
+SETTING_ATTRIBUTES: Final = words(
+    "units filters rate use_bias return_sequences return_state go_backwards stateful unroll input_dim output_dim "
+    "mask_zero num_heads key_dim epsilon center scale momentum groups beta_1 beta_2 amsgrad n stddev"
+)
+"""Attributes of Keras layers and optimizers that hold the constructor's argument of the same name unchanged."""
+
+
+def setting_attribute(name: str, configuration: Mapping[str, Value]) -> Value | None:
+    """The value of an attribute of a Keras layer or optimizer that keeps a constructor argument; None if it is none of these or unknown."""
+    value = configuration.get(name) if name in SETTING_ATTRIBUTES else None
+    return value if isinstance(value, Constant | Scalar) else None
