@@ -61,6 +61,8 @@ class Call:
 
     arguments: Mapping[str, Any]
     receiver: Any = None
+    extra: tuple[Any, ...] = ()
+    """What goes to `*args`; the arguments are then passed by position."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +205,8 @@ def _bound(row: Row, call: Call, *, visible: bool) -> BoundCall:
     for name, argument in call.arguments.items():
         arguments[name] = to_value(argument, visible=visible)
     receiver = None if call.receiver is None else to_value(call.receiver, visible=visible)
-    return BoundCall(row.name, arguments, receiver=receiver)
+    extra = tuple(to_value(argument, visible=visible) for argument in call.extra)
+    return BoundCall(row.name, arguments, extra, receiver=receiver)
 
 
 def rule_of(row: Row) -> Rule:
@@ -226,26 +229,27 @@ def _function_of(row: Row) -> Callable[..., Any]:
 
 def _trace(row: Row, call: Call, *, visible: bool) -> Any:
     """What TensorFlow infers; an exception instance if it fails."""
-    function = _function_of(row)
     with func_graph.FuncGraph("conformance").as_default():
         try:
-            given = {name: _to_placeholder(argument, visible=visible) for name, argument in call.arguments.items()}
-            if call.receiver is not None:
-                return _described(function(_to_placeholder(call.receiver, visible=visible), **given))
-            return _described(function(**given))
+            return _described(_apply(row, call, lambda argument: _to_placeholder(argument, visible=visible)))
         except (ValueError, TypeError, IndexError, tf.errors.OpError) as error:
             return error
 
 
+def _apply(row: Row, call: Call, convert: Callable[[Any], Any]) -> Any:
+    function = _function_of(row)
+    given = {name: convert(argument) for name, argument in call.arguments.items()}
+    if call.receiver is not None:
+        return function(convert(call.receiver), **given)
+    if call.extra:
+        return function(*given.values(), *(convert(argument) for argument in call.extra))
+    return function(**given)
+
+
 def _fails_when_run(row: Row, call: Call) -> bool:
     """Whether the call fails in eager code on tensors of ones (shape inference of graphs leaves some checks to the kernels)."""
-    function = _function_of(row)
     try:
-        given = {name: _to_tensor(argument) for name, argument in call.arguments.items()}
-        if call.receiver is not None:
-            function(_to_tensor(call.receiver), **given)
-        else:
-            function(**given)
+        _apply(row, call, _to_tensor)
     except (ValueError, TypeError, IndexError, tf.errors.OpError):
         return True
     return False

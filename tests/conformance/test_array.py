@@ -261,9 +261,7 @@ ROWS = [
     Row("tensorflow.identity", calls(input=any_tensor)),
     Row("tensorflow.stop_gradient", calls(input=any_tensor)),
     Row("tensorflow.cast", calls(x=specs(shapes(), ("float32", "int32", "bool")), dtype=dtypes)),
-    Row(
-        "tensorflow.ensure_shape", calls(x=specs((2, 3)), shape=st.sampled_from([[2, 3], [None, 3], [2, 4], [6]]))
-    ),
+    Row("tensorflow.ensure_shape", calls(x=specs((2, 3)), shape=st.sampled_from([[2, 3], [None, 3], [2, 4], [6]]))),
     Row("tensorflow.reverse", calls(tensor=specs((2, 3, 4)), axis=st.sampled_from([[0], [1, 2], [-1]]))),
     Row("tensorflow.roll", calls(input=specs((2, 3)), shift=1, axis=1)),
     Row(

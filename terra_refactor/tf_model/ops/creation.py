@@ -196,12 +196,15 @@ def _range(call: BoundCall) -> Value:
             raise OperationError(
                 ErrorKind.RANK, f"range: {name} has shape {format_shape(shape)}; it must be a number", (name,)
             )
+    bounds = number(start), number(limit), number(delta)
+    if bounds[0] is not None and bounds[1] is not None and bounds[2] and (bounds[1] - bounds[0]) * bounds[2] < 0:
+        raise OperationError(
+            ErrorKind.SHAPE,
+            f"range: from {bounds[0]} to {bounds[1]} with step {bounds[2]}; TensorFlow refuses the wrong direction",
+            ("start", "limit"),
+        )
     low, high, step = integer(start), integer(limit), integer(delta)
     if isinstance(low, int) and isinstance(high, int) and isinstance(step, int) and step:
-        if (high - low) * step < 0:
-            raise OperationError(
-                ErrorKind.SHAPE, f"range: from {low} to {high} with step {step}; TensorFlow refuses the wrong direction", ("start", "limit")
-            )
         known = range(low, high, step)
         content = (
             TupleValue(tuple(Constant(item) for item in known))
@@ -211,7 +214,6 @@ def _range(call: BoundCall) -> Value:
         return result(dtype, (len(known),), content)
     if low == 0 and step == 1 and high is not None:
         return result(dtype, (high,))
-    bounds = number(start), number(limit), number(delta)
     if bounds[0] is not None and bounds[1] is not None and bounds[2]:
         return result(dtype, (max(0, math.ceil((bounds[1] - bounds[0]) / bounds[2])),) if dtype == FLOAT64 else (None,))
     return result(dtype, (None,))
