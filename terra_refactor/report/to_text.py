@@ -27,16 +27,20 @@ _NARROW = 76
 def print_analysis(console: Console, report: WorkspaceReport, *, verbose: bool = False) -> None:
     """One table for each file, then what could not be read, then the summary. `verbose` adds types, assumptions,
     effects and hazards."""
+    widths = _widths(console, report.decisions)
     for path, group in groupby(report.decisions, key=lambda decision: decision.path):
         console.print(Text(path, style="bold underline"))
-        console.print(_table(console, tuple(group), verbose=verbose))
+        console.print(_table(console, tuple(group), widths, verbose=verbose))
         console.print()
     print_errors(console, report.errors)
     console.print(_summary(report))
 
 
-def print_findings(console: Console, findings: Iterable[Finding]) -> None:
-    """`path:line:col: TR302 [numpy-on-tensor] message`, one finding a line, in the order of the places."""
+def print_findings(console: Console, findings: Iterable[Finding], *, verbose: bool = False) -> None:
+    """`path:line:col: TR302 [numpy-on-tensor] message`, one finding a line, in the order of the places.
+
+    `verbose` adds the other places that a finding speaks of.
+    """
     for finding in findings:
         span = finding.span
         line = Text()
@@ -46,7 +50,7 @@ def print_findings(console: Console, findings: Iterable[Finding]) -> None:
         line.append(f" [{finding.name}] ", style="dim")
         line.append(finding.message)
         console.print(line, soft_wrap=True)
-        for related in finding.related:
+        for related in finding.related if verbose else ():
             note = Text(f"    {related.path}:{related.span.line}:{related.span.column}: {related.message}", style="dim")
             console.print(note, soft_wrap=True)
 
@@ -126,16 +130,24 @@ def _change_line(change: Change) -> Text:
     )
 
 
-def _table(console: Console, decisions: Sequence[Decision], *, verbose: bool) -> RenderableType:
+def _widths(console: Console, decisions: Sequence[Decision]) -> tuple[int, int]:
+    """Widths of the columns of names and actions, the same in all tables, so that the eye can run down the page."""
+    longest = max((len(decision.qualname) for decision in decisions), default=0)
+    actions = max((len(_action_words(decision.action)) for decision in decisions), default=0)
+    return max(len("function"), min(longest, console.width // 3)), max(len("action"), actions)
+
+
+def _table(
+    console: Console, decisions: Sequence[Decision], widths: tuple[int, int], *, verbose: bool
+) -> RenderableType:
     narrow = console.width < _NARROW
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="dim", pad_edge=False)
-    table.add_column("line", justify="right", style="dim", no_wrap=True)
-    table.add_column("function", overflow="fold", ratio=None if narrow else 3)
-    table.add_column("class", no_wrap=True)
-    table.add_column("action", no_wrap=True)
+    table.add_column("line", justify="right", style="dim", no_wrap=True, min_width=5)
+    table.add_column("function", overflow="fold", width=None if narrow else widths[0])
+    table.add_column("class", no_wrap=True, min_width=len("speculative"))
+    table.add_column("action", no_wrap=True, min_width=widths[1])
     if not narrow:
-        table.add_column("reason", overflow="fold", ratio=5)
-        table.expand = console.is_terminal
+        table.add_column("reason", overflow="fold")
     parts: list[RenderableType] = []
     for decision in decisions:
         name: RenderableType = Text(decision.qualname, style="bold" if decision.action is not Action.NONE else "")

@@ -1,6 +1,6 @@
-"""Reading, parsing and lowering of many files, in worker processes.
+"""Parsing and lowering of many files, in worker processes.
 
-Computes: the `ModuleIR` of each file. Needs: paths with their module names, the number of jobs, a cache or none.
+Computes: the `ModuleIR` of each file. Needs: sources with their module names, the number of jobs, a cache or none.
 Gives: one result for each file, in the order in which the files were given, whatever the number of jobs. A file that
 cannot be analysed is a result, too, and so is one on which a worker process died.
 """
@@ -15,14 +15,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from terra_refactor.errors import SourceError
 from terra_refactor.ir.build.module import lower_module
 from terra_refactor.ir.program import ModuleIR
 from terra_refactor.syntax.parse import parse_module
-from terra_refactor.syntax.source import Source, read_source
+from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import LoweringCache
 from terra_refactor.workspace.results import FileError
 
@@ -34,12 +34,11 @@ _WORTH_A_WORKER = 12
 
 @dataclass(frozen=True, slots=True)
 class LoweringTask:
-    """One file: where it is, or its source where it is at hand already, and what it is called."""
+    """One file and what it is called."""
 
-    path: str
+    source: Source
     name: str
     is_package: bool
-    source: Source | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,30 +89,21 @@ def lower_files(
 def _from_cache(task: LoweringTask, cache: LoweringCache | None) -> LoweringResult | None:
     if cache is None:
         return None
-    try:
-        source = task.source if task.source is not None else read_source(task.path)
-    except SourceError as error:
-        return _file_error(error)
-    module = cache.find(source.digest, task.name, source.path, is_package=task.is_package)
+    module = cache.find(task.source.digest, task.name, task.source.path, is_package=task.is_package)
     return None if module is None else Lowered(module, cached=True)
 
 
 def _lower(task: LoweringTask, cache: LoweringCache | None) -> LoweringResult:
     try:
-        source = task.source if task.source is not None else read_source(task.path)
-        module = lower_module(parse_module(source), task.name, is_package=task.is_package)
+        module = lower_module(parse_module(task.source), task.name, is_package=task.is_package)
     except SourceError as error:
-        return _file_error(error)
+        return FileError(error.path, error.line or 0, error.message)
     except Exception as error:  # a bug of ours costs this file, and is seen
-        LOGGER.exception("lowering %s failed", task.path)
-        return FileError(task.path, 0, f"could not be analysed: lowering failed inside ({error!r})")
+        LOGGER.exception("lowering %s failed", task.source.path)
+        return FileError(task.source.path, 0, f"could not be analysed: lowering failed inside ({error!r})")
     if cache is not None:
         cache.keep(module)
     return Lowered(module, cached=False)
-
-
-def _file_error(error: SourceError) -> FileError:
-    return FileError(error.path, error.line or 0, error.message)
 
 
 # --- worker processes -----------------------------------------------------------------------------------------------------------------
@@ -165,16 +155,14 @@ def _one_by_one(
             yield index, executor.submit(_lower, tasks[index], cache).result()
         except BrokenProcessPool:
             executor = None
-            LOGGER.error("a worker process died of %s", tasks[index].path)
-            yield index, FileError(tasks[index].path, 0, "could not be analysed: the parser's process died of it")
+            LOGGER.error("a worker process died of %s", tasks[index].source.path)
+            yield (
+                index,
+                FileError(tasks[index].source.path, 0, "could not be analysed: the parser's process died of it"),
+            )
     if executor is not None:
         executor.shutdown()
 
 
 def _size(task: LoweringTask) -> int:
-    if task.source is not None:
-        return len(task.source.text)
-    try:
-        return os.stat(task.path).st_size
-    except OSError:
-        return 0
+    return len(task.source.text)

@@ -271,8 +271,8 @@ class _Ignore:
             (_unnamed(pattern.regex.pattern), pattern.include) for pattern in spec.patterns if pattern.regex is not None
         ]
         if all(include for _, include in expressions):
-            names = [text.removeprefix(_ANY_DEPTH) for text, _ in expressions if text.startswith(_ANY_DEPTH)]
-            paths = [text for text, _ in expressions if not text.startswith(_ANY_DEPTH)]
+            names = [text.removeprefix(_ANY_DEPTH) for text, _ in expressions if _is_of_name(text)]
+            paths = [text for text, _ in expressions if not _is_of_name(text)]
             self._by_name = re.compile("|".join(names) if names else "(?!)")
             self._by_path = re.compile("|".join(paths) if paths else "(?!)")
 
@@ -296,6 +296,14 @@ _ANY_DEPTH = "^(?:.+/)?"
 
 def _unnamed(expression: str) -> str:
     return re.sub(r"\(\?P<\w+>", "(?:", expression)
+
+
+def _is_of_name(expression: str) -> bool:
+    """Whether the expression of a pattern speaks of one name at any depth, not of several in a row."""
+    rest = expression.removeprefix(_ANY_DEPTH)
+    for end in ("(?:(?:/)|$)", "(?:/)"):
+        rest = rest.removesuffix(end)
+    return expression.startswith(_ANY_DEPTH) and "/" not in rest.replace("[^/]", "")
 
 
 def _read_gitignore(folder: str, name: str) -> tuple[_Ignore, ...]:

@@ -1,0 +1,163 @@
+"""`fix`: apply the refactorings, or show what they would do."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from terra_refactor.cli.errors import guarded
+from terra_refactor.cli.exit_codes import DONE, FINDINGS, INTERRUPTED, UNREADABLE
+from terra_refactor.cli.options import (
+    ConfigFile,
+    Exclude,
+    Format,
+    Jobs,
+    MinOps,
+    NoCache,
+    Output,
+    Paths,
+    Quiet,
+    StdinFilename,
+    TfVersion,
+    Verbose,
+    check_format,
+    make_options,
+    read_config,
+)
+from terra_refactor.cli.output import emit, err, out, progress_bar
+from terra_refactor.errors import SourceError, UsageError
+from terra_refactor.refactor.apply import write_file
+from terra_refactor.report.schema import build_report
+from terra_refactor.report.to_json import to_json
+from terra_refactor.report.to_text import print_changes, print_errors
+from terra_refactor.syntax.edit import unified_diff
+from terra_refactor.workspace.project import STDIN
+from terra_refactor.workspace.results import FileError, FixReport
+from terra_refactor.workspace.workspace import fix
+
+Level = Annotated[
+    str | None,
+    typer.Option(
+        "--level", metavar="LEVEL", help="safe (the default), speculative, or coexec; each includes those before."
+    ),
+]
+Functions = Annotated[
+    list[str] | None,
+    typer.Option("--function", metavar="QUALNAME", help="Change only this function; may be given several times."),
+]
+Write = Annotated[bool, typer.Option("--write", help="Write the files.")]
+Diff = Annotated[bool, typer.Option("--diff", help="Print a unified diff and write nothing (the default).")]
+Check = Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 if something would change.")]
+
+
+@guarded
+def fix_command(
+    paths: Paths,
+    *,
+    level: Level = None,
+    function: Functions = None,
+    write: Write = False,
+    diff: Diff = False,
+    check: Check = False,
+    format: Format = "text",  # noqa: A002 - the option's name
+    output: Output = None,
+    config: ConfigFile = None,
+    exclude: Exclude = None,
+    jobs: Jobs = None,
+    no_cache: NoCache = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    stdin_filename: StdinFilename = None,
+    min_ops: MinOps = None,
+    tf_version: TfVersion = None,
+) -> int:
+    """Add, remove and tune tf.function where that keeps the meaning and pays."""
+    check_format(format, ("text", "json"))
+    if write and (diff or check):
+        raise UsageError(f"--write: not together with {'--diff' if diff else '--check'}, which writes nothing")
+    if write and STDIN in paths:
+        raise UsageError("--write: standard input cannot be written to; --diff prints the changes")
+    settings = read_config(
+        paths,
+        config=config,
+        select=None,
+        ignore=None,
+        baseline=None,
+        jobs=jobs,
+        min_ops=min_ops,
+        tf_version=tf_version,
+        level=level,
+    )
+    with progress_bar(quiet=quiet) as progress:
+        options = make_options(
+            paths, settings, exclude=exclude, no_cache=no_cache, stdin_filename=stdin_filename, progress=progress
+        )
+        fixed = fix(paths, options, function or ())
+    if format == "json":
+        emit(to_json(build_report(fixed.report)), output)
+    elif diff or not (write or check):
+        _show_diff(fixed, output)
+    written: list[str] = []
+    errors = list(fixed.report.errors)
+    if write:
+        try:
+            _write_all(fixed, written, errors)
+        except KeyboardInterrupt:
+            _say_what_was_written(err(), fixed, written)
+            return INTERRUPTED
+    console = err()
+    if not quiet:
+        print_changes(console, fixed, written=frozenset(written), verbose=verbose)
+    print_errors(console, errors)
+    if errors:
+        return UNREADABLE
+    return FINDINGS if check and any(file.changed for file in fixed.files) else DONE
+
+
+def _write_all(fixed: FixReport, written: list[str], errors: list[FileError]) -> None:
+    """Write file after file; what cannot be written is an error and costs only itself."""
+    for file in fixed.files:
+        if file.changed:
+            try:
+                write_file(file)
+            except SourceError as error:
+                errors.append(FileError(error.path, error.line or 0, error.message))
+            else:
+                written.append(file.source.path)
+
+
+def _say_what_was_written(console: Console, fixed: FixReport, written: list[str]) -> None:
+    left = [file.source.path for file in fixed.files if file.changed and file.source.path not in written]
+    console.print(f"interrupted: {len(written)} written, {len(left)} not; no file is half written", soft_wrap=True)
+    for path in written:
+        console.print(f"  written      {path}", soft_wrap=True)
+    for path in left:
+        console.print(f"  not written  {path}", soft_wrap=True)
+
+
+def _show_diff(fixed: FixReport, output: str | None) -> None:
+    """The unified diff of all files. For a notebook it is the diff of the text of its code cells."""
+    text = "".join(
+        unified_diff(file.source.path, file.source.text, file.new_text) for file in fixed.files if file.changed
+    )
+    console = out()
+    if output is not None or not console.is_terminal or console.color_system is None:
+        emit(text, output)
+        return
+    for line in text.splitlines():
+        console.print(Text(line, style=_diff_style(line)), soft_wrap=True)
+    sys.stdout.flush()
+
+
+def _diff_style(line: str) -> str:
+    if line.startswith(("+++", "---")):
+        return "bold"
+    if line.startswith("@@"):
+        return "cyan"
+    if line.startswith("+"):
+        return "green"
+    return "red" if line.startswith("-") else ""

@@ -1,0 +1,117 @@
+"""Where things are printed.
+
+Computes: consoles for standard output and standard error, and a progress bar for long runs on a terminal. Gives:
+`out`, `err`, `emit`, `progress_bar`.
+
+A report goes to standard output or to a file, everything about the run to standard error. There are no colours on a
+pipe or with NO_COLOR.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from io import StringIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from terra_refactor.errors import UsageError
+
+PIPE_WIDTH = 120
+"""Columns of a table that nobody looks at on a terminal."""
+_PATIENCE = 1.0
+"""Seconds before a progress bar is shown."""
+
+
+def out() -> Console:
+    """Standard output."""
+    return _console(sys.stdout)
+
+
+def err() -> Console:
+    """Standard error."""
+    return _console(sys.stderr)
+
+
+def to_string(show: Callable[[Console], None]) -> str:
+    """What is printed, as plain text."""
+    buffer = StringIO()
+    show(Console(file=buffer, width=PIPE_WIDTH, highlight=False, emoji=False, markup=False, color_system=None))
+    return buffer.getvalue()
+
+
+def emit(text: str, output: str | None) -> None:
+    """Write a finished report to a file, as a whole, or to standard output.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    if output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    folder = os.path.dirname(os.path.abspath(output))
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".terra-refactor.")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
+                stream.write(text)
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, output)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise UsageError(f"--output: {output} cannot be written: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def progress_bar(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
+    """A function to tell how far the run is; None where nobody would see it."""
+    console = err()
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    )
+    task = bar.add_task("reading", total=None)
+    started = time.monotonic()
+    shown = False
+
+    def tell(stage: str, done: int, total: int) -> None:
+        nonlocal shown
+        if not shown and time.monotonic() - started > _PATIENCE:
+            shown = True
+            bar.start()
+        if shown:
+            bar.update(task, description=stage, completed=done, total=total)
+
+    try:
+        yield tell
+    finally:
+        bar.stop()
+
+
+def _console(stream: object) -> Console:
+    console = Console(file=stream, highlight=False, emoji=False, markup=False)  # type: ignore[arg-type]
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = PIPE_WIDTH
+    return console
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

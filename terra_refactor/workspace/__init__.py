@@ -1,0 +1,1 @@
+"""Files, cache, workers, and the one front door: analyze, lint, fix."""

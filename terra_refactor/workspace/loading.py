@@ -1,0 +1,173 @@
+"""From paths to a program.
+
+Computes: the sources under some paths, their module names, and their lowered form. Needs: a configuration. Gives:
+`LoadedProgram`. Ignores: modules of the repository that do not lie under the paths: what they hold is unknown.
+
+Two files may have one module name (scripts in different folders): the preferred one has it, the others are called
+`name@path`, and an import leads to the file that Python would find first from where it stands.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from terra_refactor.config import Config
+from terra_refactor.errors import SourceError
+from terra_refactor.ir.program import ModuleIR, Program
+from terra_refactor.syntax.modules import ModuleIndex, build_module_index
+from terra_refactor.syntax.parse import parse_module
+from terra_refactor.syntax.path_edits import read_package_dirs, read_path_additions
+from terra_refactor.syntax.source import STDIN_NAME, Source, read_source, source_from_bytes
+from terra_refactor.workspace.cache import LoweringCache
+from terra_refactor.workspace.pool import Lowered, LoweringTask, available_jobs, lower_files
+from terra_refactor.workspace.project import discover_files
+from terra_refactor.workspace.results import FileError
+
+
+@dataclass(frozen=True, slots=True)
+class StandardInput:
+    """One module that comes on standard input, and the file name that it is reported under."""
+
+    data: bytes = field(repr=False)
+    name: str = STDIN_NAME
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedProgram:
+    """A program with the sources that it was made of."""
+
+    program: Program
+    sources: Mapping[str, Source]
+    """By path, of the files that were lowered."""
+    errors: tuple[FileError, ...]
+    cached_files: int
+
+    @property
+    def line_count(self) -> int:
+        """Lines of all files."""
+        return sum(module.line_count for module in self.program.modules.values())
+
+
+class ProjectImports:
+    """Which module an import means, in the program's own names for modules."""
+
+    def __init__(self, index: ModuleIndex, paths: Mapping[str, str], names: Mapping[str, str]) -> None:
+        self._index = index
+        self._paths = paths
+        self._names = names
+
+    def resolve(self, importing_module: str, name: str, level: int) -> str | None:
+        """The module's name, or None if the import leads outside the program."""
+        importer = self._paths[importing_module]
+        if importer not in self._index.files:  # not a file with a place in the repository, as standard input may be
+            return None
+        found = self._index.resolve_path(importer, name, level)
+        if found is not None:
+            return self._names.get(found)
+        return self._index.resolve(importer, name, level)
+
+
+def load_program(
+    paths: Sequence[str],
+    config: Config,
+    *,
+    exclude: Sequence[str] = (),
+    stdin: StandardInput | None = None,
+    cache: LoweringCache | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> LoadedProgram:
+    """Read and lower what lies under the paths. `progress` is told how many files of how many are done.
+
+    Raises:
+        UsageError: a path does not exist, or an exclusion is no glob.
+    """
+    found = discover_files(paths, config, exclude)
+    errors = [_file_error(error) for error in found.errors]
+    sources: dict[str, Source] = {}
+    for path in found.files:
+        try:
+            source = read_source(path)
+        except SourceError as error:
+            errors.append(_file_error(error))
+        else:
+            sources[source.path] = source
+    if found.stdin and stdin is not None:
+        try:
+            source = source_from_bytes(stdin.data, stdin.name)
+        except SourceError as error:
+            errors.append(_file_error(error))
+        else:
+            sources[source.path] = source
+    index = _index(sources, found.markers, found.bases)
+    tasks = [
+        LoweringTask(source, name, path in index.files and index.files[path].is_package)
+        for path, source, name in _named(sources, index)
+    ]
+    done = 0
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(done, len(tasks))
+
+    results = lower_files(tasks, jobs=config.jobs or available_jobs(), cache=cache, advance=advance)
+    modules: dict[str, ModuleIR] = {}
+    cached = 0
+    for result in results:
+        if isinstance(result, Lowered):
+            modules[result.module.name] = result.module
+            cached += result.cached
+        else:
+            errors.append(result)
+    lowered = {module.path for module in modules.values()}
+    imports = ProjectImports(
+        index,
+        {task.name: task.source.path for task in tasks},
+        {task.source.path: task.name for task in tasks if task.source.path in lowered},
+    )
+    return LoadedProgram(
+        program=Program(dict(sorted(modules.items())), imports),
+        sources={path: source for path, source in sources.items() if path in lowered},
+        errors=tuple(sorted(errors)),
+        cached_files=cached,
+    )
+
+
+def _index(sources: Mapping[str, Source], markers: Sequence[str], bases: Sequence[str]) -> ModuleIndex:
+    additions: dict[str, tuple[str, ...]] = {}
+    for path, source in sources.items():
+        if "sys.path" in source.text or "addsitedir" in source.text:
+            try:
+                additions[path] = read_path_additions(parse_module(source))
+            except SourceError:
+                continue  # said when the file is lowered
+    package_dirs: list[str] = []
+    for marker in markers:
+        try:
+            text = read_source(marker).text
+        except SourceError:
+            continue  # a build configuration that cannot be read says nothing about packages
+        package_dirs.extend(read_package_dirs(posixpath.basename(marker), text, posixpath.dirname(marker)))
+    files = [path for path in sources if path != STDIN_NAME]
+    return build_module_index(files, package_dirs=package_dirs, path_additions=additions, markers=markers, bases=bases)
+
+
+def _named(sources: Mapping[str, Source], index: ModuleIndex) -> list[tuple[str, Source, str]]:
+    """Path, source and unique module name of every file, by path."""
+    named = []
+    for path, source in sorted(sources.items()):
+        if path not in index.files:
+            name = posixpath.splitext(posixpath.basename(path))[0] if path != STDIN_NAME else "stdin"
+            named.append((path, source, name if not index.paths_of(name) else f"{name}@{path}"))
+            continue
+        name = index.module_of(path).name
+        preferred = index.paths_of(name)[0]
+        named.append((path, source, name if path == preferred else f"{name}@{path}"))
+    return named
+
+
+def _file_error(error: SourceError) -> FileError:
+    return FileError(error.path, error.line or 0, error.message)

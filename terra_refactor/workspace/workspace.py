@@ -1,0 +1,142 @@
+"""The one front door: analyze, lint and fix.
+
+Computes: the chain from paths to results: discover, read, parse, lower, analyse, decide. Needs: paths and `Options`.
+Gives: `analyze`, `lint`, `fix`. Ignores: how results are shown, and whether anything is written (`refactor.apply`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from terra_refactor.classify.decision import Decision, Level
+from terra_refactor.config import Config
+from terra_refactor.errors import UsageError
+from terra_refactor.ir.program import Program
+from terra_refactor.refactor.plan import refactor_file
+from terra_refactor.refactor.result import FileRefactoring
+from terra_refactor.rules.rule import Finding
+from terra_refactor.workspace.cache import LoweringCache
+from terra_refactor.workspace.judging import judge_program
+from terra_refactor.workspace.loading import LoadedProgram, StandardInput, load_program
+from terra_refactor.workspace.results import FixReport, Stats, WorkspaceReport
+from terra_refactor.workspace.selection import check_selection, select_findings
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called with the name of the stage, how much of it is done, and how much there is."""
+
+
+class Judge(Protocol):
+    """Analyses a program and decides about its functions."""
+
+    def __call__(
+        self, program: Program, config: Config, progress: Callable[[int, int], None] | None
+    ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a run is to be made.
+
+    Attributes:
+        config: the configuration, the command line's options included.
+        exclude: globs of the command line, which count from the current folder.
+        stdin: what came on standard input, where a path is `-`.
+        use_cache: whether lowered modules are looked for and kept on disk.
+        progress: told how far a run is.
+        judge: the analysis and the decision.
+    """
+
+    config: Config = field(default_factory=Config)
+    exclude: tuple[str, ...] = ()
+    stdin: StandardInput | None = None
+    use_cache: bool = True
+    progress: Progress | None = None
+    judge: Judge = judge_program
+
+
+def analyze(paths: Sequence[str], options: Options) -> WorkspaceReport:
+    """Classify every function under the paths, and find what is wrong.
+
+    Raises:
+        UsageError: a path does not exist, a rule is unknown, or the baseline cannot be read.
+    """
+    return _run(paths, options)[0]
+
+
+def fix(paths: Sequence[str], options: Options, only: Sequence[str] = ()) -> FixReport:
+    """What `analyze` gives, and the text of every file after the refactorings that the configuration's level allows.
+
+    `only` names the functions to change, by qualified name; () for all. Nothing is written.
+
+    Raises:
+        UsageError: as `analyze`; also if a function of `only` does not exist.
+    """
+    report, loaded = _run(paths, options)
+    known = {decision.qualname for decision in report.decisions}
+    for qualname in only:
+        if qualname not in known:
+            close = difflib.get_close_matches(qualname, known, n=1)
+            hint = f"; did you mean `{close[0]}`?" if close else ""
+            raise UsageError(f"--function: there is no function `{qualname}`{hint}")
+    selected = frozenset(only) if only else None
+    by_path: dict[str, list[Decision]] = {}
+    for decision in report.decisions:
+        by_path.setdefault(decision.path, []).append(decision)
+    files: list[FileRefactoring] = []
+    for done, (path, decisions) in enumerate(sorted(by_path.items())):
+        if options.progress is not None:
+            options.progress("refactoring", done, len(by_path))
+        refactoring = refactor_file(loaded.sources[path], decisions, Level(options.config.level), selected)
+        if refactoring.changes:
+            files.append(refactoring)
+    return FixReport(report, tuple(files))
+
+
+def _run(paths: Sequence[str], options: Options) -> tuple[WorkspaceReport, LoadedProgram]:
+    started = time.perf_counter()
+    check_selection(options.config)
+    loaded = load_program(
+        paths,
+        options.config,
+        exclude=options.exclude,
+        stdin=options.stdin,
+        cache=_cache(options),
+        progress=_stage(options.progress, "reading"),
+    )
+    decisions, findings = options.judge(loaded.program, options.config, _stage(options.progress, "analysing"))
+    report = WorkspaceReport(
+        decisions=tuple(sorted(decisions, key=lambda decision: (decision.path, decision.line, decision.function))),
+        findings=select_findings(findings, options.config, loaded.sources),
+        errors=loaded.errors,
+        stats=Stats(
+            files=len(loaded.program.modules),
+            lines=loaded.line_count,
+            cached_files=loaded.cached_files,
+            seconds=time.perf_counter() - started,
+        ),
+    )
+    return report, loaded
+
+
+def _cache(options: Options) -> LoweringCache | None:
+    if not options.use_cache:
+        return None
+    folder = cache_folder_of(options.config)
+    return LoweringCache(folder)
+
+
+def cache_folder_of(config: Config) -> Path | None:
+    """The folder that the configuration names for the cache; None for the user's own."""
+    return None if config.cache_dir is None else Path(config.folder or ".", config.cache_dir)
+
+
+def _stage(progress: Progress | None, name: str) -> Callable[[int, int], None] | None:
+    if progress is None:
+        return None
+    told = progress
+    return lambda done, total: told(name, done, total)
