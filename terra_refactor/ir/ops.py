@@ -140,7 +140,10 @@ class LoadName(Op):
 
 @dataclass(frozen=True, slots=True)
 class StoreName(Op):
-    """Binds a variable. `annotation` is the temporary of `name: annotation = value`; `value` is None for a bare annotation."""
+    """Binds a variable. `annotation` is the temporary of `name: annotation = value`; `value` is None for a bare annotation.
+
+    Python evaluates the annotation after the store, the IR before it: they differ where an annotation raises or reads the variable.
+    """
 
     name: str
     scope: Scope
@@ -497,7 +500,10 @@ class Handler:
 
 @dataclass(frozen=True, slots=True)
 class Try(Op):
-    """`try`. A handler's body starts with `NextItem` (the exception) and, for `as name`, its store, and ends by deleting the name."""
+    """`try`. A handler's body starts with `NextItem` (the exception) and, for `as name`, its store, and ends by deleting the name.
+
+    Python unbinds the name however the body ends, and does not mind if it is unbound already; the IR shows it only at the normal end.
+    """
 
     body: Block
     handlers: tuple[Handler, ...]

@@ -207,7 +207,7 @@ class Interpreter:
                             continue
                     act.exceptions.append(error)
                     try:
-                        signal = yield from self.block(handler.body, act, error)
+                        signal = yield from self.run_handler(handler.body, act, error)
                     finally:
                         act.exceptions.pop()
                     break
@@ -223,6 +223,17 @@ class Interpreter:
             raise
         final = yield from self.block(op.final_block, act)
         return final if final is not None else signal
+
+    def run_handler(self, body: ir.Block, act: Activation, error: BaseException) -> Run:
+        bound = body[1] if len(body) > 1 else None
+        if not (isinstance(bound, ir.StoreName) and bound.value == body[0].id):
+            return (yield from self.block(body, act, error))
+        # The name is unbound however the handler ends, and it may be unbound already.
+        assert isinstance(body[-1], ir.DeleteName)
+        try:
+            return (yield from self.block(body[:-1], act, error))
+        finally:
+            self.space(bound.name, bound.scope, act).pop(bound.name, None)
 
     # --- values ---
 
