@@ -107,7 +107,6 @@ def tensorflow_library() -> Library:
         "tensorflow.compat.v2": "tensorflow",
         "tensorflow.compat.v1.compat": "tensorflow.compat",
         "tensorflow._api.v2": "tensorflow",
-        "tensorflow._api.v2.v2": "tensorflow",
         "tensorflow.python.keras": "keras",
     }
     return Library(

@@ -396,6 +396,9 @@ class Writer:
         module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
         if isinstance(module, str) and isinstance(name, str) and module.startswith(self.library.private or ("\0",)):
             full = f"{module}.{name}"
+            for former, current in self.library.renamed.items():
+                if full.startswith(f"{former}."):
+                    full = current + full.removeprefix(former)
             if full != symbol.canonical and self.entry(full) is None:
                 self.put(full, f"={symbol.canonical}")
 
@@ -477,6 +480,8 @@ class Writer:
 def foreign_class_name(cls: type) -> str | None:
     """The name of a base class that belongs to another library of the catalogue."""
     module, name = cls.__module__, cls.__qualname__
+    if any(part.startswith("_") for part in name.split(".")):
+        return None
     if module in PYTHON_MODULES:
         return f"{module}.{name}"
     if module == "numpy":
@@ -484,7 +489,7 @@ def foreign_class_name(cls: type) -> str | None:
     if module.startswith("tensorflow."):
         exports = importlib.import_module("tensorflow.python.util.tf_export")
         own = exports.get_canonical_name_for_symbol(cls)
-        return f"tensorflow.{own}" if own is not None else None
+        return f"tensorflow.{own}" if own is not None and "__internal__" not in own else None
     return None
 
 

@@ -100,6 +100,9 @@ FORMER_MODULES: Final[Mapping[str, str]] = {
 }
 """A member that is not found in one of these (and has no row above) is looked for in the other."""
 
+OPEN_OBJECTS: Final = ("os.environ", "sys.modules", "sys.path", "sys.stderr", "sys.stdin", "sys.stdout")
+"""Objects of the standard library whose methods are known by name only."""
+
 OPEN_MODULES: Final = (
     "tensorflow.contrib",
     "tensorflow.examples",

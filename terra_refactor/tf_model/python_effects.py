@@ -38,7 +38,7 @@ _PATH_METHODS: Final = within(
 
 PYTHON_EFFECTS: Final[NameTable[EffectKind]] = name_table(
     {
-        EffectKind.PRINT: "builtins.print pprint.pprint pprint.pp traceback.print_exc traceback.print_stack "
+        EffectKind.PRINT: "sys.stdout.* sys.stderr.* builtins.print pprint.pprint pprint.pp traceback.print_exc traceback.print_stack "
         "traceback.print_exception "
         "argparse.ArgumentParser.print_help argparse.ArgumentParser.print_usage traceback.print_tb dis.dis",
         EffectKind.LOG: "logging.* !logging.getLogger !logging.getLevelName !logging.NullHandler "
@@ -66,7 +66,7 @@ PYTHON_EFFECTS: Final[NameTable[EffectKind]] = name_table(
                 "csv.writer.* configparser.ConfigParser.read",
                 "configparser.ConfigParser.write time.sleep atexit.register gc.collect gc.disable gc.enable "
                 "gc.freeze sys.exit sys.settrace sys.setprofile",
-                "sys.setrecursionlimit sys.stdout.* sys.stderr.* sys.stdin.* faulthandler.* importlib.import_module "
+                "sys.setrecursionlimit sys.stdin.* faulthandler.* importlib.import_module "
                 "importlib.reload runpy.* code.* pdb.*",
                 "warnings.filterwarnings warnings.simplefilter warnings.resetwarnings getpass.* locale.setlocale "
                 "builtins.exit builtins.quit unittest.main",

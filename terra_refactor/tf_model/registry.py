@@ -38,7 +38,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.errors import InternalError
-from terra_refactor.tf_model.aliases import FORMER_MODULES, FORMER_NAMES, OPEN_MODULES
+from terra_refactor.tf_model.aliases import FORMER_MODULES, FORMER_NAMES, OPEN_MODULES, OPEN_OBJECTS
 from terra_refactor.tf_model.catalogue import catalogue_files, entry, members, parse_signature, parse_value
 from terra_refactor.tf_model.costs import DEFAULT_BY_BASE, OPERATIONS
 from terra_refactor.tf_model.effects import EFFECTS
@@ -193,7 +193,7 @@ def _former(name: str, attr: str, full: str) -> str | None:
             return earlier
     if not name:
         return attr if attr in PACKAGES else None
-    if full.startswith(OPEN_MODULES) or name.partition(".")[0] in PACKAGES:
+    if name in OPEN_OBJECTS or full.startswith(OPEN_MODULES) or name.partition(".")[0] in PACKAGES:
         return full
     return None
 
@@ -324,6 +324,8 @@ def _unlisted(name: str) -> Entity | None:
     if leaf == "__init__":
         constructor = lookup(owner)
         return Entity(name, EntityKind.FUNCTION, constructor.parameters) if constructor is not None else None
+    if owner in OPEN_OBJECTS:
+        return _callable(name, EntityKind.FUNCTION, None)
     if name.partition(".")[0] in PACKAGES:
         if not owner:
             return Entity(name, EntityKind.MODULE)
