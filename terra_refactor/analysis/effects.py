@@ -57,7 +57,11 @@ def is_local(frame: Frame, value: Value) -> bool:
     """Whether nobody outside of this call can see what happens to the value."""
     for member in members(value):
         if isinstance(member, UnknownValue):
-            if member.may_be_tensor and member.origin is not None and member.origin.root in ("parameter", "global", "closure"):
+            if (
+                member.may_be_tensor
+                and member.origin is not None
+                and member.origin.root in ("parameter", "global", "closure")
+            ):
                 return False
         elif any(number not in frame.allocated for number in references(member)):
             return False

@@ -115,7 +115,11 @@ class ContextView:
         """Whether the operation runs only if a tensor's value says so (within this function)."""
         for outer in self.enclosing(number):
             fact = self.branches.get(outer.id)
-            if fact is not None and fact.kind is BranchKind.TENSOR and isinstance(outer, ops.If | ops.IfExpression | ops.While):
+            if (
+                fact is not None
+                and fact.kind is BranchKind.TENSOR
+                and isinstance(outer, ops.If | ops.IfExpression | ops.While)
+            ):
                 return True
         return False
 
@@ -136,7 +140,8 @@ class ContextView:
         if self.is_captured(number):
             return False
         return any(
-            is_tensorflow_tensor(member) or (isinstance(member, UnknownValue) and member.may_be_tensor) for member in members(value)
+            is_tensorflow_tensor(member) or (isinstance(member, UnknownValue) and member.may_be_tensor)
+            for member in members(value)
         )
 
     def holds_symbolic(self, number: OpId) -> bool:

@@ -169,7 +169,9 @@ def _call_object(
     return interpreter.call_value(frame, op, method, arguments, graph=graph)
 
 
-def call_unknown(interpreter: Interpreter, frame: Frame, op: int, callee: UnknownValue, arguments: CallArguments) -> Value:
+def call_unknown(
+    interpreter: Interpreter, frame: Frame, op: int, callee: UnknownValue, arguments: CallArguments
+) -> Value:
     """A call of something that cannot be resolved: whatever it does is an effect of its own.
 
     The effect is only an assumption away from none if everything that the callee is given is local: numbers, texts, tensors, new objects.

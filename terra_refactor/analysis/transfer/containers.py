@@ -455,10 +455,18 @@ def store_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:
             effect = Effect(
                 EffectKind.STATE_WRITE, unknown_target(member), "an array's item is assigned", frame.site(op.id)
             )
-            if not frame.is_fresh_value(op.object):
+            if not _is_made_here(interpreter, frame, op.object):
                 frame.add_effect(effect)
         elif isinstance(member, LibraryValue):
             external_effect(frame, op.id, EffectKind.INPUT_OUTPUT, f"{member.name}[...] = ...")
+
+
+def _is_made_here(interpreter: Interpreter, frame: Frame, number: int) -> bool:
+    """Whether an array is a local variable that is no parameter (or the direct result of a call): changing it is nobody else's business."""
+    op = interpreter.op(frame.function, number)
+    if isinstance(op, ops.LoadName):
+        return op.scope is ops.Scope.LOCAL and op.name not in frame.parameters
+    return isinstance(op, ops.Call)
 
 
 def _store_into(

@@ -1,0 +1,75 @@
+"""What a decision rests on that is not known.
+
+Computes: sentences that a person can check, or the one reason why nobody can tell. Needs: facts and hazards. Gives: `Assumptions`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from terra_refactor.analysis.facts import FunctionFacts, ProgramFacts
+from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
+from terra_refactor.classify.hazards import ReachedHazard
+from terra_refactor.domain.evidence import Evidence
+from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
+from terra_refactor.tf_model.decorators import Decoration, decoration
+
+_UNDERSTOOD = frozenset(
+    {
+        Decoration.TRANSPARENT,
+        Decoration.HYBRIDISES,
+        Decoration.STATIC_METHOD,
+        Decoration.CLASS_METHOD,
+        Decoration.PREVENTS_CONVERSION,
+        Decoration.OVERLOAD,
+        Decoration.ABSTRACT,
+        Decoration.PROPERTY,
+        Decoration.CACHED_PROPERTY,
+        Decoration.CONTEXT_MANAGER,
+        Decoration.FIXTURE,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What must hold for the function to be safe."""
+
+    sentences: tuple[str, ...]
+    unknowable: str | None
+    """Why nobody can tell at all; None if the sentences say everything."""
+
+
+def gather_assumptions(
+    facts: ProgramFacts,
+    code: Function,
+    found: FunctionFacts,
+    parameters: tuple[ParameterDecision, ...],
+    hazards: tuple[ReachedHazard, ...],
+) -> Assumptions:
+    """The assumptions under which a function without certain hazards is safe."""
+    if found.problem is not None:
+        if found.problem.startswith("internal error"):
+            return Assumptions((), found.problem)
+        return Assumptions((), f"the analysis did not finish with it ({found.problem})")
+    if not found.contexts:
+        return Assumptions((), "the analysis never reached it: the code around it does not run, as far as it can tell")
+    sentences: dict[str, None] = {}
+    kinds = {parameter.name: parameter.kind for parameter in code.parameters}
+    for position, parameter in enumerate(parameters):
+        if position == 0 and code.kind is FunctionKind.METHOD and parameter.name in ("self", "cls"):
+            continue
+        if parameter.evidence is Evidence.KEYWORD:
+            sentences[f"`{parameter.name}` is a tensor: only its name says so"] = None
+        elif parameter.kind is ParameterValueKind.UNKNOWN:
+            if kinds[parameter.name] in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD):
+                sentences[f"what `{parameter.name}` brings are tensors, or Python values that do not vary"] = None
+            else:
+                sentences[f"`{parameter.name}` is a tensor, or a Python value that does not vary"] = None
+    for name in found.wrappers:
+        if decoration(name)[0] not in _UNDERSTOOD:
+            sentences[f"the decorator `{name}` keeps the meaning of the function"] = None
+    for hazard in hazards:
+        if hazard.assumption is not None:
+            sentences[hazard.assumption] = None
+    return Assumptions(tuple(sentences), None)

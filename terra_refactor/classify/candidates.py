@@ -1,0 +1,181 @@
+"""Functions that a decorator does not fit, whatever they do.
+
+Computes: the structural reasons. Needs: the code and the facts about its class. Gives: `why_not_a_candidate`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.analysis.facts import FunctionFacts, ProgramFacts
+from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
+from terra_refactor.domain.evidence import Evidence
+from terra_refactor.domain.lattice import python_type
+from terra_refactor.domain.value import Constant, LibraryValue, PythonType, Reference, Value, members
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.program import Program
+from terra_refactor.ir.walk import walk
+from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.decorators import Decoration, decoration
+
+MAX_PYTHON_VALUES: Final = 3
+"""A parameter that takes more distinct Python values than this would be traced again too often."""
+_KERAS_METHODS: Final = frozenset(
+    {
+        "call",
+        "build",
+        "train_step",
+        "test_step",
+        "predict_step",
+        "compute_loss",
+        "compute_output_shape",
+        "get_config",
+        "from_config",
+    }
+)
+_KERAS_BASES: Final = (
+    "keras.layers.Layer",
+    "keras.losses.Loss",
+    "keras.metrics.Metric",
+    "keras.optimizers.Optimizer",
+    "keras.initializers.Initializer",
+    "keras.regularizers.Regularizer",
+    "keras.constraints.Constraint",
+    "keras.callbacks.Callback",
+)
+_BLOCKING: Final = {
+    Decoration.PROPERTY: "it is a property",
+    Decoration.CACHED_PROPERTY: "it is a cached property",
+    Decoration.CONTEXT_MANAGER: "it is a context manager",
+    Decoration.FIXTURE: "it is a test fixture",
+    Decoration.OVERLOAD: "it is a signature for type checkers only",
+    Decoration.ABSTRACT: "it is abstract: subclasses replace it",
+    Decoration.CACHED: "its results are cached by argument",
+    Decoration.OBJECT: "its decorator makes another object of it",
+    Decoration.DISPATCHES: "it is chosen by the types of its arguments: its registration would see another object",
+    Decoration.TRACED: "TensorFlow calls it while it builds graphs",
+}
+
+
+def why_not_a_candidate(
+    program: Program,
+    facts: ProgramFacts,
+    code: Function,
+    found: FunctionFacts,
+    parameters: tuple[ParameterDecision, ...],
+) -> str | None:
+    """Why a `tf.function` on this definition makes no sense; None if it may."""
+    if code.kind is FunctionKind.LAMBDA:
+        return "a lambda takes no decorator"
+    if code.is_async or code.is_generator:
+        return "a generator or coroutine cannot be a graph"
+    if code.kind is FunctionKind.NESTED:
+        return "it is defined anew at each call of the function around it: each of them would be traced anew"
+    if code.name.startswith("__") and code.name.endswith("__") and code.name != "__call__":
+        return f"{code.name} is called by Python itself"
+    if code.name.startswith("test") or (found.callers == () and code.name in ("main", "setUp", "tearDown")):
+        return "it is a test or an entry point"
+    keras = _keras_reason(program, facts, code)
+    if keras is not None:
+        return keras
+    for decorator in code.decorators:
+        name = _decorator_name(program, code, decorator.text)
+        reason = _BLOCKING.get(decoration(name)[0])
+        if reason is not None:
+            return reason
+    return _varying_python_value(code, found, parameters)
+
+
+def _decorator_name(program: Program, code: Function, text: str) -> str:
+    """The name of a decorator as written, without its arguments; built-in ones by their canonical name."""
+    name = text.partition("(")[0].strip()
+    return f"builtins.{name}" if "." not in name else name
+
+
+def _keras_reason(program: Program, facts: ProgramFacts, code: Function) -> str | None:
+    if code.kind is not FunctionKind.METHOD or code.name not in _KERAS_METHODS or code.parent is None:
+        return None
+    if not is_keras_class(program, facts, code.parent):
+        return None
+    if code.name == "call":
+        return "Keras traces `call` itself in `fit`; decorated, it would hide sublayers that are not built yet (TR316)"
+    return f"Keras calls and traces `{code.name}` itself"
+
+
+def is_keras_class(program: Program, facts: ProgramFacts, body: FunctionId) -> bool:
+    """Whether the class of that body derives from a Keras base class, directly or through classes of the program."""
+    return _derives_from_keras(program, facts, body, set())
+
+
+def _derives_from_keras(program: Program, facts: ProgramFacts, body: FunctionId, seen: set[FunctionId]) -> bool:
+    if body in seen:
+        return False
+    seen.add(body)
+    for base in base_values(program, facts, body):
+        for member in members(base):
+            if isinstance(member, LibraryValue):
+                if any(registry.is_subclass(member.name, keras) for keras in _KERAS_BASES):
+                    return True
+            else:
+                inner = class_body_of(program, facts, member)
+                if inner is not None and _derives_from_keras(program, facts, inner, seen):
+                    return True
+    return False
+
+
+def base_values(program: Program, facts: ProgramFacts, body: FunctionId) -> list[Value]:
+    """The values of the bases of the class with that body, over all contexts that define it."""
+    code = program.function(body)
+    if code.parent is None:
+        return []
+    found: list[Value] = []
+    for context in facts.contexts_of(code.parent):
+        for op in _class_ops(program, code.parent, body):
+            for base in op.bases:
+                value = context.value(base.value)
+                if value is not None:
+                    found.append(value)
+    return found
+
+
+def _class_ops(program: Program, parent: FunctionId, body: FunctionId) -> list[ops.MakeClass]:
+    return [op for op in walk(program.function(parent).body) if isinstance(op, ops.MakeClass) and op.body == body]
+
+
+def class_body_of(program: Program, facts: ProgramFacts, value: Value) -> FunctionId | None:
+    """The class body that made a class object of the program."""
+    if not isinstance(value, Reference):
+        return None
+    made = facts.objects[value.object]
+    if made.function is None or made.op is None:
+        return None
+    for op in _all_class_ops(program, made.function):
+        if op.id == made.op:
+            return op.body
+    return None
+
+
+def _all_class_ops(program: Program, function: FunctionId) -> list[ops.MakeClass]:
+    return [op for op in walk(program.function(function).body) if isinstance(op, ops.MakeClass)]
+
+
+def _varying_python_value(
+    code: Function, found: FunctionFacts, parameters: tuple[ParameterDecision, ...]
+) -> str | None:
+    """A parameter that takes many Python numbers: each value would be a trace of its own."""
+    kinds = {parameter.name: parameter.kind for parameter in code.parameters}
+    for parameter, decided in zip(found.parameters, parameters, strict=True):
+        if parameter.evidence is not Evidence.DATAFLOW or decided.kind is not ParameterValueKind.PRIMITIVE:
+            continue
+        if kinds.get(parameter.name) in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD):
+            continue
+        values = [member for value in parameter.values for member in members(value)]
+        numbers = [
+            value for value in values if python_type(value) in (PythonType.INT, PythonType.FLOAT, PythonType.STR)
+        ]
+        unknown = [value for value in numbers if not isinstance(value, Constant)]
+        if unknown or len(numbers) > MAX_PYTHON_VALUES:
+            return f"`{parameter.name}` gets Python values that vary: a graph would be traced for each (TR201)"
+    return None

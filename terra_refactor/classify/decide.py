@@ -1,0 +1,353 @@
+"""The decision about every function, and about the set of them.
+
+Computes: classification (safe, speculative, unsafe) with reason and assumptions; then which functions to change, since a function that is only
+entered from graphs needs no decorator of its own. Needs: facts, hazards, the operation estimate. Gives: `decide`.
+
+Order: safe to trace? does it pay? where (the outermost functions that code outside of graphs enters)? how (arguments of the decorator)?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts, ProgramFacts
+from terra_refactor.classify.assumptions import Assumptions, gather_assumptions
+from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, OperationCount
+from terra_refactor.classify.candidates import why_not_a_candidate
+from terra_refactor.classify.decision import (
+    Action,
+    Classification,
+    Decision,
+    Hazard,
+    HybridArguments,
+    Level,
+    ParameterDecision,
+    SideEffect,
+)
+from terra_refactor.classify.hazards import HazardMap, ReachedHazard
+from terra_refactor.classify.parameters import describe_parameters, tensor_types
+from terra_refactor.classify.signature import proposal_for, signature_text, written_options
+from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
+from terra_refactor.domain.value import BOTTOM
+from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.program import Program
+from terra_refactor.syntax.location import Span
+
+_REPORTED_EFFECTS: Final = frozenset(
+    {
+        EffectKind.PRINT,
+        EffectKind.LOG,
+        EffectKind.INPUT_OUTPUT,
+        EffectKind.RANDOM,
+        EffectKind.TIME,
+        EffectKind.ITERATE,
+        EffectKind.STATE_WRITE,
+    }
+)
+"""The effects that are Python side effects in the report's sense."""
+_WRONG_AS_GRAPH: Final = ("TR102", "TR105", "TR3")
+"""Hazards that make a function wrong that is a graph already; the others only surprise."""
+_DECIDED_KINDS: Final = (FunctionKind.FUNCTION, FunctionKind.METHOD, FunctionKind.NESTED, FunctionKind.LAMBDA)
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionOptions:
+    """What a user may set about decisions."""
+
+    min_ops: int | None = None
+    """Least estimated operations per call for which converting pays; 0 converts whatever does tensor work; None is the default."""
+    tf_version: str | None = None
+
+
+@dataclass(slots=True)
+class _Judgement:
+    """One function while the set is being decided."""
+
+    code: Function
+    found: FunctionFacts
+    contexts: tuple[ContextFacts, ...]
+    hazards: tuple[ReachedHazard, ...]
+    assumptions: Assumptions
+    classification: Classification
+    operations: int
+    tensor_computation: bool
+    parameters: tuple[ParameterDecision, ...]
+    action: Action = Action.NONE
+    level: Level = Level.SAFE
+    reason: str = ""
+    covered: bool = False
+
+
+def decide(program: Program, facts: ProgramFacts, options: DecisionOptions) -> tuple[Decision, ...]:
+    """The decision about every `def` and `lambda`, sorted by path and line."""
+    return _Decider(program, facts, options).run()
+
+
+class _Decider:
+    def __init__(self, program: Program, facts: ProgramFacts, options: DecisionOptions) -> None:
+        self.program = program
+        self.facts = facts
+        self.min_ops = DEFAULT_MIN_OPS if options.min_ops is None else options.min_ops
+        self.hazards = HazardMap(program, facts)
+        self.counts = OperationCount(self.hazards)
+        self.judgements: dict[FunctionId, _Judgement] = {}
+
+    def run(self) -> tuple[Decision, ...]:
+        for module in self.program.modules.values():
+            for code in module.functions:
+                if code.kind in _DECIDED_KINDS:
+                    self.judgements[code.id] = self.judge(code)
+        self.choose()
+        decisions = [self.decision(judgement) for judgement in self.judgements.values()]
+        return tuple(sorted(decisions, key=lambda decision: (decision.path, decision.line, decision.function.index)))
+
+    # --- one function ------------------------------------------------------------------------------------------------------------
+
+    def judge(self, code: Function) -> _Judgement:
+        """Is it safe to trace, and how much does it do?"""
+        found = self.facts.functions[code.id]
+        contexts = self.facts.contexts_of(code.id)
+        parameters = describe_parameters(self.facts, code, found)
+        merged: dict[tuple[str, EffectSite], ReachedHazard] = {}
+        for context in contexts:
+            for hazard in self.hazards.reached(context):
+                known = merged.get((hazard.rule, hazard.site))
+                if known is None or (known.assumption is not None and hazard.assumption is None):
+                    merged[hazard.rule, hazard.site] = hazard
+        hazards = tuple(merged.values())
+        operations = max((self.counts.of(context) for context in contexts), default=0)
+        assumptions = gather_assumptions(self.facts, code, found, parameters, hazards)
+        certain = [hazard for hazard in hazards if hazard.assumption is None]
+        if certain or assumptions.unknowable is not None:
+            classification = Classification.UNSAFE
+        elif assumptions.sentences:
+            classification = Classification.SPECULATIVE
+        else:
+            classification = Classification.SAFE
+        return _Judgement(
+            code, found, contexts, hazards, assumptions, classification, operations, operations > 0, parameters
+        )
+
+    # --- the set -------------------------------------------------------------------------------------------------------------------
+
+    def choose(self) -> None:
+        """Which functions to change: of those that may be, the outermost that code outside of graphs enters."""
+        wanted: dict[FunctionId, _Judgement] = {}
+        for identity, judgement in self.judgements.items():
+            if judgement.found.hybrid is not None:
+                self.judge_hybrid(judgement)
+                continue
+            reason = self.why_not(judgement)
+            if reason is not None:
+                judgement.reason = reason
+                continue
+            wanted[identity] = judgement
+        for judgement in wanted.values():
+            judgement.level = Level.SAFE if judgement.classification is Classification.SAFE else Level.SPECULATIVE
+        for judgement in wanted.values():
+            if self.is_covered(judgement, wanted):
+                judgement.covered = True
+                judgement.reason = "every caller is, or becomes, a graph: it is part of that graph"
+        for judgement in wanted.values():
+            if not judgement.covered:
+                judgement.action = Action.ADD_TF_FUNCTION
+                judgement.reason = self.why_add(judgement)
+        for judgement in self.judgements.values():
+            if judgement.action is Action.NONE and judgement.found.hybrid is None:
+                self.consider_co_execution(judgement, wanted)
+
+    def why_not(self, judgement: _Judgement) -> str | None:
+        """Why the function is not to be decorated; None if it may be."""
+        if judgement.classification is Classification.UNSAFE:
+            return self.why_unsafe(judgement)
+        structural = why_not_a_candidate(
+            self.program, self.facts, judgement.code, judgement.found, judgement.parameters
+        )
+        if structural is not None:
+            return structural
+        if not judgement.tensor_computation:
+            return "no tensor computation: a graph would not help"
+        if judgement.operations < self.min_ops:
+            plural = "s" if judgement.operations != 1 else ""
+            return (
+                f"about {judgement.operations} tensor operation{plural} per call: calling a graph costs more than that "
+                f"(the threshold is {self.min_ops})"
+            )
+        if judgement.contexts and all(context.in_graph for context in judgement.contexts):
+            judgement.covered = True
+            return "every caller is a graph already"
+        return None
+
+    def why_unsafe(self, judgement: _Judgement) -> str:
+        certain = [hazard for hazard in judgement.hazards if hazard.assumption is None]
+        if certain:
+            rest = f" (and {len(certain) - 1} more)" if len(certain) > 1 else ""
+            way = self.way(certain[0])
+            return certain[0].message + (f", through {' → '.join(way)}" if way else "") + rest
+        assert judgement.assumptions.unknowable is not None
+        return judgement.assumptions.unknowable
+
+    def why_add(self, judgement: _Judgement) -> str:
+        what = f"about {judgement.operations} tensor operations per call and nothing that a graph would change"
+        if judgement.classification is Classification.SPECULATIVE:
+            count = len(judgement.assumptions.sentences)
+            what = f"about {judgement.operations} tensor operations per call; safe if {count} assumption{'s' if count > 1 else ''} hold"
+        return what
+
+    def is_covered(self, judgement: _Judgement, wanted: Mapping[FunctionId, _Judgement]) -> bool:
+        """Whether every caller is a graph, or will be one at the level at which this function would be changed."""
+        if any(context.entry is not EntryKind.CALLED for context in judgement.contexts):
+            return False
+        callers = {self.facts.contexts[caller.context].function for caller in judgement.found.callers}
+        callers.discard(judgement.code.id)
+        if not callers:
+            return False
+        return all(self._runs_as_graph(caller, judgement.level, wanted, {judgement.code.id}) for caller in callers)
+
+    def _runs_as_graph(
+        self, identity: FunctionId, level: Level, wanted: Mapping[FunctionId, _Judgement], seen: set[FunctionId]
+    ) -> bool:
+        if self.hazards.is_hybrid(identity):
+            return True
+        judgement = wanted.get(identity)
+        if judgement is not None and (judgement.level is Level.SAFE or level is not Level.SAFE):
+            return True
+        if identity in seen:
+            return False
+        caller = self.judgements.get(identity)
+        if caller is None or not caller.contexts:
+            return False
+        if any(context.entry is not EntryKind.CALLED for context in caller.contexts):
+            return False
+        outer = {self.facts.contexts[place.context].function for place in caller.found.callers}
+        return bool(outer) and all(self._runs_as_graph(each, level, wanted, {*seen, identity}) for each in outer)
+
+    def judge_hybrid(self, judgement: _Judgement) -> None:
+        """What to do with a function that is a `tf.function` already."""
+        certain = [
+            hazard
+            for hazard in judgement.hazards
+            if hazard.assumption is None and hazard.rule.startswith(_WRONG_AS_GRAPH)
+        ]
+        if certain:
+            judgement.action = Action.REMOVE_TF_FUNCTION
+            judgement.level = Level.SPECULATIVE
+            judgement.reason = f"it is a graph, and {certain[0].message}"
+            return
+        if judgement.contexts and not judgement.tensor_computation and judgement.classification is Classification.SAFE:
+            judgement.action = Action.REMOVE_TF_FUNCTION
+            judgement.reason = "it is a graph without tensor computation: the call costs more than it saves"
+            return
+        options = dict(judgement.found.hybrid or ())
+        proposal = proposal_for(judgement.code, judgement.found, judgement.parameters, options)
+        if proposal is not None:
+            judgement.action = Action.TUNE_TF_FUNCTION
+            judgement.reason = proposal.reason
+            return
+        if judgement.classification is Classification.UNSAFE:
+            judgement.reason = self.why_unsafe(judgement)
+        elif judgement.classification is Classification.SPECULATIVE:
+            judgement.reason = "it is a graph already, and right as one if the assumptions hold"
+        else:
+            judgement.reason = "it is a graph already, and right as one"
+
+    def consider_co_execution(self, judgement: _Judgement, wanted: Mapping[FunctionId, _Judgement]) -> None:
+        """A function that cannot be a graph, but whose tensor work would pay, may run under the shim."""
+        if judgement.classification is not Classification.UNSAFE or judgement.operations < max(self.min_ops, 1):
+            return
+        if (
+            why_not_a_candidate(self.program, self.facts, judgement.code, judgement.found, judgement.parameters)
+            is not None
+        ):
+            return
+        if judgement.assumptions.unknowable is not None and not any(h.assumption is None for h in judgement.hazards):
+            return
+        if any(context.in_graph for context in judgement.contexts):
+            return
+        inner = [
+            self.facts.contexts[callee].function
+            for context in judgement.contexts
+            for call in context.calls
+            for callee in call.callees
+        ]
+        if any(identity in wanted and not wanted[identity].covered for identity in inner):
+            # what it does in tensors is (mostly) in functions that become graphs themselves
+            return
+        judgement.action = Action.CO_EXECUTE
+        judgement.level = Level.COEXEC
+
+    # --- the record -------------------------------------------------------------------------------------------------------------------
+
+    def decision(self, judgement: _Judgement) -> Decision:
+        code, found = judgement.code, judgement.found
+        module = self.program.modules[code.id.module]
+        options = dict(found.hybrid or ())
+        proposal = HybridArguments()
+        if judgement.action in (Action.ADD_TF_FUNCTION, Action.TUNE_TF_FUNCTION):
+            proposed = proposal_for(code, found, judgement.parameters, options)
+            if proposed is not None:
+                proposal = HybridArguments(proposed.arguments)
+        return Decision(
+            function=code.id,
+            path=module.path,
+            module=module.name,
+            qualname=code.qualname,
+            line=code.def_line,
+            end_line=code.span.end_line,
+            kind=code.kind,
+            hybrid=found.hybrid is not None,
+            hybrid_arguments=written_options(code, options),
+            classification=judgement.classification,
+            action=judgement.action,
+            level=judgement.level,
+            reason=judgement.reason,
+            assumptions=judgement.assumptions.sentences,
+            parameters=judgement.parameters,
+            returns=tuple(dict.fromkeys(tensor_types(found.returns))) if found.returns != BOTTOM else (),
+            side_effects=self.side_effects(judgement),
+            recursive=found.recursive,
+            tensor_computation=judgement.tensor_computation,
+            covered_by_graph_callers=judgement.covered,
+            input_signature=signature_text(code, found, judgement.parameters),
+            proposal=proposal,
+            hazards=tuple(
+                sorted((self.hazard(hazard) for hazard in judgement.hazards), key=lambda h: (h.span, h.rule, h.message))
+            ),
+        )
+
+    def hazard(self, hazard: ReachedHazard) -> Hazard:
+        first = hazard.via[0] if hazard.via else hazard.site
+        return Hazard(hazard.rule, self.span(first), hazard.message, self.way(hazard), hazard.assumption is not None)
+
+    def way(self, hazard: ReachedHazard) -> tuple[str, ...]:
+        """The functions that lead to a hazard, outermost first."""
+        return self.names((*hazard.via[1:], hazard.site) if hazard.via else ())
+
+    def names(self, sites: tuple[EffectSite, ...]) -> tuple[str, ...]:
+        return tuple(self.program.modules[site.module].functions[site.function].qualname for site in sites)
+
+    def span(self, site: EffectSite) -> Span:
+        return self.program.modules[site.module].functions[site.function].span_of(site.op)
+
+    def side_effects(self, judgement: _Judgement) -> tuple[SideEffect, ...]:
+        found: dict[tuple[EffectKind, EffectSite], Effect] = {}
+        for context in judgement.contexts:
+            for effect in context.effects:
+                if effect.kind in _REPORTED_EFFECTS and effect.target.root is not RootKind.FRESH:
+                    known = found.get((effect.kind, effect.site))
+                    if known is None or len(effect.via) < len(known.via):
+                        found[effect.kind, effect.site] = effect
+        effects = [
+            SideEffect(
+                effect.kind.value,
+                self.span(effect.site),
+                self.program.modules[effect.site.module].path,
+                effect.detail if effect.target.root is RootKind.EXTERNAL else f"{effect.detail} on {effect.target}",
+                self.names((*effect.via[1:], effect.site) if effect.via else ()),
+            )
+            for effect in found.values()
+        ]
+        return tuple(sorted(effects, key=lambda effect: (effect.path, effect.span, effect.kind, effect.detail)))

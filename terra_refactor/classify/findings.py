@@ -1,0 +1,106 @@
+"""Diagnostics of `lint`: what is wrong with code that is a graph already, shapes that cannot work, and decisions worth telling.
+
+Computes: findings at the place where they are. Needs: facts, hazards, decisions. Gives: `find`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from terra_refactor.analysis.facts import ProgramFacts
+from terra_refactor.classify.decision import Action, Decision, Level
+from terra_refactor.classify.hazards import HazardMap, ReachedHazard
+from terra_refactor.domain.effect import EffectSite
+from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.program import Program
+from terra_refactor.rules.registry import all_rules, local_hazards
+from terra_refactor.rules.rule import Finding, RelatedPlace, Rule, RuleKind, Severity
+from terra_refactor.syntax.location import Span
+
+FAILURE_RULES = {"shape": "TR401", "rank": "TR402", "dtype": "TR403"}
+"""The rule that reports each kind of operation that certainly fails."""
+
+
+def find(program: Program, facts: ProgramFacts, decisions: tuple[Decision, ...]) -> tuple[Finding, ...]:
+    """All diagnostics, sorted by place; each place and rule once."""
+    hazards = HazardMap(program, facts)
+    found: dict[tuple[str, str, Span], Finding] = {}
+    for finding in (
+        *_in_graphs(program, facts, hazards),
+        *_diagnostics(program, facts, hazards),
+        *_failures(program, facts),
+        *_decided(decisions),
+    ):
+        found.setdefault((finding.rule, finding.path, finding.span), finding)
+    return tuple(
+        sorted(found.values(), key=lambda finding: (finding.path, finding.span, finding.rule, finding.message))
+    )
+
+
+def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Iterator[Finding]:
+    """Hazards that code reaches which is a graph already."""
+    for context in facts.contexts:
+        if not hazards.is_hybrid(context.function):
+            continue
+        for hazard in hazards.reached(context):
+            rule = all_rules()[hazard.rule]
+            if hazard.assumption is None and rule.severity is not Severity.INFORMATION:
+                yield _finding(program, rule, hazard.site, hazard.message, _way(program, hazard))
+
+
+def _diagnostics(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Iterator[Finding]:
+    """What rules find that say nothing about safety."""
+    for context in facts.contexts:
+        identity = context.function
+        for rule, place in local_hazards(hazards.view(context)):
+            if rule.kind is RuleKind.DIAGNOSTIC and place.assumption is None:
+                yield _finding(program, rule, EffectSite(identity.module, identity.index, place.op), place.message, ())
+
+
+def _failures(program: Program, facts: ProgramFacts) -> Iterator[Finding]:
+    """Operations that certainly fail, in the contexts of definite calls."""
+    for context in facts.contexts:
+        code = program.function(context.function)
+        if context.problem is not None or code.kind is FunctionKind.CLASS_BODY:
+            continue
+        for failure in context.failures:
+            rule = all_rules().get(FAILURE_RULES[failure.kind.value])
+            if rule is not None:
+                site = EffectSite(context.function.module, context.function.index, failure.op)
+                yield _finding(program, rule, site, failure.message, ())
+
+
+def _decided(decisions: tuple[Decision, ...]) -> Iterator[Finding]:
+    """Decisions as findings: a function that should be a graph, and one that should not."""
+    for decision in decisions:
+        place = Span(decision.line, 1, decision.line, 1)
+        if decision.action is Action.ADD_TF_FUNCTION and decision.level is Level.SAFE:
+            rule = all_rules().get("TR506")
+            if rule is not None:
+                message = f"{decision.qualname} is safe as a graph and would pay: {decision.reason}"
+                yield Finding(rule.id, rule.name, rule.severity, decision.path, place, message, fixable=True)
+        elif decision.action is Action.REMOVE_TF_FUNCTION and not decision.tensor_computation:
+            rule = all_rules().get("TR502")
+            if rule is not None:
+                yield Finding(rule.id, rule.name, rule.severity, decision.path, place, decision.reason, fixable=True)
+        elif decision.action is Action.TUNE_TF_FUNCTION:
+            rule = all_rules().get("TR606" if "TR606" in decision.reason else "TR202")
+            if rule is not None:
+                yield Finding(rule.id, rule.name, rule.severity, decision.path, place, decision.reason, fixable=True)
+
+
+def _finding(
+    program: Program, rule: Rule, site: EffectSite, message: str, related: tuple[RelatedPlace, ...]
+) -> Finding:
+    module = program.modules[site.module]
+    span = module.functions[site.function].span_of(site.op)
+    return Finding(rule.id, rule.name, rule.severity, module.path, span, message, related=related)
+
+
+def _way(program: Program, hazard: ReachedHazard) -> tuple[RelatedPlace, ...]:
+    places: list[RelatedPlace] = []
+    for site in hazard.via:
+        module = program.modules[site.module]
+        code = module.functions[site.function]
+        places.append(RelatedPlace(module.path, code.span_of(site.op), f"called from {code.qualname}"))
+    return tuple(places)

@@ -1,0 +1,235 @@
+"""Hazards that a call of a function reaches, with the way to each.
+
+Computes: for each context the hazards of its own code (effects and checks of the rules) and, through its calls, of everything it reaches.
+Needs: facts and rules. Gives: `HazardMap`. Hazards inside a function that is a graph already are not its callers' hazards: they happen as they
+would without a change. What a host callback (`tf.py_function`) runs is no hazard at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from terra_refactor.analysis.describe import written_form
+from terra_refactor.analysis.facts import ContextFacts, ContextId, ProgramFacts
+from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
+from terra_refactor.domain.value import NONE
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.ops import Op
+from terra_refactor.ir.program import Program
+from terra_refactor.rules.registry import local_hazards, rules_by_effect
+from terra_refactor.rules.rule import Rule, RuleKind
+from terra_refactor.rules.view import CodeIndex, ContextView, has_trait
+from terra_refactor.tf_model.spec import Trait
+
+MAX_HAZARDS = 60
+"""So many hazards of one context are kept: one is enough to be unsafe."""
+MAX_CHAIN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedHazard:
+    """A hazard that a context reaches."""
+
+    rule: str
+    site: EffectSite
+    """Where it is."""
+    via: tuple[EffectSite, ...]
+    """The calls that lead there, outermost first; empty where it is in the function's own code."""
+    message: str
+    assumption: str | None
+    """It is one only if this is wrong."""
+
+
+class HazardMap:
+    """The hazards of every context, computed on demand."""
+
+    def __init__(self, program: Program, facts: ProgramFacts) -> None:
+        self.program = program
+        self.facts = facts
+        self._indexes: dict[FunctionId, CodeIndex] = {}
+        self._local: dict[ContextId, tuple[ReachedHazard, ...]] = {}
+        self._reached: dict[ContextId, tuple[ReachedHazard, ...]] = {}
+        self._host_callbacks = {
+            EffectSite(context.function.module, context.function.index, call.op)
+            for context in facts.contexts
+            for call in context.calls
+            if any(has_trait(name, Trait.HOST_CALLBACK) for name in call.library)
+        }
+
+    def view(self, context: ContextFacts) -> ContextView:
+        """What rules see of a context."""
+        return ContextView(self.program, self.facts, context, self.index(context.function))
+
+    def index(self, identity: FunctionId) -> CodeIndex:
+        """The operations of a function by number and by what holds them."""
+        index = self._indexes.get(identity)
+        if index is None:
+            index = self._indexes[identity] = CodeIndex.of(self.program.function(identity))
+        return index
+
+    def local(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:
+        """The hazards that the rules' checks find in a context's own code."""
+        found = self._local.get(context.id)
+        if found is None:
+            identity = context.function
+            hazards = [
+                ReachedHazard(
+                    rule.id,
+                    EffectSite(identity.module, identity.index, hazard.op),
+                    (),
+                    hazard.message,
+                    hazard.assumption,
+                )
+                for rule, hazard in local_hazards(self.view(context))
+                if rule.kind is RuleKind.HAZARD
+            ]
+            found = self._local[context.id] = tuple(hazards)
+        return found
+
+    def reached(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:
+        """All hazards that a call in this context reaches."""
+        found = self._reached.get(context.id)
+        if found is not None:
+            return found
+        self._reached[context.id] = ()
+        merged: dict[tuple[str, EffectSite], ReachedHazard] = {}
+        for hazard in (*self.local(context), *self._from_effects(context), *self._from_calls(context)):
+            key = (hazard.rule, hazard.site)
+            known = merged.get(key)
+            if known is None or (known.assumption is not None and hazard.assumption is None):
+                if known is not None or len(merged) < MAX_HAZARDS:
+                    merged[key] = hazard
+        found = self._reached[context.id] = tuple(merged.values())
+        return found
+
+    def _from_calls(self, context: ContextFacts) -> Iterator[ReachedHazard]:
+        here = context.function
+        for call in context.calls:
+            site = EffectSite(here.module, here.index, call.op)
+            if site in self._host_callbacks:
+                continue
+            for callee in call.callees:
+                inner = self.facts.contexts[callee]
+                if self.program.function(inner.function).kind is FunctionKind.CLASS_BODY or self.is_hybrid(
+                    inner.function
+                ):
+                    continue
+                for hazard in self._operations_of(inner):
+                    if len(hazard.via) < MAX_CHAIN:
+                        yield ReachedHazard(
+                            hazard.rule, hazard.site, (site, *hazard.via), hazard.message, hazard.assumption
+                        )
+
+    def _operations_of(self, context: ContextFacts) -> Iterator[ReachedHazard]:
+        """The hazards of operations that a context reaches; its effects are composed by the analysis, which knows whose objects they touch."""
+        by_effect = {rule.id for rule in rules_by_effect().values()}
+        return (hazard for hazard in self.reached(context) if hazard.rule not in by_effect)
+
+    def is_hybrid(self, identity: FunctionId) -> bool:
+        """Whether the function is wrapped by `tf.function`."""
+        return self.facts.functions[identity].hybrid is not None
+
+    def _from_effects(self, context: ContextFacts) -> Iterator[ReachedHazard]:
+        rules = rules_by_effect()
+        for effect in context.effects:
+            rule = rules.get(effect.kind)
+            if rule is None or self._is_harmless(effect):
+                continue
+            yield ReachedHazard(rule.id, effect.site, effect.via, self._message(rule, effect), self._assumption(effect))
+
+    def _is_harmless(self, effect: Effect) -> bool:
+        if effect.target.root is RootKind.FRESH:
+            return True
+        chain = (*effect.via, effect.site)
+        if any(site in self._host_callbacks for site in chain):
+            return True
+        for position, site in enumerate(chain):
+            code = self.program.function(FunctionId(site.module, site.function))
+            if position > 0 and (
+                self.is_hybrid(code.id) or (code.name == "build" and code.kind is FunctionKind.METHOD)
+            ):
+                # it happens once by design: while a graph is traced already, or while Keras builds a layer for the first time
+                return True
+            if effect.kind in (EffectKind.VARIABLE_CREATION, EffectKind.STATE_WRITE) and self._is_guarded(
+                code, site.op
+            ):
+                return True
+        return False
+
+    def _is_guarded(self, code: Function, op: int) -> bool:
+        """Whether the operation runs only the first time: under `if self.x is None`, `if not self.built`, `if not hasattr(...)`."""
+        index = self.index(code.id)
+        inner = op
+        parent = index.parents[op]
+        while parent is not None:
+            holder = index.ops[parent]
+            if isinstance(holder, ops.If) and _is_first_time_test(index, holder, inner):
+                return True
+            inner, parent = parent, index.parents[parent]
+        return False
+
+    def _message(self, rule: Rule, effect: Effect) -> str:
+        match effect.kind:
+            case EffectKind.STATE_WRITE:
+                return f"{effect.detail} changes {effect.target}, which outlives the call: a graph does it only when it is traced"
+            case EffectKind.STATE_READ:
+                return f"{effect.target} is read when the graph is traced, and changed by other code later"
+            case EffectKind.VARIABLE_CREATION:
+                return f"{effect.detail} makes variables: a graph may do that only on its first trace"
+            case EffectKind.UNKNOWN_CALL:
+                return f"{effect.detail} cannot be resolved: nobody can tell what it does"
+            case EffectKind.ITERATE:
+                return f"{effect.detail} advances a Python iterator only when the graph is traced"
+            case EffectKind.RANDOM | EffectKind.TIME:
+                return f"{effect.detail} gives one value when the graph is traced, and the same value in every call after that"
+            case _:
+                return f"{effect.detail} happens when the graph is traced, not when it runs"
+
+    def _assumption(self, effect: Effect) -> str | None:
+        if not effect.assumed:
+            return None
+        if effect.kind is EffectKind.UNKNOWN_CALL:
+            return f"`{effect.detail}` has no side effects"
+        if effect.kind is EffectKind.ITERATE:
+            return "what `next(...)` advances is a TensorFlow iterator"
+        return None
+
+    def written(self, site: EffectSite) -> str:
+        """How the operation at a place is written."""
+        index = self.index(FunctionId(site.module, site.function))
+        return written_form(lambda number: index.ops[number], site.op)
+
+
+def _is_first_time_test(index: CodeIndex, branch: ops.If, inner: int) -> bool:
+    in_then = any(op.id == inner for op in branch.then_block)
+    return _says_first_time(index, branch.test, in_then)
+
+
+def _says_first_time(index: CodeIndex, test: int, truth: bool) -> bool:
+    op: Op | None = index.ops[test]
+    match op:
+        case ops.Unary(operator="not"):
+            return _says_first_time(index, op.operand, not truth)
+        case ops.Compare(operator="is" | "is not"):
+            right = index.ops[op.right]
+            is_none = isinstance(right, ops.Literal) and right.value is NONE.value
+            stored = isinstance(index.ops[op.left], ops.LoadAttribute | ops.LoadName | ops.LoadItem)
+            return is_none and stored and truth is (op.operator == "is")
+        case ops.Call():
+            function = index.ops[op.function]
+            return isinstance(function, ops.LoadName) and function.name == "hasattr" and not truth
+        case ops.LoadAttribute():
+            return not truth and op.name.lstrip("_") in (
+                "built",
+                "initialized",
+                "is_built",
+                "is_initialized",
+                "build_done",
+            )
+        case ops.ShortCircuit(operator="and"):
+            return truth and (_says_first_time(index, op.left, True) or _says_first_time(index, op.value, True))
+        case _:
+            return False

@@ -1,0 +1,126 @@
+"""What the parameters and results of a function are, in the words of the report.
+
+Computes: kind and tensor types of each parameter from the values that reach it. Needs: facts. Gives: `describe_parameters`, `tensor_types`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from terra_refactor.analysis.facts import FunctionFacts, ObjectKind, ParameterFacts, ProgramFacts
+from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
+from terra_refactor.domain.evidence import Evidence
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import (
+    Bottom,
+    BoundMethod,
+    Constant,
+    DatasetValue,
+    FrozenDict,
+    FrozenList,
+    FunctionValue,
+    LibraryValue,
+    PartialValue,
+    RangeValue,
+    Reference,
+    Scalar,
+    SequenceValue,
+    ShapeValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Unbound,
+    UnknownValue,
+    Value,
+    members,
+)
+from terra_refactor.ir.function import Function, FunctionKind
+
+
+def describe_parameters(facts: ProgramFacts, code: Function, found: FunctionFacts) -> tuple[ParameterDecision, ...]:
+    """The parameters of a function, `self` and `cls` included."""
+    return tuple(
+        _describe(facts, code, parameter, position == 0) for position, parameter in enumerate(found.parameters)
+    )
+
+
+def _describe(facts: ProgramFacts, code: Function, parameter: ParameterFacts, first: bool) -> ParameterDecision:
+    if first and code.kind is FunctionKind.METHOD and parameter.name in ("self", "cls"):
+        return ParameterDecision(parameter.name, ParameterValueKind.OBJECT, parameter.evidence, ())
+    values = [member for value in parameter.values for member in members(value)]
+    types = tuple(dict.fromkeys(type_ for value in values for type_ in tensor_types(value)))
+    kinds = {kind_of(facts, value) for value in values if not isinstance(value, Unbound | Bottom)}
+    kind = _strongest(kinds)
+    evidence = parameter.evidence
+    if kind is ParameterValueKind.UNKNOWN and not types and evidence is not Evidence.DATAFLOW:
+        evidence = Evidence.NONE
+    return ParameterDecision(parameter.name, kind, evidence, types)
+
+
+_ORDER = (
+    ParameterValueKind.TENSOR,
+    ParameterValueKind.VARIABLE,
+    ParameterValueKind.NDARRAY,
+    ParameterValueKind.CONTAINER,
+    ParameterValueKind.OBJECT,
+    ParameterValueKind.FUNCTION,
+    ParameterValueKind.UNKNOWN,
+    ParameterValueKind.PRIMITIVE,
+)
+
+
+def _strongest(kinds: set[ParameterValueKind]) -> ParameterValueKind:
+    """Of several kinds the one that matters most to a trace: a tensor that may also be None is a tensor."""
+    return next((kind for kind in _ORDER if kind in kinds), ParameterValueKind.UNKNOWN)
+
+
+def kind_of(facts: ProgramFacts, value: Value) -> ParameterValueKind:
+    """The kind of one alternative of a value."""
+    match value:
+        case TensorValue(kind=TensorKind.VARIABLE):
+            return ParameterValueKind.VARIABLE
+        case TensorValue(kind=TensorKind.NDARRAY | TensorKind.NUMPY_SCALAR):
+            return ParameterValueKind.NDARRAY
+        case TensorValue():
+            return ParameterValueKind.TENSOR
+        case Constant() | Scalar():
+            return ParameterValueKind.PRIMITIVE
+        case TupleValue() | SequenceValue() | FrozenList() | FrozenDict() | RangeValue():
+            return ParameterValueKind.CONTAINER
+        case Reference(number):
+            if facts.objects[number].kind in (ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET):
+                return ParameterValueKind.CONTAINER
+            return ParameterValueKind.OBJECT
+        case FunctionValue() | BoundMethod() | PartialValue() | LibraryValue():
+            return ParameterValueKind.FUNCTION
+        case DatasetValue() | ShapeValue():
+            return ParameterValueKind.OBJECT
+        case UnknownValue():
+            return ParameterValueKind.UNKNOWN
+        case _:
+            return ParameterValueKind.OBJECT
+
+
+def tensor_types(value: Value) -> Iterator[TensorType]:
+    """The types of the tensors that a value is or holds (not through objects)."""
+    for member in members(value):
+        match member:
+            case TensorValue(type):
+                yield type
+            case TupleValue(elements):
+                for element in elements:
+                    yield from tensor_types(element)
+            case SequenceValue(element):
+                yield from tensor_types(element)
+            case FrozenList(elements, rest):
+                for element in elements or ():
+                    yield from tensor_types(element)
+                if rest is not None:
+                    yield from tensor_types(rest)
+            case FrozenDict(items, rest):
+                for _, item in items:
+                    yield from tensor_types(item)
+                if rest is not None:
+                    yield from tensor_types(rest)
+            case _:
+                continue

@@ -1,0 +1,135 @@
+"""Arguments of `tf.function`: what a function has, what it should have.
+
+Computes: an `input_signature` that agrees with every known call; the arguments to add or change. Needs: what reaches each parameter.
+Gives: `signature_text`, `proposal_for`, `written_options`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from terra_refactor.analysis.facts import FunctionFacts
+from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
+from terra_refactor.domain.evidence import Evidence
+from terra_refactor.domain.tensor import TensorType, join_tensor_types
+from terra_refactor.domain.value import (
+    Constant,
+    FrozenList,
+    Reference,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+    members,
+)
+from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
+
+_RENAMED = {
+    "experimental_relax_shapes": "reduce_retracing",
+    "experimental_compile": "jit_compile",
+    "experimental_attributes": None,
+    "experimental_autograph_options": None,
+    "experimental_follow_type_hints": None,
+    "experimental_implements": None,
+}
+"""Former arguments of `tf.function`, and what they are called now; None where nothing took their place. Source: TensorFlow's release notes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Arguments that the decorator should get."""
+
+    arguments: tuple[tuple[str, str], ...]
+    """All of them, as keyword and source text, those that stay included."""
+    reason: str
+
+
+def written_options(code: Function, options: Mapping[str, Value]) -> tuple[tuple[str, str], ...]:
+    """The arguments of the `tf.function` that a function has, as source text as far as they are constants."""
+    return tuple((name, _source(value)) for name, value in options.items())
+
+
+def _source(value: Value) -> str:
+    match value:
+        case Constant(constant):
+            return repr(constant)
+        case TupleValue() | FrozenList() | Reference():
+            return "[...]"
+        case _:
+            return "..."
+
+
+def signature_text(code: Function, found: FunctionFacts, parameters: tuple[ParameterDecision, ...]) -> str | None:
+    """An `input_signature` that every known call agrees with, as source text (with `tf` for TensorFlow); None where there is none."""
+    specs: list[str] = []
+    for position, (parameter, described, facts) in enumerate(
+        zip(code.parameters, parameters, found.parameters, strict=True)
+    ):
+        if position == 0 and code.kind is FunctionKind.METHOD and parameter.name == "self":
+            continue
+        if parameter.kind not in (ParameterKind.POSITIONAL, ParameterKind.POSITIONAL_ONLY):
+            return None
+        if described.kind is not ParameterValueKind.TENSOR or described.evidence is not Evidence.DATAFLOW:
+            return None
+        if not all(
+            isinstance(member, TensorValue) and member.kind in (TensorKind.TENSOR, TensorKind.NDARRAY)
+            for value in facts.values
+            for member in members(value)
+        ):
+            return None
+        joined = join_all_types(described.types)
+        if joined is None or joined.dtype is None:
+            return None
+        specs.append(spec_text(joined))
+    return f"[{', '.join(specs)}]" if specs else None
+
+
+def join_all_types(types: tuple[TensorType, ...]) -> TensorType | None:
+    """The most precise type that covers all; None for no types."""
+    if not types:
+        return None
+    joined = types[0]
+    for type_ in types[1:]:
+        joined = join_tensor_types(joined, type_)
+    return joined
+
+
+def spec_text(type_: TensorType) -> str:
+    """`tf.TensorSpec(shape=[None, 28], dtype=tf.float32)`; symbolic sizes are None."""
+    shape = "None"
+    if type_.shape is not None:
+        shape = "[" + ", ".join(str(dim) if isinstance(dim, int) else "None" for dim in type_.shape) + "]"
+    return f"tf.TensorSpec(shape={shape}, dtype=tf.{type_.dtype})"
+
+
+def proposal_for(
+    code: Function, found: FunctionFacts, parameters: tuple[ParameterDecision, ...], options: Mapping[str, Value]
+) -> Proposal | None:
+    """What the decorator's arguments should be; None if they are as they should be."""
+    kept = [(name, _source(value)) for name, value in options.items()]
+    former = [name for name in options if name in _RENAMED]
+    if former:
+        renamed = [(_RENAMED.get(name, name), text) for name, text in kept]
+        arguments = tuple((name, text) for name, text in renamed if name is not None)
+        replaced = ", ".join(f"`{name}`" for name in former)
+        return Proposal(arguments, f"{replaced}: removed from `tf.function`, or renamed (TR606)")
+    if "input_signature" in options or "reduce_retracing" in options:
+        return None
+    varying = _varying_shapes(found, parameters)
+    if varying is not None:
+        arguments = (*kept, ("reduce_retracing", "True"))
+        return Proposal(tuple(arguments), f"`{varying}` comes in several shapes, each of which is traced (TR202)")
+    return None
+
+
+def _varying_shapes(found: FunctionFacts, parameters: tuple[ParameterDecision, ...]) -> str | None:
+    """A parameter that calls bring in several shapes of one rank and dtype."""
+    for parameter in parameters:
+        if parameter.kind is not ParameterValueKind.TENSOR or parameter.evidence is not Evidence.DATAFLOW:
+            continue
+        known = {type_ for type_ in parameter.types if type_.shape is not None and type_.dtype is not None}
+        ranks = {(len(type_.shape), type_.dtype) for type_ in known if type_.shape is not None}
+        if len(known) > 1 and len(ranks) == 1:
+            return parameter.name
+    return None

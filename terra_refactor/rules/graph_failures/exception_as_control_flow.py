@@ -1,0 +1,76 @@
+"""TR315: exceptions that depend on a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.ir import ops
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    for op in view.code.ops:
+        if isinstance(op, ops.Raise) and view.under_tensor_condition(op.id):
+            holder = next((outer for outer in view.enclosing(op.id) if isinstance(outer, ops.If)), None)
+            if holder is not None and holder.is_assert:
+                continue
+            yield LocalHazard(
+                op.id, "`raise` under a condition on a tensor: it is executed whenever the function is traced"
+            )
+
+
+RULE: Final = Rule(
+    id="TR315",
+    name="exception-as-control-flow",
+    kind=RuleKind.HAZARD,
+    severity=Severity.ERROR,
+    summary="A `raise` under a condition on a tensor happens at every trace; an error of an operation is never caught inside a graph.",
+    explanation=(
+        "Both sides of a branch on a tensor are traced, so the `raise` is executed while the graph is built, whatever the tensor's "
+        "value will be."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    if tf.reduce_any(x < 0.0):
+        raise ValueError("negative")  # TR315
+    return tf.sqrt(x)
+
+
+step(tf.ones([3]))
+""",
+        good="""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    tf.debugging.assert_non_negative(x)
+    return tf.sqrt(x)
+
+
+step(tf.ones([3]))
+""",
+        near_miss="""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    if x.shape[0] != 3:
+        raise ValueError("three expected")
+    return tf.sqrt(x)
+
+
+step(tf.ones([3]))
+""",
+    ),
+    cure="Use `tf.debugging.assert_*`, which is part of the graph.",
+    check=check,
+)

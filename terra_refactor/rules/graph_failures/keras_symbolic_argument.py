@@ -1,0 +1,65 @@
+"""TR311: building a Keras model inside a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.domain.value import TensorKind, TensorValue, members
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    for op in view.code.ops:
+        if op is None:
+            continue
+        value = view.context.values[op.id]
+        if value is not None and any(
+            isinstance(member, TensorValue) and member.kind is TensorKind.KERAS for member in members(value)
+        ):
+            yield LocalHazard(
+                op.id,
+                f"`{view.written(op.id)}` is a symbolic tensor of Keras: a model is built here, which a graph cannot do",
+            )
+            return
+
+
+RULE: Final = Rule(
+    id="TR311",
+    name="keras-symbolic-argument",
+    kind=RuleKind.HAZARD,
+    severity=Severity.ERROR,
+    summary="A KerasTensor (functional model building) in a `tf.function` raises.",
+    explanation=(
+        "`keras.Input` gives a placeholder of Keras's own, which TensorFlow operations and traced functions do not take: `TypeError: "
+        "... KerasTensor ... cannot be used as input to a TensorFlow function`."
+    ),
+    samples=Samples(
+        bad="""\
+import keras
+import tensorflow as tf
+
+
+@tf.function
+def head(x):
+    return tf.nn.relu(x)  # TR311
+
+
+head(keras.Input([3]))
+""",
+        good="""\
+import tensorflow as tf
+
+
+@tf.function
+def head(x):
+    return tf.nn.relu(x)
+
+
+head(tf.ones([2, 3]))
+""",
+    ),
+    cure="Build models outside of traced functions.",
+    check=check,
+)

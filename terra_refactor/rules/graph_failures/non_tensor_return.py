@@ -1,0 +1,145 @@
+"""TR318: results that a graph cannot return."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.domain.value import (
+    BoundMethod,
+    Constant,
+    DatasetValue,
+    DTypeValue,
+    FunctionValue,
+    LibraryValue,
+    ModuleValue,
+    PartialValue,
+    Reference,
+    Scalar,
+    ShapeValue,
+    SpecValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+    members,
+)
+from terra_refactor.ir import ops
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    for op in view.code.ops:
+        if not isinstance(op, ops.Return) or op.value is None:
+            continue
+        for member in members(view.value(op.value)):
+            problem = _problem(view, member, 0)
+            if problem is None:
+                continue
+            text, assumed = problem
+            if assumed:
+                yield LocalHazard(
+                    op.id,
+                    f"it returns {text}, which a graph returns as a tensor",
+                    f"callers take a tensor where it returns {text}",
+                )
+            else:
+                yield LocalHazard(op.id, f"it returns {text}: a traced function can only return tensors and None")
+            break
+
+
+def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | None:
+    """What is returned that is no tensor, and whether it would become one."""
+    if depth > 4:
+        return None
+    match value:
+        case Constant(bool() | int() | float() | complex() | str() | bytes()) | Scalar():
+            return "a Python value", True
+        case TupleValue(elements):
+            return next(
+                (
+                    found
+                    for element in elements
+                    for member in members(element)
+                    if (found := _problem(view, member, depth + 1))
+                ),
+                None,
+            )
+        case Reference(number):
+            facts = view.facts.objects[number]
+            if facts.kind in (ObjectKind.INSTANCE, ObjectKind.CLASS):
+                return f"an object ({facts.name})", False
+            return ("a set", False) if facts.kind is ObjectKind.SET else None
+        case FunctionValue() | BoundMethod() | LibraryValue() | ModuleValue() | PartialValue():
+            return "a function or class", False
+        case DatasetValue() | ShapeValue() | DTypeValue() | SpecValue():
+            return "an object of TensorFlow that is no tensor", False
+        case TensorValue(kind=TensorKind.NDARRAY):
+            return "an ndarray", True
+        case _:
+            return None
+
+
+RULE: Final = Rule(
+    id="TR318",
+    name="non-tensor-return",
+    kind=RuleKind.HAZARD,
+    severity=Severity.ERROR,
+    summary=(
+        "A traced function can return tensors, structures of them, and None; an object makes it raise, and a Python number becomes a "
+        "tensor."
+    ),
+    explanation=(
+        "`TypeError: To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes or None "
+        "values`. Numbers, bools and strings come back as tensors, which callers that use them as Python values may not expect."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+class Result:
+    def __init__(self, value):
+        self.value = value
+
+
+@tf.function
+def step(x):
+    return Result(x * 2.0)  # TR318
+
+
+step(tf.ones([3]))
+""",
+        good="""\
+import tensorflow as tf
+
+
+class Result:
+    def __init__(self, value):
+        self.value = value
+
+
+@tf.function
+def step(x):
+    return x * 2.0
+
+
+Result(step(tf.ones([3])))
+""",
+        near_miss="""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    return {"double": x * 2.0, "pair": (x, None)}
+
+
+step(tf.ones([3]))
+""",
+    ),
+    cure="Return the tensors and make the object outside of the function.",
+    check=check,
+)

@@ -1,0 +1,84 @@
+"""TR302: NumPy and its kin on symbolic tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView, has_trait
+from terra_refactor.tf_model.spec import Trait
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    for op, name in view.library_calls():
+        if not has_trait(name, Trait.CONCRETE_ARRAYS):
+            continue
+        given = [argument.value for argument in op.arguments]
+        certain = [number for number in given if view.holds_symbolic(number)]
+        if certain:
+            yield LocalHazard(
+                op.id,
+                f"`{view.written(op.id)}` gets the tensor `{view.written(certain[0])}`: in a graph it cannot be an array",
+            )
+            continue
+        possible = [number for number in given if view.may_be_symbolic(number)]
+        if possible:
+            written = view.written(possible[0])
+            yield LocalHazard(
+                op.id,
+                f"`{view.written(op.id)}` may get a tensor (`{written}`): in a graph it cannot be an array",
+                f"`{written}` is no tensor where `{view.written(op.function)}` gets it",
+            )
+
+
+RULE: Final = Rule(
+    id="TR302",
+    name="numpy-on-tensor",
+    kind=RuleKind.HAZARD,
+    severity=Severity.ERROR,
+    summary="A NumPy, SciPy, pandas, PIL or OpenCV call on a value that flows from a tensor raises in a graph.",
+    explanation=(
+        "These libraries convert their arguments to arrays: `NotImplementedError: Cannot convert a symbolic tf.Tensor to a numpy "
+        "array`. The static shape of a tensor (`x.shape`) is made of Python ints and fine."
+    ),
+    samples=Samples(
+        bad="""\
+import numpy as np
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    return np.sum(x)  # TR302
+
+
+step(tf.ones([3]))
+""",
+        good="""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    return tf.reduce_sum(x)
+
+
+step(tf.ones([3]))
+""",
+        near_miss="""\
+import numpy as np
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    return tf.reshape(x, [int(np.prod(x.shape))])
+
+
+step(tf.ones([3, 2]))
+""",
+    ),
+    cure="Use the TensorFlow operation, or `tf.numpy_function` where there is none.",
+    check=check,
+)

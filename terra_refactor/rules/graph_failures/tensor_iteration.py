@@ -1,0 +1,121 @@
+"""TR303: Python iteration over a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.ir import ops
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+
+_ITERATING: Final = frozenset(
+    f"builtins.{name}"
+    for name in [
+        "all",
+        "any",
+        "dict",
+        "enumerate",
+        "filter",
+        "frozenset",
+        "iter",
+        "list",
+        "map",
+        "max",
+        "min",
+        "reversed",
+        "set",
+        "sorted",
+        "sum",
+        "tuple",
+        "zip",
+    ]
+)
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    for branch in view.branches.values():
+        op = view.op(branch.op)
+        if isinstance(op, ops.Comprehension) and view.is_symbolic(op.iterable):
+            yield LocalHazard(
+                op.id, f"a comprehension iterates over the tensor `{view.written(op.iterable)}`: in a graph this raises"
+            )
+    for op in view.reached(ops.UnpackElement):
+        if op.position == 0 and view.is_symbolic(op.source):
+            yield LocalHazard(op.id, f"the tensor `{view.written(op.source)}` is unpacked: in a graph this raises")
+    for op in view.reached(ops.BuildContainer):
+        for element in op.elements:
+            if element.starred and view.is_symbolic(element.value):
+                yield LocalHazard(
+                    op.id, f"the tensor `{view.written(element.value)}` is spread: in a graph this raises"
+                )
+    for call, name in view.library_calls():
+        if name in _ITERATING:
+            for argument in call.arguments:
+                if argument.keyword is None and view.is_symbolic(argument.value):
+                    yield LocalHazard(
+                        call.id,
+                        f"`{view.written(call.id)}` iterates over the tensor `{view.written(argument.value)}`: in a graph this raises",
+                    )
+                    break
+        elif any(
+            argument.spread is ops.Spread.STAR and view.is_symbolic(argument.value) for argument in call.arguments
+        ):
+            yield LocalHazard(
+                call.id,
+                f"a tensor is spread into the arguments of `{view.written(call.function)}`: in a graph this raises",
+            )
+
+
+RULE: Final = Rule(
+    id="TR303",
+    name="tensor-iteration",
+    kind=RuleKind.HAZARD,
+    severity=Severity.ERROR,
+    summary="A comprehension, `zip`, unpacking, `max`, `sum`, `list` or the like over a tensor raises in a graph.",
+    explanation=(
+        "Python's own iteration over a symbolic tensor raises `OperatorNotAllowedInGraphError: Iterating over a symbolic tf.Tensor is "
+        "not allowed`. AutoGraph converts only the plain `for` statement over a tensor (and `enumerate` of a dataset); "
+        "`sorted(tensor)` gives one tensor instead of a list."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    return tf.stack([row * 2.0 for row in x])  # TR303
+
+
+step(tf.ones([3]))
+""",
+        good="""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    return tf.map_fn(lambda row: row * 2.0, x)
+
+
+step(tf.ones([3]))
+""",
+        near_miss="""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    total = tf.constant(0.0)
+    for row in x:
+        total += row
+    return total
+
+
+step(tf.ones([3]))
+""",
+    ),
+    cure="Work on the whole tensor, `tf.unstack` it, or use `tf.map_fn`.",
+    check=check,
+)

@@ -1,0 +1,60 @@
+"""TR105: values of the host that are frozen into a graph."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.domain.effect import EffectKind
+from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
+
+RULE: Final = Rule(
+    id="TR105",
+    name="frozen-host-value",
+    kind=RuleKind.HAZARD,
+    severity=Severity.ERROR,
+    summary="A random number, a clock, an environment variable or the next element of a Python iterator is one value for ever in a graph.",
+    explanation=(
+        "`random.*`, `np.random.*`, `time.*`, `datetime.now`, `uuid`, `os.environ` and `next(iterator)` run when a graph is traced, "
+        "and what they gave is a constant in it. Every later call gets the same noise, silently. In a function given to `Dataset.map`, "
+        "too."
+    ),
+    samples=Samples(
+        bad="""\
+import numpy as np
+import tensorflow as tf
+
+
+@tf.function
+def augment(x):
+    return x + np.random.normal()  # TR105
+
+
+augment(tf.zeros([2]))
+""",
+        good="""\
+import tensorflow as tf
+
+
+@tf.function
+def augment(x):
+    return x + tf.random.normal([])
+
+
+augment(tf.zeros([2]))
+""",
+        near_miss="""\
+import numpy as np
+import tensorflow as tf
+
+
+@tf.function
+def augment(x, noise):
+    return x + noise
+
+
+augment(tf.zeros([2]), tf.constant(np.random.normal(), tf.float32))
+""",
+    ),
+    cure="Use `tf.random`, or pass the value as a tensor.",
+    effects=frozenset({EffectKind.RANDOM, EffectKind.TIME, EffectKind.ITERATE}),
+)

@@ -1,0 +1,63 @@
+"""TR103: files, sockets, processes, sleeping."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.domain.effect import EffectKind
+from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
+
+RULE: Final = Rule(
+    id="TR103",
+    name="host-input-output",
+    kind=RuleKind.HAZARD,
+    severity=Severity.ERROR,
+    summary="Files, sockets, processes, `input()` and `time.sleep` are touched when a graph is traced, not when it runs.",
+    explanation=(
+        "Opening a file or waiting is Python: a `tf.function` does it once for each trace. A log file gets one line, a download "
+        "happens once."
+    ),
+    samples=Samples(
+        bad="""\
+import time
+
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    time.sleep(0.1)  # TR103
+    return x + 1.0
+
+
+step(tf.constant(1.0))
+""",
+        good="""\
+import time
+
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    return x + 1.0
+
+
+time.sleep(0.1)
+step(tf.constant(1.0))
+""",
+        near_miss="""\
+import tensorflow as tf
+
+
+@tf.function
+def load(path):
+    return tf.io.read_file(path)
+
+
+load(tf.constant("a.txt"))
+""",
+    ),
+    cure="Do it outside of the function, or use `tf.io`, which is part of the graph.",
+    effects=frozenset({EffectKind.INPUT_OUTPUT}),
+)

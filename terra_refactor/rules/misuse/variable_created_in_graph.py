@@ -1,0 +1,67 @@
+"""TR603: variables that are made inside a graph."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.domain.effect import EffectKind
+from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
+
+RULE: Final = Rule(
+    id="TR603",
+    name="variable-created-in-graph",
+    kind=RuleKind.HAZARD,
+    severity=Severity.ERROR,
+    summary="Variables, layers, metrics, optimizers and models that are made inside a function are made anew at each trace, which raises.",
+    explanation=(
+        "On the second trace TensorFlow raises `ValueError: tf.function only supports singleton tf.Variables created on the first "
+        "call`. Creation that happens the first time only (`if self.v is None: self.v = tf.Variable(...)`, a Keras layer's `build`) is "
+        "fine."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    w = tf.Variable(tf.ones([3]))  # TR603
+    return x * w
+
+
+step(tf.ones([3]))
+""",
+        good="""\
+import tensorflow as tf
+
+w = tf.Variable(tf.ones([3]))
+
+
+@tf.function
+def step(x):
+    return x * w
+
+
+step(tf.ones([3]))
+""",
+        near_miss="""\
+import tensorflow as tf
+
+
+class Scale:
+    def __init__(self):
+        self.w = None
+
+    @tf.function
+    def apply(self, x):
+        if self.w is None:
+            self.w = tf.Variable(tf.ones([3]))
+        return x * self.w
+
+
+Scale().apply(tf.ones([3]))
+""",
+    ),
+    cure="Make it in `__init__`, in `build`, or in the module, and use it in the function.",
+    effects=frozenset({EffectKind.VARIABLE_CREATION}),
+)

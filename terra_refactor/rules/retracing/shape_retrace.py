@@ -1,0 +1,43 @@
+"""TR202: calls with different shapes trace the function for each of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
+
+RULE: Final = Rule(
+    id="TR202",
+    name="shape-retrace",
+    kind=RuleKind.DECISION,
+    severity=Severity.WARNING,
+    summary="Calls with different shapes trace the function for each of them.",
+    explanation="Without `reduce_retracing=True` or an `input_signature` every new shape (a last partial batch, unpadded text) is a new trace.",
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+@tf.function  # TR202
+def step(x):
+    return tf.reduce_sum(x * x)
+
+
+step(tf.ones([3]))
+step(tf.ones([4]))
+""",
+        good="""\
+import tensorflow as tf
+
+
+@tf.function(reduce_retracing=True)
+def step(x):
+    return tf.reduce_sum(x * x)
+
+
+step(tf.ones([3]))
+step(tf.ones([4]))
+""",
+    ),
+    cure="Add `reduce_retracing=True`.",
+)

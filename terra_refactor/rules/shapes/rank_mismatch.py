@@ -1,0 +1,33 @@
+"""TR402: an operation that cannot work on tensors of this rank."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
+
+RULE: Final = Rule(
+    id="TR402",
+    name="rank-mismatch",
+    kind=RuleKind.DECISION,
+    severity=Severity.ERROR,
+    summary="An operation that cannot work on tensors of this rank.",
+    explanation="The number of axes alone is wrong: `ValueError: Shape must be rank 2 but is rank 1`.",
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+a = tf.ones([3])
+b = tf.ones([3, 5])
+c = tf.matmul(a, b)  # TR402
+""",
+        good="""\
+import tensorflow as tf
+
+a = tf.ones([1, 3])
+b = tf.ones([3, 5])
+c = tf.matmul(a, b)
+""",
+    ),
+    cure="Make the shapes (or dtypes) agree where the message says they differ.",
+)
