@@ -149,6 +149,8 @@ class _Extent:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if kind is not None:
+            return  # too deep for this stack: the nodes inside are not complete, and the whole pass is made again
         extents = self.state.extents
         first = self.first if self.start_node is None else extents[self.start_node][0]
         last = len(self.state.tokens) if self.end_node is None else extents[self.end_node][1]

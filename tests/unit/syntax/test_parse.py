@@ -1,0 +1,77 @@
+"""Parsing: what is wrong is said with its line, and no depth of nesting ends the process."""
+
+from __future__ import annotations
+
+import pytest
+
+from terra_refactor.errors import SourceError
+from terra_refactor.syntax.layout import measure_nesting
+from terra_refactor.syntax.parse import MAX_BRACKETS, parse_module
+from terra_refactor.syntax.positions import measure_spans
+from terra_refactor.syntax.source import source_from_text
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("x = 1\ndef f(:\n    pass\n", 2),
+        ("if x:\npass\n", 2),
+        ("\n\nx = 'abc\n", 3),
+        ("print 'a'\n", 1),
+        ("if x:\n\ty = 1\n        z = 1\n", 3),
+        ("x = '\ud800'\n", 1),
+    ],
+)
+def test_syntax_error_has_its_line(text: str, line: int) -> None:
+    with pytest.raises(SourceError, match="does not parse") as caught:
+        parse_module(source_from_text(text))
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize("opening", ["[", "(", "{1:", "f("])
+def test_5000_nested_brackets_are_an_error(opening: str) -> None:
+    closing = {"[": "]", "(": ")", "{": "}", "f": ")"}[opening[0]]
+    with pytest.raises(SourceError, match=r"5,000 nested brackets \(Python takes 200\)") as caught:
+        parse_module(source_from_text(f"a = 1\nx = {opening * 5000}1{closing * 5000}\n"))
+    assert caught.value.line == 2
+
+
+def test_5000_unclosed_brackets_and_those_of_a_format_string() -> None:
+    for text in ("x = " + "[" * 5000, 'x = f"{' + "(" * 5000 + "1" + ")" * 5000 + '}"\n'):
+        with pytest.raises(SourceError, match="nested brackets"):
+            parse_module(source_from_text(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + "[" * MAX_BRACKETS + "]" * MAX_BRACKETS + "\n",
+        "x = " + "-" * 2500 + "1\n",
+        "x = " + "lambda: " * 2500 + "1\n",
+        "x = " + "1 + " * 2500 + "1\n",
+        "x = a" + ".b" * 2500 + "\n",
+        "if x: pass\n" + "elif x: pass\n" * 2500,
+    ],
+    ids=["brackets", "minus", "lambda", "plus", "attributes", "elif"],
+)
+def test_deep_but_legal(text: str) -> None:
+    parsed = parse_module(source_from_text(text))
+    assert measure_spans(parsed).span(parsed.module.body[0]).line == 1
+
+
+@pytest.mark.parametrize("text", ["x = " + "-" * 100_000 + "1\n", "x = " + "lambda: " * 9000 + "1\n", "if x: pass\n" + "elif x: pass\n" * 9000])
+def test_too_deep(text: str) -> None:
+    with pytest.raises(SourceError, match="nested too deeply"):
+        parse_module(source_from_text(text))
+
+
+def test_20000_lines_and_a_long_flat_list() -> None:
+    lines = "".join(f"def f{number}(x):\n    return x + {number}\n" for number in range(9_000))
+    numbers = "x = [" + ", ".join(f"-{number}" for number in range(20_000)) + "]\n"
+    flat = "".join(f"if a == {number}:\n    pass\nelif b:\n    pass\n" for number in range(500))
+    assert len(parse_module(source_from_text(lines + numbers + flat)).module.body) == 9_501
+
+
+def test_nesting_is_counted_outside_of_strings_and_comments() -> None:
+    assert measure_nesting("# (((((\nx = '((((' + \"\"\"\n((((\"\"\" + f(a[1])\n").brackets == 2
+    assert measure_nesting("x = f'{{{{{{ {a[b[0]]}'\n").brackets == 3
