@@ -21,7 +21,7 @@ from terra_refactor.rules.rule import Finding, Severity
 from terra_refactor.workspace.results import FileError, FixReport, WorkspaceReport
 
 _NARROW = 76
-"""Below this width the reason goes beneath the function instead of beside it."""
+"""Below this width there is no table: what is said of a function stands beneath its name."""
 
 
 def print_analysis(console: Console, report: WorkspaceReport, *, verbose: bool = False) -> None:
@@ -140,32 +140,42 @@ def _widths(console: Console, decisions: Sequence[Decision]) -> tuple[int, int]:
 def _table(
     console: Console, decisions: Sequence[Decision], widths: tuple[int, int], *, verbose: bool
 ) -> RenderableType:
-    narrow = console.width < _NARROW
+    if console.width < _NARROW:
+        return Padding(Group(*(_block(decision, verbose=verbose) for decision in decisions)), (0, 0, 0, 2))
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="dim", pad_edge=False)
     table.add_column("line", justify="right", style="dim", no_wrap=True, min_width=5)
-    table.add_column("function", overflow="fold", width=None if narrow else widths[0])
+    table.add_column("function", overflow="fold", width=widths[0])
     table.add_column("class", no_wrap=True, min_width=len("speculative"))
     table.add_column("action", no_wrap=True, min_width=widths[1])
-    if not narrow:
-        table.add_column("reason", overflow="fold")
-    parts: list[RenderableType] = []
+    table.add_column("reason", overflow="fold")
     for decision in decisions:
-        name: RenderableType = Text(decision.qualname, style="bold" if decision.action is not Action.NONE else "")
-        reason: RenderableType = Text(decision.reason)
         details = _details(decision) if verbose else []
-        if narrow:
-            name = Group(name, Text(decision.reason, style="dim"), *details)
-        elif details:
-            reason = Group(reason, *details)
-        cells = [
+        table.add_row(
             str(decision.line),
-            name,
+            _name(decision),
             Text(decision.classification.value, style=_class_style(decision.classification)),
-            Text(_action_words(decision.action), style="bold cyan" if decision.action is not Action.NONE else "dim"),
-        ]
-        table.add_row(*cells, *([] if narrow else [reason]))
-    parts.append(Padding(table, (0, 0, 0, 2)))
-    return Group(*parts)
+            Text(_action_words(decision.action), style=_action_style(decision.action)),
+            Group(Text(decision.reason), *details),
+        )
+    return Padding(table, (0, 0, 0, 2))
+
+
+def _block(decision: Decision, *, verbose: bool) -> RenderableType:
+    """A function on lines of its own, where a table has no room."""
+    head = Text.assemble((f"{decision.line}: ", "dim"), _name(decision))
+    verdict = Text(decision.classification.value, style=_class_style(decision.classification))
+    if decision.action is not Action.NONE:
+        verdict.append(f", {_action_words(decision.action)}", style=_action_style(decision.action))
+    details = _details(decision) if verbose else []
+    return Group(head, Padding(Group(verdict, Text(decision.reason), *details), (0, 0, 0, 4)))
+
+
+def _name(decision: Decision) -> Text:
+    return Text(decision.qualname, style="bold" if decision.action is not Action.NONE else "", overflow="fold")
+
+
+def _action_style(action: Action) -> str:
+    return "bold cyan" if action is not Action.NONE else "dim"
 
 
 def _details(decision: Decision) -> list[RenderableType]:

@@ -51,6 +51,7 @@ class Lowered:
 
 LoweringResult: TypeAlias = Lowered | FileError
 Advance: TypeAlias = Callable[[int], None]
+Lower: TypeAlias = Callable[["LoweringTask", LoweringCache | None], "LoweringResult"]
 
 
 def available_jobs() -> int:
@@ -119,7 +120,11 @@ def _context() -> Any:
 
 
 def _in_workers(
-    tasks: Sequence[LoweringTask], indices: Sequence[int], workers: int, cache: LoweringCache | None
+    tasks: Sequence[LoweringTask],
+    indices: Sequence[int],
+    workers: int,
+    cache: LoweringCache | None,
+    lower: Lower = _lower,
 ) -> Iterator[tuple[int, LoweringResult]]:
     """Results as they come. Largest files first, so that no worker is left alone with one at the end."""
     waiting = sorted(indices, key=lambda index: -_size(tasks[index]))
@@ -127,7 +132,7 @@ def _in_workers(
     executor = ProcessPoolExecutor(workers, mp_context=_context(), initializer=_start_worker)
     try:
         futures: dict[Future[LoweringResult], int] = {
-            executor.submit(_lower, tasks[index], cache): index for index in waiting
+            executor.submit(lower, tasks[index], cache): index for index in waiting
         }
         for future in as_completed(futures):
             result = future.result()
@@ -135,7 +140,7 @@ def _in_workers(
             yield futures[future], result
     except BrokenProcessPool:
         executor.shutdown(wait=False, cancel_futures=True)
-        yield from _one_by_one(tasks, sorted(left), cache)
+        yield from _one_by_one(tasks, sorted(left), cache, lower)
     except BaseException:
         executor.shutdown(wait=False, cancel_futures=True)
         raise
@@ -144,7 +149,7 @@ def _in_workers(
 
 
 def _one_by_one(
-    tasks: Sequence[LoweringTask], indices: Sequence[int], cache: LoweringCache | None
+    tasks: Sequence[LoweringTask], indices: Sequence[int], cache: LoweringCache | None, lower: Lower
 ) -> Iterator[tuple[int, LoweringResult]]:
     """A worker died and nobody knows of which file: each file that is left gets a process of its own that may die."""
     executor: ProcessPoolExecutor | None = None
@@ -152,7 +157,7 @@ def _one_by_one(
         if executor is None:
             executor = ProcessPoolExecutor(1, mp_context=_context(), initializer=_start_worker)
         try:
-            yield index, executor.submit(_lower, tasks[index], cache).result()
+            yield index, executor.submit(lower, tasks[index], cache).result()
         except BrokenProcessPool:
             executor = None
             LOGGER.error("a worker process died of %s", tasks[index].source.path)

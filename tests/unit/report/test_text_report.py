@@ -1,0 +1,159 @@
+"""The report for a person: layout at several widths, and colours only where they are wanted."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from terra_refactor.classify.decision import (
+    Action,
+    Classification,
+    Decision,
+    Hazard,
+    HybridArguments,
+    Level,
+    ParameterDecision,
+    ParameterValueKind,
+    SideEffect,
+)
+from terra_refactor.domain.dim import symbol
+from terra_refactor.domain.dtype import FLOAT32
+from terra_refactor.domain.evidence import Evidence
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.report.schema import build_report
+from terra_refactor.report.to_github import to_github
+from terra_refactor.report.to_text import print_analysis, print_errors, print_findings, print_findings_summary
+from terra_refactor.rules.rule import Finding, RelatedPlace, Severity
+from terra_refactor.syntax.location import Span
+from terra_refactor.workspace.results import FileError, Stats, WorkspaceReport
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "report"
+IMAGES = TensorType(FLOAT32, (symbol("N"), 28, 28, 1))
+
+
+def decision(
+    path: str, line: int, qualname: str, classification: Classification, action: Action, reason: str, **more: object
+) -> Decision:
+    fields: dict[str, object] = {
+        "function": FunctionId(path, line),
+        "path": path,
+        "module": path.removesuffix(".py"),
+        "qualname": qualname,
+        "line": line,
+        "end_line": line + 5,
+        "kind": FunctionKind.FUNCTION,
+        "hybrid": False,
+        "hybrid_arguments": (),
+        "classification": classification,
+        "action": action,
+        "level": Level.SAFE,
+        "reason": reason,
+        "assumptions": (),
+        "parameters": (),
+        "returns": (),
+        "side_effects": (),
+        "recursive": False,
+        "tensor_computation": True,
+        "covered_by_graph_callers": False,
+        "input_signature": None,
+        "proposal": HybridArguments(),
+        "hazards": (),
+    }
+    return Decision(**{**fields, **more})  # type: ignore[arg-type]
+
+
+REPORT = WorkspaceReport(
+    decisions=(
+        decision(
+            "pkg/train.py",
+            12,
+            "Trainer.train_step",
+            Classification.SPECULATIVE,
+            Action.ADD_TF_FUNCTION,
+            "about 300 tensor operations per call; safe if an assumption holds",
+            assumptions=("`images` is a tensor: only its name says so",),
+            parameters=(ParameterDecision("images", ParameterValueKind.TENSOR, Evidence.KEYWORD, (IMAGES,)),),
+            returns=(TensorType(FLOAT32, ()),),
+        ),
+        decision(
+            "pkg/train.py",
+            40,
+            "Trainer.fit",
+            Classification.UNSAFE,
+            Action.NONE,
+            "print(...) happens when the graph is traced, not when it runs",
+            side_effects=(SideEffect("print", Span(20, 9, 20, 20), "pkg/log.py", "print(...)", ("log_line",)),),
+            hazards=(Hazard("TR101", Span(41, 5, 41, 12), "print(...) happens at trace time only", ("log_line",)),),
+        ),
+        decision("tools.py", 3, "scale", Classification.SAFE, Action.NONE, "no tensor computation"),
+    ),
+    findings=(
+        Finding(
+            "TR401",
+            "shape-mismatch",
+            Severity.ERROR,
+            "pkg/model.py",
+            Span(40, 9, 40, 28),
+            "(2, 3) and (4, 5): 100%",
+            related=(RelatedPlace("pkg/data.py", Span(3, 1, 3, 9), "the first is made here"),),
+        ),
+        Finding("TR502", "no-tensor-work", Severity.WARNING, "tools.py", Span(3, 1, 3, 9), "nothing", fixable=True),
+    ),
+    errors=(FileError("broken.py", 3, "does not parse: '(' was never closed"), FileError("gone.py", 0, "vanished")),
+    stats=Stats(files=2, lines=1, cached_files=0, seconds=0.1234),
+)
+
+
+def shown(width: int, *, verbose: bool = False) -> str:
+    buffer = io.StringIO()
+    console = Console(file=buffer, width=width, highlight=False, emoji=False, markup=False)
+    print_analysis(console, REPORT, verbose=verbose)
+    print_findings(console, REPORT.findings, verbose=verbose)
+    print_findings_summary(console, REPORT.findings)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "verbose"), [("wide", 120, False), ("verbose", 120, True), ("narrow", 50, True)]
+)
+def test_layout(name: str, width: int, verbose: bool, update: bool) -> None:
+    text = shown(width, verbose=verbose)
+    file = GOLDEN / f"{name}.txt"
+    if update:
+        file.write_text(text, encoding="utf-8")
+    assert text == file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_nothing_is_lost_at_any_width(width: int) -> None:
+    text = "".join(shown(width, verbose=True).split())
+    for part in ("Trainer.train_step", "speculative", "addtf.function", "onlyitsnamesaysso", "(N,28,28,1)"):
+        assert part in text
+
+
+def test_a_pipe_gets_no_colours_and_a_terminal_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b" not in shown(120)
+    buffer = io.StringIO()
+    print_errors(Console(file=buffer, force_terminal=True, color_system="standard"), REPORT.errors)
+    assert "\x1b[" in buffer.getvalue()
+    monkeypatch.setenv("NO_COLOR", "1")
+    buffer = io.StringIO()
+    print_analysis(Console(file=buffer, force_terminal=True), REPORT)
+    assert "\x1b[3" not in buffer.getvalue()
+
+
+def test_github_annotations_escape_what_would_end_them() -> None:
+    lines = to_github(build_report(REPORT)).splitlines()
+    assert lines == [
+        "::error file=pkg/model.py,line=40,col=9,endLine=40,endColumn=28,title=TR401 shape-mismatch"
+        "::(2, 3) and (4, 5): 100%25",
+        "::warning file=tools.py,line=3,col=1,endLine=3,endColumn=9,title=TR502 no-tensor-work::nothing",
+        "::error file=broken.py,line=3,title=not analysed::does not parse: '(' was never closed",
+        "::error file=gone.py,line=1,title=not analysed::vanished",
+    ]

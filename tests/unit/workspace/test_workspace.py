@@ -1,0 +1,142 @@
+"""The front door: the same answer for any number of jobs and from the cache, and errors that cost only their file."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from terra_refactor.config import Config
+from terra_refactor.errors import UsageError
+from terra_refactor.workspace import pool
+from terra_refactor.workspace.results import WorkspaceReport
+from terra_refactor.workspace.workspace import Options, analyze, fix
+
+MODULE = """
+import tensorflow as tf
+from pkg.m{before} import step as inner
+
+@tf.function
+def step(x):
+    print(x)
+    return inner(x) + tf.reduce_sum(x) * {number}
+
+def once(x):
+    return step(tf.zeros([{number}, 2]))
+"""
+
+
+@pytest.fixture(name="project")
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    for number in range(30):
+        (package / f"m{number}.py").write_text(MODULE.format(number=number, before=max(number - 1, 0)))
+    (package / "broken.py").write_text("def f(:\n")
+    (package / "null.py").write_bytes(b"x = 1\n\0\n")
+    return tmp_path
+
+
+def options(tmp_path: Path, jobs: int = 1, *, use_cache: bool = False) -> Options:
+    return Options(config=Config(jobs=jobs, cache_dir=str(tmp_path / "cache")), use_cache=use_cache)
+
+
+def without_cost(report: WorkspaceReport) -> WorkspaceReport:
+    return dataclasses.replace(report, stats=dataclasses.replace(report.stats, seconds=0.0, cached_files=0))
+
+
+def test_the_number_of_jobs_changes_nothing(project: Path) -> None:
+    one = analyze(["."], options(project, 1))
+    two = analyze(["."], options(project, 2))
+    assert without_cost(one) == without_cost(two)
+    assert len(one.decisions) == 60
+    assert [error.path for error in one.errors] == ["pkg/broken.py", "pkg/null.py"]
+
+
+def test_the_cache_changes_nothing(project: Path) -> None:
+    cold = analyze(["."], options(project, use_cache=True))
+    warm = analyze(["."], options(project, use_cache=True))
+    assert without_cost(cold) == without_cost(warm)
+    assert (cold.stats.cached_files, warm.stats.cached_files) == (0, 31)
+    (project / "pkg" / "m3.py").write_text("def other():\n    return 1\n")
+    changed = analyze(["."], options(project, use_cache=True))
+    assert changed.stats.cached_files == 30
+    assert without_cost(changed) == without_cost(analyze(["."], options(project)))
+
+
+def _die_of_m7(task: pool.LoweringTask, cache: object) -> pool.LoweringResult:
+    if task.name == "pkg.m7":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return pool._lower(task, None)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process")
+def test_a_worker_that_dies_costs_only_its_file(project: Path) -> None:
+    sources = [project / "pkg" / f"m{number}.py" for number in range(30)]
+    tasks = [
+        pool.LoweringTask(pool.Source(str(path), path.read_text(), "0"), f"pkg.{path.stem}", False) for path in sources
+    ]
+    results = dict(pool._in_workers(tasks, range(30), 2, None, lower=_die_of_m7))
+    assert sorted(results) == list(range(30))
+    failed = [index for index, result in results.items() if not isinstance(result, pool.Lowered)]
+    assert failed == [7]
+
+
+def test_scripts_of_one_name_are_two_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("a", "b"):
+        Path(folder).mkdir()
+        Path(folder, "train.py").write_text(f"from helper import f\ndef {folder}():\n    return f()\n")
+        Path(folder, "helper.py").write_text("def f():\n    return 1\n")
+    report = analyze(["a", "b"], options(tmp_path))
+    assert [(decision.path, decision.qualname) for decision in report.decisions] == [
+        ("a/helper.py", "f"),
+        ("a/train.py", "a"),
+        ("b/helper.py", "f"),
+        ("b/train.py", "b"),
+    ]
+
+
+def test_an_unknown_function_is_said(project: Path) -> None:
+    with pytest.raises(UsageError, match="did you mean `step`"):
+        fix(["."], options(project), ["stepp"])
+
+
+def test_an_unknown_rule_is_said(project: Path) -> None:
+    config = Config(select=("TR999",))
+    with pytest.raises(UsageError, match="unknown rule `TR999`"):
+        analyze(["."], Options(config=config, use_cache=False))
+
+
+FINDINGS = """
+import tensorflow as tf
+
+@tf.function
+def f(x):
+    print(x){comment}
+    return x.numpy()
+
+f(tf.constant(1.0))
+"""
+
+
+def rules_of(config: Config, comment: str = "") -> list[str]:
+    Path("m.py").write_text(FINDINGS.format(comment=comment))
+    return [finding.rule for finding in analyze(["m.py"], Options(config=config, use_cache=False)).findings]
+
+
+def test_selection_and_suppression(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    everything = rules_of(Config())
+    assert {"TR101", "TR301"} <= set(everything)
+    assert set(rules_of(Config(select=("TR1",)))) == {"TR101"}
+    assert set(rules_of(Config(select=("eager-only-call",)))) == {"TR301"}
+    assert "TR101" not in rules_of(Config(ignore=("TR101",)))
+    assert "TR101" not in rules_of(Config(per_file_ignores={"m*.py": ("TR1",)}))
+    assert "TR101" in rules_of(Config(per_file_ignores={"n*.py": ("TR1",)}))
+    assert "TR101" not in rules_of(Config(), "  # terra: ignore[TR101]")
