@@ -1,0 +1,169 @@
+"""Rules for ragged tensors. A ragged axis has an unknown size. Gives: `RULES`. Source: `tf.RaggedTensor`, `tf.ragged`, TensorFlow 2.21."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from terra_refactor.domain.dim import Dim
+from terra_refactor.domain.dtype import INT32, INT64, DType
+from terra_refactor.domain.shape import Shape
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import FrozenList, TensorKind, TensorValue, Value
+from terra_refactor.tf_model.arguments import dtype_argument, elements, integer, is_none, shape_argument
+from terra_refactor.tf_model.ops.conversion import operand
+from terra_refactor.tf_model.ops.creation import tensor_dtype
+from terra_refactor.tf_model.ops.results import result
+from terra_refactor.tf_model.spec import BoundCall, Rule
+
+
+def ragged(dtype: DType | None, shape: Shape = None) -> TensorValue:
+    """A ragged tensor."""
+    return TensorValue(TensorType(dtype, shape), TensorKind.RAGGED)
+
+
+def _receiver(call: BoundCall) -> TensorType:
+    return call.receiver.type if isinstance(call.receiver, TensorValue) else TensorType()
+
+
+def _from_rows(call: BoundCall) -> Value:
+    values = operand(call.argument("values"))
+    shape = values.type.shape
+    rows: Dim = None
+    for name, less in (("row_lengths", 0), ("row_splits", 1), ("row_starts", 0), ("row_limits", 0)):
+        part = call.argument(name)
+        if part is not None and not is_none(part):
+            lengths = operand(part).type.shape
+            if lengths and isinstance(lengths[0], int):
+                rows = lengths[0] - less
+            elif lengths and not less:
+                rows = lengths[0]
+    return ragged(values.type.dtype, None if not shape else (rows, None, *shape[1:]))
+
+
+def _from_tensor(call: BoundCall) -> Value:
+    data = operand(call.argument("tensor"))
+    rank = integer(call.argument("ragged_rank"))
+    shape = data.type.shape
+    if shape is None or not isinstance(rank, int):
+        return ragged(data.type.dtype)
+    return ragged(data.type.dtype, (shape[0], *((None,) * rank), *shape[1 + rank :]) if shape else None)
+
+
+def _to_tensor(call: BoundCall) -> Value:
+    data = _receiver(call)
+    wanted = call.argument("shape")
+    if not is_none(wanted):
+        return result(data.dtype, shape_argument(wanted))
+    return result(data.dtype, data.shape)
+
+
+def _row_lengths(call: BoundCall) -> Value:
+    shape = _receiver(call).shape
+    if integer(call.argument("axis")) != 1:
+        return TensorValue(TensorType(INT64), TensorKind.RAGGED)
+    return result(INT64, (shape[0] if shape else None,))
+
+
+def _row_splits(call: BoundCall) -> Value:
+    return result(INT64, (None,))
+
+
+def _count(call: BoundCall) -> Value:
+    wanted = call.argument("out_type")
+    return result(INT64 if is_none(wanted) else dtype_argument(wanted), ())
+
+
+def _bounding_shape(call: BoundCall) -> Value:
+    shape = _receiver(call).shape
+    wanted = call.argument("out_type")
+    dtype = INT64 if is_none(wanted) else dtype_argument(wanted)
+    if not is_none(call.argument("axis")):
+        return result(dtype, ())
+    return result(dtype, (None if shape is None else len(shape),))
+
+
+def _to_sparse(call: BoundCall) -> Value:
+    data = _receiver(call)
+    return TensorValue(TensorType(data.dtype, data.shape), TensorKind.SPARSE)
+
+
+def _from_sparse(call: BoundCall) -> Value:
+    data = operand(call.argument("st_input"))
+    return ragged(data.type.dtype)
+
+
+def _constant(call: BoundCall) -> Value:
+    rows = call.argument("pylist")
+    wanted = call.argument("dtype")
+    depth, count, dtype = _nesting(rows)
+    if not is_none(wanted):
+        dtype = tensor_dtype(wanted)
+    if depth is None or not is_none(call.argument("ragged_rank")) or not is_none(call.argument("inner_shape")):
+        return ragged(dtype)
+    if depth == 0:
+        return result(dtype, ())
+    if depth == 1:
+        return result(dtype, (count,))
+    return ragged(dtype, (count, *((None,) * (depth - 1))))
+
+
+def _nesting(value: Value | None) -> tuple[int | None, Dim, DType | None]:
+    """Depth, outer length and dtype of a nested list; the depth is None where it is not the same everywhere or not known."""
+    items = elements(value)
+    if items is None:
+        if isinstance(value, FrozenList):
+            return None, None, None
+        part = operand(value)
+        return (0 if part.weak and part.type.shape == () else None), None, part.type.dtype
+    parts = [_nesting(item) for item in items]
+    depths = {depth for depth, _, _ in parts if depth is not None}
+    dtypes = {dtype for _, _, dtype in parts if dtype is not None}
+    known = len(depths) == 1 and all(depth is not None for depth, _, _ in parts)
+    return (next(iter(depths)) + 1 if known else None), len(items), next(iter(dtypes)) if len(dtypes) == 1 else None
+
+
+def _same_kind(call: BoundCall) -> Value:
+    data = operand(call.argument("data"))
+    return ragged(data.type.dtype)
+
+
+def _range(call: BoundCall) -> Value:
+    wanted = call.argument("dtype")
+    dtype = operand(call.argument("starts")).type.dtype if is_none(wanted) else tensor_dtype(wanted)
+    return ragged(dtype if dtype in (INT32, INT64) else None)
+
+
+def _merged(call: BoundCall) -> Value:
+    data = _receiver(call)
+    outer, inner = integer(call.argument("outer_axis")), integer(call.argument("inner_axis"))
+    if data.shape is not None and outer == 0 and isinstance(inner, int) and inner in (len(data.shape) - 1, -1):
+        return result(data.dtype, (None,))
+    return TensorValue(
+        TensorType(data.dtype),
+        TensorKind.TENSOR if data.shape is not None and len(data.shape) == 2 else TensorKind.RAGGED,
+    )
+
+
+_RAGGED: Final = "tensorflow.RaggedTensor"
+
+RULES: Final[Mapping[str, Rule]] = {
+    **{
+        f"{_RAGGED}.{name}": _from_rows
+        for name in ("from_row_lengths", "from_row_splits", "from_row_starts", "from_row_limits", "from_value_rowids")
+    },
+    f"{_RAGGED}.from_tensor": _from_tensor,
+    f"{_RAGGED}.from_sparse": _from_sparse,
+    f"{_RAGGED}.to_tensor": _to_tensor,
+    f"{_RAGGED}.to_sparse": _to_sparse,
+    f"{_RAGGED}.row_lengths": _row_lengths,
+    f"{_RAGGED}.row_starts": _row_splits,
+    f"{_RAGGED}.row_limits": _row_splits,
+    f"{_RAGGED}.value_rowids": _row_splits,
+    f"{_RAGGED}.nrows": _count,
+    f"{_RAGGED}.bounding_shape": _bounding_shape,
+    f"{_RAGGED}.merge_dims": _merged,
+    "tensorflow.ragged.constant": _constant,
+    "tensorflow.ragged.boolean_mask": _same_kind,
+    "tensorflow.ragged.range": _range,
+}
