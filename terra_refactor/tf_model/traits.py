@@ -310,11 +310,17 @@ _XLA_UNSUPPORTED: Final = " ".join(
         within(
             "tensorflow.io",
             "decode_bmp decode_csv decode_gif decode_image decode_jpeg decode_png encode_jpeg encode_png "
-            "encode_base64 decode_base64 "
+            "encode_base64 decode_base64 decode_raw "
             "matching_files parse_example parse_single_example parse_tensor read_file serialize_tensor write_file",
         ),
         within("tensorflow.summary", "audio histogram image scalar text write"),
-        "tensorflow.data.Dataset.reduce tensorflow.edit_distance",
+        "tensorflow.data.Dataset.reduce tensorflow.edit_distance tensorflow.histogram_fixed_width tensorflow.fingerprint",
+        "tensorflow.nn.ctc_greedy_decoder tensorflow.nn.ctc_beam_search_decoder tensorflow.sparse.sparse_dense_matmul",
+        within("tensorflow.image", "crop_and_resize draw_bounding_boxes adjust_jpeg_quality random_jpeg_quality"),
+        within("tensorflow.math", "segment_sum segment_mean segment_max segment_min segment_prod"),
+        within("tensorflow.linalg", "lu det eig eigvals sqrtm"),
+        within("tensorflow.random", "poisson gamma shuffle stateless_binomial log_uniform_candidate_sampler"),
+        "tensorflow.sets.? tensorflow.RaggedTensor.to_tensor",
     )
 )
 
