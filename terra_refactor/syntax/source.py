@@ -173,9 +173,13 @@ def _decode(data: bytes, shown: str) -> tuple[str, str]:
         head = io.BytesIO(b"\n".join(re.split(rb"\r\n?|\n", data, maxsplit=2)[:2]) + b"\n")
         encoding, _ = tokenize.detect_encoding(head.readline)
     except SyntaxError as error:
-        # Without a declaration the tokenizer complains of UTF-8 too, but says no line: decode to find it.
-        if "unknown encoding" in str(error) or data.startswith(codecs.BOM_UTF8):
+        if data.startswith(codecs.BOM_UTF8):
+            _decode_as(data, "utf-8-sig", shown)  # says the line, if that is what is wrong
+            message = "declares another encoding than its byte order mark, which says UTF-8"
+            raise SourceError(shown, message, 1) from error
+        if "unknown encoding" in str(error):
             raise SourceError(shown, str(error), 1) from error
+        # Without a declaration the tokenizer complains of what is not UTF-8, but says no line: decoding does.
         encoding = "utf-8"
     return _decode_as(data, encoding, shown)
 

@@ -8,6 +8,7 @@ from terra_refactor.errors import SourceError
 from terra_refactor.syntax.layout import measure_nesting
 from terra_refactor.syntax.parse import MAX_BRACKETS, parse_module
 from terra_refactor.syntax.positions import measure_spans
+from terra_refactor.syntax.scopes import analyze_scopes
 from terra_refactor.syntax.source import source_from_text
 
 
@@ -46,11 +47,11 @@ def test_5000_unclosed_brackets_and_those_of_a_format_string() -> None:
     "text",
     [
         "x = " + "[" * MAX_BRACKETS + "]" * MAX_BRACKETS + "\n",
-        "x = " + "-" * 2500 + "1\n",
-        "x = " + "lambda: " * 2500 + "1\n",
-        "x = " + "1 + " * 2500 + "1\n",
-        "x = a" + ".b" * 2500 + "\n",
-        "if x: pass\n" + "elif x: pass\n" * 2500,
+        "x = " + "-" * 800 + "1\n",
+        "x = " + "lambda: " * 800 + "1\n",
+        "x = " + "1 + " * 800 + "1\n",
+        "x = a" + ".b" * 800 + "\n",
+        "if x: pass\n" + "elif x: pass\n" * 800,
     ],
     ids=["brackets", "minus", "lambda", "plus", "attributes", "elif"],
 )
@@ -59,19 +60,29 @@ def test_deep_but_legal(text: str) -> None:
     assert measure_spans(parsed).span(parsed.module.body[0]).line == 1
 
 
-@pytest.mark.parametrize("text", ["x = " + "-" * 100_000 + "1\n", "x = " + "lambda: " * 9000 + "1\n", "if x: pass\n" + "elif x: pass\n" * 9000])
+@pytest.mark.parametrize(
+    "text",
+    ["x = " + "-" * 100_000 + "1\n", "x = " + "lambda: " * 9000 + "1\n", "if x: pass\n" + "elif x: pass\n" * 9000],
+)
 def test_too_deep(text: str) -> None:
     with pytest.raises(SourceError, match="nested too deeply"):
         parse_module(source_from_text(text))
 
 
+@pytest.mark.slow  # LibCST takes quadratic time
+def test_brackets_lambdas_and_operators_together() -> None:
+    parsed = parse_module(source_from_text("x = " + "f(lambda: -" * 150 + "1 + " * 900 + "1" + ")" * 150 + "\n"))
+    assert len(analyze_scopes(parsed.module).scopes) == 151
+    assert measure_spans(parsed).span(parsed.module.body[0]).line == 1
+
+
 def test_20000_lines_and_a_long_flat_list() -> None:
-    lines = "".join(f"def f{number}(x):\n    return x + {number}\n" for number in range(9_000))
-    numbers = "x = [" + ", ".join(f"-{number}" for number in range(20_000)) + "]\n"
+    lines = "".join(f"def f{number}(x):\n    return x + {number}\n" for number in range(10_000))
+    numbers = "x = [" + ", ".join(f"-{number}" for number in range(5_000)) + "]\n"
     flat = "".join(f"if a == {number}:\n    pass\nelif b:\n    pass\n" for number in range(500))
-    assert len(parse_module(source_from_text(lines + numbers + flat)).module.body) == 9_501
+    assert len(parse_module(source_from_text(lines + numbers + flat)).module.body) == 10_501
 
 
 def test_nesting_is_counted_outside_of_strings_and_comments() -> None:
-    assert measure_nesting("# (((((\nx = '((((' + \"\"\"\n((((\"\"\" + f(a[1])\n").brackets == 2
+    assert measure_nesting('# (((((\nx = \'((((\' + """\n((((""" + f(a[1])\n').brackets == 2
     assert measure_nesting("x = f'{{{{{{ {a[b[0]]}'\n").brackets == 3

@@ -67,7 +67,7 @@ def test_edited_text_keeps_encoding() -> None:
         (b"x = 1\n\ny = '\x00'\n", 3, "null byte"),
         (b"# coding: klingon\n", 1, "klingon"),
         (b"# coding: rot13\n", 1, "rot13"),
-        (b"\xef\xbb\xbf# coding: latin-1\n", 1, "BOM"),
+        (b"\xef\xbb\xbf# coding: latin-1\n", 1, "byte order mark"),
         ("x = 1\n".encode("utf-16"), 1, "UTF-16"),
         ("x = 1\n".encode("utf-32"), 1, "UTF-32"),
     ],
@@ -97,13 +97,22 @@ def test_path_is_relative_to_the_current_folder(tmp_path: Path, monkeypatch: pyt
 
 def test_same_bytes_same_digest(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes(b"x = 1\n")
-    assert read_source(tmp_path / "a.py").digest == source_from_bytes(b"x = 1\n").digest == source_from_text("x = 1\n").digest
+    assert (
+        read_source(tmp_path / "a.py").digest
+        == source_from_bytes(b"x = 1\n").digest
+        == source_from_text("x = 1\n").digest
+    )
     assert source_from_bytes(b"x = 2\n").digest != source_from_bytes(b"x = 1\n").digest
 
 
 def test_missing_dangling_and_folder(tmp_path: Path) -> None:
     (tmp_path / "link.py").symlink_to("nowhere.py")
-    for name, words in (("link.py", "symbolic link to nowhere.py"), ("none.py", "does not exist"), (".", "is a folder"), ("x.py/y.py", "")):
+    for name, words in (
+        ("link.py", "symbolic link to nowhere.py"),
+        ("none.py", "does not exist"),
+        (".", "is a folder"),
+        ("link.py/y.py", "does not exist"),
+    ):
         with pytest.raises(SourceError, match=words):
             read_source(tmp_path / name)
 
