@@ -7,7 +7,7 @@ Needs: a finished interpreter. Gives: `ProgramFacts`, frozen.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import networkx
 
@@ -19,6 +19,7 @@ from terra_refactor.analysis.facts import (
     ContextId,
     EntryKind,
     FunctionFacts,
+    ObjectKind,
     ParameterFacts,
     ProgramFacts,
 )
@@ -46,7 +47,7 @@ def assemble_facts(
     """The facts of the last round."""
     live = _live_summaries(interpreter)
     numbers: dict[int, ContextId] = {summary.identity: position for position, summary in enumerate(live)}
-    changed = _changed_state(live)
+    changed = _changed_state(interpreter, live)
     contexts: list[ContextFacts] = []
     by_function: dict[FunctionId, list[ContextId]] = {}
     callers: dict[FunctionId, list[CallerFact]] = {}
@@ -128,9 +129,21 @@ def _live_summaries(interpreter: Interpreter) -> list[Summary]:
     return sorted(live, key=lambda summary: (summary.function.id, summary.identity))
 
 
-def _changed_state(live: list[Summary]) -> dict[HeapKey, set[FunctionId]]:
-    """The fields that functions write (constructors and module bodies apart), with the functions that write them."""
-    changed: dict[HeapKey, set[FunctionId]] = {}
+FieldKey: TypeAlias = tuple[ObjectKind, str, str]
+"""A field as told apart between functions: what kind of object, of which class, and the field."""
+
+
+def _field_key(interpreter: Interpreter, key: HeapKey) -> FieldKey:
+    facts = interpreter.objects.facts[key[0]]
+    return (facts.kind, facts.name, key[1])
+
+
+def _changed_state(interpreter: Interpreter, live: list[Summary]) -> dict[FieldKey, set[FunctionId]]:
+    """The fields that functions write (constructors and module bodies apart), with the functions that write them.
+
+    Objects are told apart by class only: a callee knows what it is given by a name of its own.
+    """
+    changed: dict[FieldKey, set[FunctionId]] = {}
     for summary in live:
         code = summary.function
         if code.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY) or code.name in _CONSTRUCTORS:
@@ -139,17 +152,17 @@ def _changed_state(live: list[Summary]) -> dict[HeapKey, set[FunctionId]]:
             if effect.kind is EffectKind.STATE_WRITE and not effect.via and effect.target.object is not None:
                 field = own_field(effect.target)
                 name = ITEMS if field == "[]" else field.lstrip(".") or CELL
-                changed.setdefault((effect.target.object, name), set()).add(code.id)
+                changed.setdefault(_field_key(interpreter, (effect.target.object, name)), set()).add(code.id)
     return changed
 
 
 def _stale_reads(
-    interpreter: Interpreter, summary: Summary, changed: Mapping[HeapKey, set[FunctionId]]
+    interpreter: Interpreter, summary: Summary, changed: Mapping[FieldKey, set[FunctionId]]
 ) -> tuple[Effect, ...]:
     """Reads of state that other functions change between calls."""
     effects: list[Effect] = []
     for key, (site, via) in summary.state_reads.items():
-        writers = changed.get(key)
+        writers = changed.get(_field_key(interpreter, key))
         if not writers or writers == {summary.function.id}:
             continue
         target = _target_of(interpreter, summary, key)

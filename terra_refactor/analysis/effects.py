@@ -134,13 +134,13 @@ def _places(interpreter: Interpreter, frame: Frame) -> dict[ObjectId, Target]:
             continue
         places[number] = target
         for name in known_fields.get(number, ()):
-            value = frame.root.get((number, name))
+            held = frame.root.get((number, name))
             looked_at += 1
-            if value is None or name in (EXISTS, CLASS):
+            if held is None or name in (EXISTS, CLASS):
                 continue
             step = "[]" if name == ITEMS else "" if name == CELL else f".{name}"
             following = Target(target.root, target.name, target.path + step)
-            pending.extend((inner, following) for inner in sorted(references(value)) if inner not in places)
+            pending.extend((inner, following) for inner in sorted(references(held)) if inner not in places)
     return places
 
 

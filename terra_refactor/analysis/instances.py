@@ -66,7 +66,7 @@ _SEQUENCE_CLASSES: Final = {
     "typing.Iterable",
     "collections.abc.Container",
 }
-_PLAIN: Final = {
+_PLAIN: Final[dict[str, Value | None]] = {
     "builtins.int": UNKNOWN_INT,
     "builtins.float": UNKNOWN_FLOAT,
     "builtins.bool": UNKNOWN_BOOL,

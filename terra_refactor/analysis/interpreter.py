@@ -71,6 +71,8 @@ Combination = TypeVar("Combination")
 
 MAX_CONTEXTS: Final = 12
 """So many contexts of one function are told apart; more are joined into one general one."""
+HARD_LIMIT: Final = 96
+"""And so many at all: what a call gives beyond is unknown."""
 MAX_ACTIVE: Final = 3
 """So many contexts of one function may be running inside each other before their arguments are widened."""
 MAX_DEPTH: Final = 80
@@ -323,11 +325,30 @@ class Interpreter:
             seen = arrivals.setdefault(name, {})
             if len(seen) < 2 * MAX_CONTEXTS:
                 seen[value] = None
-        parameters = {name: _as_parameter(name, value) for name, value in bound.items()}
-        summary = self.summarize(frame.state, identity, function.closure, parameters, EntryKind.CALLED, in_graph)
+        inward = self._stand_ins(bound)
+        parameters = {name: rename(_as_parameter(name, value), inward) for name, value in bound.items()}
+        summary = self.summarize(
+            frame.state, identity, function.closure, parameters, EntryKind.CALLED, in_graph, inward
+        )
         if isinstance(summary, Summary):
-            return self.apply(frame, op, summary, bound)
-        return summary
+            return self.apply(frame, op, summary, bound, inward)
+        return rename(summary, {inner: outer for outer, inner in inward.items()})
+
+    def _stand_ins(self, bound: Mapping[str, Value]) -> dict[ObjectId, ObjectId]:
+        """The names by which a callee knows the objects that it is given. Classes and modules keep theirs: they are what they are."""
+        inward: dict[ObjectId, ObjectId] = {}
+        for value in bound.values():
+            for number in sorted(references(value)):
+                if number not in inward and self.objects.facts[number].kind not in (
+                    ObjectKind.CLASS,
+                    ObjectKind.MODULE,
+                ):
+                    is_open = number in self.open_instances
+                    inner = self.objects.stand_in(len(inward), number, open_instance=is_open)
+                    inward[number] = inner
+                    if is_open:
+                        self.open_instances.add(inner)
+        return inward
 
     def summarize(
         self,
@@ -337,10 +358,12 @@ class Interpreter:
         parameters: dict[str, Value],
         entry: EntryKind,
         in_graph: bool,
+        inward: Mapping[ObjectId, ObjectId] | None = None,
     ) -> Summary | Value:
         """The summary of a call, made anew if none fits; a plain value where there can be none (recursion, budget)."""
+        inward = inward or {}
         key = (identity, tuple(parameters.values()), closure, in_graph)
-        found = self._known_summary(key, state)
+        found = self._known_summary(key, state, inward)
         if found is not None:
             return found
         active = self._active_of.setdefault(identity, [])
@@ -358,21 +381,23 @@ class Interpreter:
         if len(known_contexts) >= MAX_CONTEXTS and entry is EntryKind.CALLED:
             parameters = self._generalized(identity, closure, in_graph, parameters, known_contexts)
             key = (identity, tuple(parameters.values()), closure, in_graph)
-            found = self._known_summary(key, state)
+            found = self._known_summary(key, state, inward)
             if found is not None:
                 return found
             if key in self._active:
                 self.recursive.add(identity)
                 self._recursed.add(key)
                 return self._active[key]
-            if len(known_contexts) >= 4 * MAX_CONTEXTS:
+            if len(known_contexts) >= HARD_LIMIT:
                 self.problems.setdefault(identity, "budget")
                 return UnknownValue(reason="budget")
-        return self._make_summary(key, state, identity, closure, parameters, entry, in_graph)
+        return self._make_summary(key, state, identity, closure, parameters, entry, in_graph, inward)
 
-    def _known_summary(self, key: tuple[object, ...], state: State) -> Summary | None:
+    def _known_summary(
+        self, key: tuple[object, ...], state: State, inward: Mapping[ObjectId, ObjectId]
+    ) -> Summary | None:
         for summary in self._by_key.get(key, ()):
-            if same_reads(state, summary.reads):
+            if same_reads(state, summary.reads, inward):
                 self.touch(summary)
                 return summary
         return None
@@ -429,6 +454,11 @@ class Interpreter:
         parameters: dict[str, Value],
         contexts: Sequence[Summary],
     ) -> dict[str, Value]:
+        kept: dict[str, Value] = {}
+        if self.program.function(identity).kind is FunctionKind.METHOD and parameters:
+            # whose method it is stays known
+            first = next(iter(parameters))
+            kept[first] = parameters[first]
         key = (identity, closure, in_graph)
         general = self._general.get(key)
         if general is None:
@@ -438,7 +468,7 @@ class Interpreter:
                     general = {name: widen(value, summary.parameters[name]) for name, value in general.items()}
         general = {name: widen(general.get(name, BOTTOM), value) for name, value in parameters.items()}
         self._general[key] = general
-        return general
+        return {**general, **kept}
 
     def _make_summary(
         self,
@@ -449,6 +479,7 @@ class Interpreter:
         parameters: dict[str, Value],
         entry: EntryKind,
         in_graph: bool,
+        inward: Mapping[ObjectId, ObjectId],
     ) -> Summary:
         active = self._active_of.setdefault(identity, [])
         self._active[key] = BOTTOM
@@ -456,7 +487,7 @@ class Interpreter:
         try:
             for _ in range(MAX_ROUNDS_OF_RECURSION):
                 self._recursed.discard(key)
-                summary = self._run(state, identity, closure, parameters, entry, in_graph)
+                summary = self._run(state, identity, closure, parameters, entry, in_graph, inward)
                 if key not in self._recursed or summary.returns == self._active[key]:
                     break
                 self._active[key] = widen(self._active[key], summary.returns)
@@ -479,9 +510,10 @@ class Interpreter:
         parameters: dict[str, Value],
         entry: EntryKind,
         in_graph: bool,
+        inward: Mapping[ObjectId, ObjectId],
     ) -> Summary:
         code = self.program.function(identity)
-        boundary = state.call()
+        boundary = state.call(inward)
         frame = Frame(
             code, boundary, dict(closure), parameters, self.loader.object_of(identity.module), entry, in_graph
         )
@@ -582,10 +614,12 @@ class Interpreter:
             return join(result, UnknownValue(reason="abstract method"))
         return result
 
-    def apply(self, frame: Frame, op: OpId, summary: Summary, bound: Mapping[str, Value]) -> Value:
+    def apply(
+        self, frame: Frame, op: OpId, summary: Summary, bound: Mapping[str, Value], inward: Mapping[ObjectId, ObjectId]
+    ) -> Value:
         """Makes a summary's effects and writes those of the caller; its result, with new objects named by this call."""
         frame.call_record(op).callees[summary.identity] = None
-        mapping: dict[int, int] = {}
+        mapping: dict[int, int] = {inner: outer for outer, inner in inward.items()}
         if summary.allocated:
             call = (frame.function.id, op, frame.iteration)
             surviving = {key[0] for key in summary.writes if key[0] in summary.allocated}
@@ -594,11 +628,12 @@ class Interpreter:
                 outer = self.objects.derive(call, inner)
                 mapping[inner] = outer
                 self.make_room(frame, outer)
-            frame.allocated.update(mapping.values())
+                frame.allocated.add(outer)
+        collapsed = len(set(mapping.values())) < len(mapping)
         for (number, name), value in summary.writes.items():
             key = (mapping.get(number, number), name)
             renamed = rename(value, mapping) if mapping else value
-            if number in mapping and name != EXISTS and len(set(mapping.values())) < len(mapping):
+            if collapsed and number in mapping and name != EXISTS:
                 # several objects collapsed into one: keep what the others wrote
                 known = frame.state.heap.get(key)
                 renamed = renamed if known is None else join(known, renamed)
@@ -609,9 +644,10 @@ class Interpreter:
         for effect in compose_effects(self, frame, op, summary, bound, mapping):
             frame.add_effect(effect)
         for read, (site, via) in summary.state_reads.items():
-            inner_object = read[0] in summary.allocated or read[0] in frame.allocated
-            if not inner_object and read not in frame.state_reads and len(via) < MAX_VIA:
-                frame.state_reads[read] = (site, (frame.site(op), *via))
+            outer_read = (mapping.get(read[0], read[0]), read[1])
+            inner_object = read[0] in summary.allocated or outer_read[0] in frame.allocated
+            if not inner_object and outer_read not in frame.state_reads and len(via) < MAX_VIA:
+                frame.state_reads[outer_read] = (site, (frame.site(op), *via))
         return rename(summary.returns, mapping) if mapping else summary.returns
 
     # --- notes -----------------------------------------------------------------------------------------------------------------------

@@ -44,6 +44,12 @@ class ObjectTable:
             return self._intern(key, facts.kind, facts.name, facts.function, facts.op, MAX_DERIVATIONS)
         return self._intern(("call", call, inner), facts.kind, facts.name, facts.function, facts.op, depth)
 
+    def stand_in(self, position: int, actual: ObjectId, *, open_instance: bool) -> ObjectId:
+        """What a callee calls the object that it is given in place `position`: one name for all objects of that kind."""
+        facts = self.facts[actual]
+        key: Hashable = ("given", position, facts.kind, facts.name, open_instance)
+        return self._intern(key, facts.kind, facts.name, None, None, 0)
+
     def older(self, recent: ObjectId) -> ObjectId:
         """The object that stands for all earlier ones that were made at the place where `recent` is now made again."""
         facts = self.facts[recent]

@@ -24,6 +24,7 @@ from terra_refactor.classify.decision import (
     HybridArguments,
     Level,
     ParameterDecision,
+    ParameterValueKind,
     SideEffect,
 )
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
@@ -50,6 +51,10 @@ _REPORTED_EFFECTS: Final = frozenset(
 """The effects that are Python side effects in the report's sense."""
 _WRONG_AS_GRAPH: Final = ("TR102", "TR105", "TR3")
 """Hazards that make a function wrong that is a graph already; the others only surprise."""
+_WORTH_CO_EXECUTING: Final = frozenset({"TR101", "TR102", "TR103", "TR105", "TR106", "TR301", "TR302", "TR303", "TR304", "TR306", "TR308", "TR315"})
+"""Hazards that the shim's exact Python semantics take away."""
+_SET_UP: Final = frozenset({"TR311", "TR603"})
+"""Hazards of code that builds models: it runs once, and speed is not its problem."""
 _DECIDED_KINDS: Final = (FunctionKind.FUNCTION, FunctionKind.METHOD, FunctionKind.NESTED, FunctionKind.LAMBDA)
 
 
@@ -84,6 +89,12 @@ class _Judgement:
 def decide(program: Program, facts: ProgramFacts, options: DecisionOptions) -> tuple[Decision, ...]:
     """The decision about every `def` and `lambda`, sorted by path and line."""
     return _Decider(program, facts, options).run()
+
+
+def _takes_tensors(parameters: tuple[ParameterDecision, ...]) -> bool:
+    """Whether a tensor, or something that holds one, is known to be passed."""
+    tensors = (ParameterValueKind.TENSOR, ParameterValueKind.VARIABLE)
+    return any(parameter.kind in tensors or parameter.types for parameter in parameters)
 
 
 class _Decider:
@@ -170,6 +181,10 @@ class _Decider:
             return structural
         if not judgement.tensor_computation:
             return "no tensor computation: a graph would not help"
+        if not _takes_tensors(judgement.parameters) and any(
+            parameter.kind is ParameterValueKind.UNKNOWN for parameter in judgement.parameters
+        ):
+            return "nothing says that one of its parameters is a tensor"
         if judgement.operations < self.min_ops:
             plural = "s" if judgement.operations != 1 else ""
             return (
@@ -266,6 +281,10 @@ class _Decider:
         if judgement.assumptions.unknowable is not None and not any(h.assumption is None for h in judgement.hazards):
             return
         if any(context.in_graph for context in judgement.contexts):
+            return
+        if not any(hazard.assumption is None and hazard.rule in _WORTH_CO_EXECUTING for hazard in judgement.hazards):
+            return
+        if any(hazard.rule in _SET_UP for hazard in judgement.hazards) or not _takes_tensors(judgement.parameters):
             return
         inner = [
             self.facts.contexts[callee].function

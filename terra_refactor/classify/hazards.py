@@ -189,6 +189,9 @@ class HazardMap:
                 return f"{effect.detail} happens when the graph is traced, not when it runs"
 
     def _assumption(self, effect: Effect) -> str | None:
+        if effect.kind is EffectKind.STATE_READ:
+            # whether the writer runs between two calls is not followed
+            return f"`{effect.target}` does not change between calls"
         if not effect.assumed:
             return None
         if effect.kind is EffectKind.UNKNOWN_CALL:

@@ -7,7 +7,7 @@ never wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from terra_refactor.domain.dim import Dim
@@ -395,7 +395,7 @@ def _collect_references(value: Value, found: set[int]) -> None:
             pass
 
 
-def rename(value: Value, mapping: dict[int, int]) -> Value:
+def rename(value: Value, mapping: Mapping[int, int]) -> Value:
     """The value with objects renamed by `mapping`; the same object where nothing changes."""
     if references(value).isdisjoint(mapping):
         return value

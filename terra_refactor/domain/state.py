@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from terra_refactor.domain.lattice import join, widen
+from terra_refactor.domain.lattice import join, rename, widen
 from terra_refactor.domain.value import UNBOUND, ObjectId, Value
 
 HeapKey: TypeAlias = tuple[ObjectId, str]
@@ -31,23 +31,33 @@ CELL = "cell"
 class State:
     """Local variables and heap on one path of execution."""
 
-    __slots__ = ("heap", "locals", "parent", "reads")
+    __slots__ = ("heap", "inward", "locals", "outward", "parent", "reads")
 
     def __init__(
-        self, parent: State | None, variables: dict[str, Value], reads: dict[HeapKey, Value | None] | None
+        self,
+        parent: State | None,
+        variables: dict[str, Value],
+        reads: dict[HeapKey, Value | None] | None,
+        inward: Mapping[ObjectId, ObjectId] | None = None,
     ) -> None:
         self.parent = parent
         self.heap: dict[HeapKey, Value] = {}
         self.locals = variables
         self.reads = reads
+        self.inward = inward or {}
+        """At the boundary of a call: what the callee calls each object that it is given."""
+        self.outward = {inner: outer for outer, inner in self.inward.items()} if inward else {}
 
     def fork(self) -> State:
         """A state that starts as this one and whose writes do not reach this one until they are merged."""
         return State(self, self.locals.copy(), None)
 
-    def call(self) -> State:
-        """The state in which a callee starts: no locals, the heap read through a recording boundary."""
-        return State(self, {}, {})
+    def call(self, inward: Mapping[ObjectId, ObjectId] | None = None) -> State:
+        """The state in which a callee starts: no locals, the heap read through a recording boundary.
+
+        `inward` names the objects that the callee is given: it knows them by these names only, so that its summary holds for others, too.
+        """
+        return State(self, {}, {}, inward)
 
     def get(self, key: HeapKey) -> Value | None:
         """The field's value, or None if it was never written on this path."""
@@ -59,7 +69,9 @@ class State:
             if state.reads is not None:
                 if key in state.reads:
                     return state.reads[key]
-                value = None if state.parent is None else state.parent.get(key)
+                value = None
+                if state.parent is not None:
+                    value = read_across(state.parent, key, state.inward, state.outward)
                 state.reads[key] = value
                 return value
             state = state.parent
@@ -135,10 +147,21 @@ class State:
         return True
 
 
-def same_reads(state: State, reads: Mapping[HeapKey, Value | None]) -> bool:
-    """Whether every recorded read gives the same value in `state`."""
+def read_across(
+    outside: State, key: HeapKey, inward: Mapping[ObjectId, ObjectId], outward: Mapping[ObjectId, ObjectId]
+) -> Value | None:
+    """What a callee reads from its caller's state, in the callee's names."""
+    value = outside.get((outward.get(key[0], key[0]), key[1]))
+    if value is None or not inward:
+        return value
+    return rename(value, inward)
+
+
+def same_reads(state: State, reads: Mapping[HeapKey, Value | None], inward: Mapping[ObjectId, ObjectId]) -> bool:
+    """Whether every recorded read gives the same value in `state`, for a call that names objects by `inward`."""
+    outward = {inner: outer for outer, inner in inward.items()}
     for key, value in reads.items():
-        current = state.get(key)
+        current = read_across(state, key, inward, outward)
         if current is not value and current != value:
             return False
     return True

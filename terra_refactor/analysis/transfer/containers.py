@@ -384,9 +384,9 @@ def _sequence_item(
             return elements[position]
         return UNKNOWN
     if isinstance(index, SliceValue):
-        bounds = [_bound_of(bound) for bound in (index.lower, index.upper, index.step)]
-        if "?" not in bounds and bounds[2] != 0:
-            part = elements[slice(*bounds)]  # type: ignore[misc]
+        known = _python_slice(index)
+        if known is not None:
+            part = elements[known]
             if as_tuple:
                 return TupleValue(part)
             return new_list(interpreter, frame, op, FrozenList(part))
@@ -395,10 +395,14 @@ def _sequence_item(
     return join_all(elements) if elements else UNKNOWN
 
 
-def _bound_of(bound: Value) -> int | str | None:
-    if isinstance(bound, Constant) and (bound.value is None or type(bound.value) is int):
-        return bound.value
-    return "?"
+def _python_slice(index: SliceValue) -> slice | None:
+    """The slice with constant bounds; None if a bound is not known."""
+    bounds: list[int | None] = []
+    for bound in (index.lower, index.upper, index.step):
+        if not isinstance(bound, Constant) or not (bound.value is None or type(bound.value) is int):
+            return None
+        bounds.append(None if bound.value is None else int(bound.value))
+    return None if bounds[2] == 0 else slice(*bounds)
 
 
 def _object_item(interpreter: Interpreter, frame: Frame, op: int, container: Reference, index: Value) -> Value:

@@ -24,7 +24,6 @@ from terra_refactor.domain.state import CLASS
 from terra_refactor.domain.value import (
     UNBOUND,
     UNKNOWN,
-    UNKNOWN_TENSOR,
     Constant,
     LibraryValue,
     Reference,
@@ -113,9 +112,8 @@ def _call_unlisted(
 
 def _without_rule(interpreter: Interpreter, frame: Frame, op: int, entity: Entity) -> Value:
     interpreter.note_missing_rule(frame, op, entity.name)
-    if Trait.RETURNS_TENSOR in entity.traits:
-        return UNKNOWN_TENSOR
-    if Trait.TENSOR_OPERATION in entity.traits:
+    if Trait.RETURNS_TENSOR in entity.traits or Trait.TENSOR_OPERATION in entity.traits:
+        # a tensor or a structure of tensors: which, only a rule says
         return UNKNOWN
     return UnknownValue(may_be_tensor=entity.name.startswith(("tensorflow.", "keras.", "tf_keras.")))
 
@@ -194,9 +192,9 @@ def _with_rule(
         slots = [slot if len(slot) == 1 else (UNKNOWN,) for slot in slots]
     configuration = {} if receiver is None else configuration_of(frame, receiver)
 
-    def invoke(function: Value, values: Sequence[Value], *, graph: bool = False) -> Value:
+    def invoke(function: Value, arguments: Sequence[Value], *, graph: bool = False) -> Value:
         thawed = tuple(
-            thaw(interpreter, frame, op, value, ("argument", position)) for position, value in enumerate(values)
+            thaw(interpreter, frame, op, value, ("argument", position)) for position, value in enumerate(arguments)
         )
         return freeze(frame, interpreter.call_value(frame, op, function, CallArguments(thawed), graph=graph))
 

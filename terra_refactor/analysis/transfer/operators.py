@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from terra_refactor.analysis.effects import unknown_target, write_effect
 from terra_refactor.analysis.facts import ObjectKind
@@ -56,7 +56,7 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Op
 from terra_refactor.tf_model.ops.operators import compare_rule, operator_rule, unary_rule
 
-_BINARY: Final[dict[str, Callable[[object, object], object]]] = {
+_BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -69,15 +69,15 @@ _BINARY: Final[dict[str, Callable[[object, object], object]]] = {
     "&": operator.and_,
     "|": operator.or_,
     "^": operator.xor,
-}  # type: ignore[dict-item]
-_COMPARE: Final[dict[str, Callable[[object, object], bool]]] = {
+}
+_COMPARE: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
     "==": operator.eq,
     "!=": operator.ne,
-}  # type: ignore[dict-item]
+}
 _METHODS: Final = {
     "+": "add",
     "-": "sub",

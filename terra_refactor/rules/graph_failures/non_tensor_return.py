@@ -34,20 +34,19 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     for op in view.code.ops:
         if not isinstance(op, ops.Return) or op.value is None:
             continue
-        for member in members(view.value(op.value)):
-            problem = _problem(view, member, 0)
-            if problem is None:
-                continue
-            text, assumed = problem
-            if assumed:
-                yield LocalHazard(
-                    op.id,
-                    f"it returns {text}, which a graph returns as a tensor",
-                    f"callers take a tensor where it returns {text}",
-                )
-            else:
-                yield LocalHazard(op.id, f"it returns {text}: a traced function can only return tensors and None")
-            break
+        alternatives = members(view.value(op.value))
+        problems = [found for member in alternatives if (found := _problem(view, member, 0)) is not None]
+        if not problems:
+            continue
+        text, becomes_tensor = problems[0]
+        if becomes_tensor:
+            message = f"it returns {text}, which a graph returns as a tensor"
+            yield LocalHazard(op.id, message, f"callers take a tensor where it returns {text}")
+        elif len(problems) == len(alternatives):
+            yield LocalHazard(op.id, f"it returns {text}: a traced function can only return tensors and None")
+        else:
+            message = f"it may return {text}: a traced function can only return tensors and None"
+            yield LocalHazard(op.id, message, f"`{view.written(op.value)}`, which it returns, is never {text}")
 
 
 def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | None:
