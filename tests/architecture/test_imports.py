@@ -1,0 +1,134 @@
+"""The rooms and their order: a room may import the rooms above it, never below."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+LEAVES = ("errors", "config")
+"""Modules that every room may import. They import nothing but each other."""
+
+ROOMS = (
+    "syntax",
+    "domain",
+    "ir",
+    "tf_model",
+    "analysis",
+    "rules",
+    "classify",
+    "refactor",
+    "verify",
+    "workspace",
+    "ide",
+    "report",
+    "cli",
+)
+"""From the top down."""
+
+SEALED = {"domain": {"errors"}, "runtime": set[str]()}
+"""Rooms that may import only these. No room imports `runtime`."""
+
+LSP_MAY_IMPORT = {"workspace", "ide", "rules", "syntax", "errors", "config"}
+
+
+def imported_rooms(path: Path) -> Iterator[tuple[str, int]]:
+    """The rooms of `terra_refactor` that a file imports, with the line; imports inside functions count, too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names: list[str] = []
+        match node:
+            case ast.Import():
+                names = [alias.name for alias in node.names]
+            case ast.ImportFrom(level=0):
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            case ast.ImportFrom():
+                raise AssertionError(f"{path}:{node.lineno}: relative import")
+            case _:
+                continue
+        for name in names:
+            package, *rest = name.split(".")
+            if package == "terra_refactor" and rest and rest[0] != "__version__":
+                yield rest[0], node.lineno
+
+
+def files_of(room: str) -> list[Path]:
+    folder = ROOT / "terra_refactor" / room
+    return sorted(folder.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(ROOT / "terra_refactor").parts[0].removesuffix(".py")
+
+
+def may_import(room: str) -> set[str]:
+    if room in SEALED:
+        return {room, *SEALED[room]}
+    return {room, *LEAVES, *ROOMS[: ROOMS.index(room)]}
+
+
+ALL_FILES = sorted((ROOT / "terra_refactor").rglob("*.py"))
+
+
+def test_every_folder_is_a_known_room() -> None:
+    rooms = {room_of(path) for path in ALL_FILES} - {"__init__", "__main__", *LEAVES}
+    assert rooms <= {*ROOMS, *SEALED}
+
+
+@pytest.mark.parametrize("room", sorted({*ROOMS, *SEALED}))
+def test_a_room_imports_only_rooms_above_it(room: str) -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: {room} imports {imported}"
+        for path in files_of(room)
+        for imported, line in imported_rooms(path)
+        if imported not in may_import(room)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_leaves_import_only_leaves() -> None:
+    for leaf in LEAVES:
+        path = ROOT / "terra_refactor" / f"{leaf}.py"
+        assert {imported for imported, _ in imported_rooms(path)} <= set(LEAVES)
+
+
+def test_the_package_imports_no_room() -> None:
+    assert list(imported_rooms(ROOT / "terra_refactor" / "__init__.py")) == []
+
+
+def test_the_language_server_stays_at_the_front_door() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: imports {imported}"
+        for path in sorted((ROOT / "lsp_server").rglob("*.py"))
+        for imported, line in imported_rooms(path)
+        if imported not in LSP_MAY_IMPORT
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_room_imports_tensorflow() -> None:
+    for path in ALL_FILES:
+        if room_of(path) == "runtime":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module]
+            assert not {name.split(".")[0] for name in names} & {"tensorflow", "keras"}, f"{path}:{node.lineno}"
+
+
+@pytest.mark.parametrize("module", ["terra_refactor", "terra_refactor.runtime"])
+def test_importing_loads_no_other_room(module: str) -> None:
+    probe = (
+        f"import sys, {module}\n"
+        "print(*sorted(name for name in sys.modules if name.startswith('terra_refactor.') or name == 'tensorflow'))"
+    )
+    finished = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[1] for name in finished.stdout.split() if "." in name}
+    assert loaded <= ({"runtime"} if module.endswith("runtime") else set())
+    assert "tensorflow" not in finished.stdout.split()

@@ -1,0 +1,319 @@
+"""The commands as a user types them: output, exit codes, files."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from terra_refactor.cli import fix as fix_module
+from terra_refactor.cli.main import app
+from terra_refactor.refactor.result import FileRefactoring
+
+CODE = """\
+import tensorflow as tf
+
+
+def step(x, w):
+    for _ in range(30):
+        x = tf.tanh(tf.matmul(x, w) + 1.0)
+    return tf.reduce_sum(x)
+
+
+def noisy(x):
+    print(x)
+    return x * 2
+
+
+for size in range(3):
+    step(tf.zeros([2, 4]), tf.zeros([4, 4]))
+    noisy(tf.zeros([2]))
+"""
+LINTED = CODE.replace("def noisy", "@tf.function\ndef noisy")
+BROKEN = "import tensorflow as tf\ndef f(:\n"
+
+
+@pytest.fixture(name="folder", autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    monkeypatch.delenv("COLUMNS", raising=False)
+    return tmp_path
+
+
+def run(*arguments: str, stdin: str | bytes | None = None) -> Result:
+    return CliRunner().invoke(app, list(arguments), input=stdin)
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "terra_refactor", *arguments]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+
+
+def test_analyze_prints_a_table_and_ends_with_0(folder: Path) -> None:
+    Path("m.py").write_text(CODE)
+    result = run("analyze", ".")
+    assert result.exit_code == 0, result.output
+    assert "step" in result.stdout
+    assert "add tf.function" in result.stdout
+    assert "2 functions in 1 file" in result.stdout
+    assert result.stderr == ""
+
+
+def test_a_file_that_does_not_parse_costs_only_itself(folder: Path) -> None:
+    Path("m.py").write_text(CODE)
+    Path("broken.py").write_text(BROKEN)
+    for arguments in (("analyze", "."), ("lint", "."), ("fix", ".", "--write")):
+        result = run(*arguments)
+        assert result.exit_code == 3, result.output
+        assert "broken.py:2: error: does not parse" in result.output
+    assert "@tf.function" in Path("m.py").read_text()
+    assert Path("broken.py").read_text() == BROKEN
+
+
+def test_lint_ends_with_1_where_it_finds_something(folder: Path) -> None:
+    Path("m.py").write_text(LINTED)
+    result = run("lint", "m.py", "--select", "TR101")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[0].startswith("m.py:12:5: TR101 [")
+    assert "Found 1 finding" in result.stdout
+    assert run("lint", "m.py", "--ignore", "TR1,TR2,TR3,TR5").exit_code == 0
+
+
+def test_a_baseline_silences_what_is_known(folder: Path) -> None:
+    Path("m.py").write_text(LINTED)
+    assert run("lint", "m.py", "--format", "json", "--output", "known.json").exit_code == 1
+    assert run("lint", "m.py", "--baseline", "known.json").exit_code == 0
+    Path("m.py").write_text(
+        "# moved down\n"
+        + LINTED
+        + "\n\n@tf.function\ndef more(x):\n    print(x)\n    return x\n\nmore(tf.zeros([1]))\n"
+    )
+    result = run("lint", "m.py", "--baseline", "known.json", "--select", "TR101")
+    assert result.exit_code == 1
+    assert "Found 1 finding" in result.stdout
+    Path("known.json").write_text("{}")
+    assert run("lint", "m.py", "--baseline", "known.json").exit_code == 2
+
+
+def test_fix_shows_a_diff_and_writes_nothing(folder: Path) -> None:
+    Path("m.py").write_text(CODE)
+    result = run("fix", "m.py")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("--- a/m.py\n+++ b/m.py\n")
+    assert "+@tf.function\n def step(x, w):\n" in result.stdout
+    assert "1 change in 1 file" in result.stderr
+    assert Path("m.py").read_text() == CODE
+
+
+def test_the_diff_can_be_applied(folder: Path) -> None:
+    Path("m.py").write_bytes(CODE.replace("\n", "\r\n").encode().removesuffix(b"\r\n"))
+    diff = subprocess.run(command("fix", "m.py", "--quiet"), env=environment(), capture_output=True, check=True).stdout
+    subprocess.run(["git", "apply", "-"], input=diff, check=True, cwd=folder)
+    patched = Path("m.py").read_bytes()
+    assert patched.count(b"@tf.function\r\ndef step") == 1
+    assert run("fix", "m.py", "--check").exit_code == 0
+
+
+def test_fix_twice_changes_nothing_more(folder: Path) -> None:
+    Path("m.py").write_text(CODE)
+    assert run("fix", "m.py", "--check").exit_code == 1
+    assert run("fix", "m.py", "--write").exit_code == 0
+    once = Path("m.py").read_text()
+    assert once == CODE.replace("def step", "@tf.function\ndef step")
+    assert run("fix", "m.py", "--check").exit_code == 0
+    assert run("fix", "m.py", "--write").exit_code == 0
+    assert Path("m.py").read_text() == once
+
+
+def test_only_the_named_function_is_changed(folder: Path) -> None:
+    Path("m.py").write_text(CODE)
+    result = run("fix", "m.py", "--function", "noisy", "--level", "speculative")
+    assert result.exit_code == 0
+    assert "@tf.function" not in result.stdout
+    assert "noisy" in result.stderr
+    assert run("fix", "m.py", "--function", "stepp").exit_code == 2
+
+
+def test_standard_input(folder: Path) -> None:
+    result = run("fix", "-", "--stdin-filename", "pkg/mod.py", stdin=CODE)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("--- a/pkg/mod.py\n")
+    report = json.loads(run("analyze", "-", "--format", "json", stdin=CODE).stdout)
+    assert [entry["path"] for entry in report["functions"]] == ["<stdin>", "<stdin>"]
+    assert run("lint", "-", stdin=b"x = 1\0").exit_code == 3
+    assert run("fix", "-", "--write", stdin=CODE).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("analyze", "nowhere"), "nowhere: no such file or folder"),
+        (("lint", ".", "--select", "TR99"), "unknown rule `TR99`"),
+        (("lint", ".", "--select", "host-print-or-lgo"), "did you mean `host-print-or-log`?"),
+        (("analyze", ".", "--format", "jsn"), "did you mean `json`?"),
+        (("analyze", ".", "--format", "sarif"), "there is no format `sarif` here"),
+        (("fix", ".", "--level", "spekulative"), "did you mean `speculative`?"),
+        (("fix", ".", "--write", "--check"), "--write: not together with --check"),
+        (("analyze", ".", "--tf-version", "two"), "version"),
+        (("analyze", ".", "--min-ops", "-1"), "whole number"),
+        (("analyze", ".", "--config", "none.toml"), "none.toml: cannot be read"),
+        (("analyze", ".", "--output", "no/such/folder"), "cannot be written"),
+        (("analyze", ".", "--stdin-filename", "x.py"), "--stdin-filename"),
+        (("lint", ".", "--baseline", "none.json"), "cannot be read"),
+        (("explain", "TR9999"), "there is no rule `TR9999`"),
+        (("explain", "shape-mismach"), "there is no rule"),
+    ],
+)
+def test_a_wrong_call_is_one_clear_line_and_ends_with_2(folder: Path, arguments: tuple[str, ...], words: str) -> None:
+    Path("m.py").write_text("x = 1\n")
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    "arguments", [("analyze",), ("analyze", ".", "--nope"), ("analyz", "."), ("fix", ".", "--jobs", "x")]
+)
+def test_usage_errors_of_the_command_line_end_with_2(arguments: tuple[str, ...]) -> None:
+    assert run(*arguments).exit_code == 2
+
+
+def test_an_unknown_key_of_the_configuration_is_said(folder: Path) -> None:
+    Path("pyproject.toml").write_text("[tool.terra-refactor]\nselekt = []\n")
+    Path("m.py").write_text("x = 1\n")
+    result = run("analyze", ".")
+    assert result.exit_code == 2
+    assert "did you mean `select`?" in result.stderr
+
+
+def test_the_configuration_is_used(folder: Path) -> None:
+    Path("pyproject.toml").write_text('[tool.terra-refactor]\nmin-ops = 10000\nexclude = ["left*"]\n')
+    Path("m.py").write_text(CODE)
+    Path("left_out.py").write_text(CODE)
+    result = run("analyze", ".")
+    assert "left_out" not in result.stdout
+    assert "add tf.function" not in result.stdout
+    assert "add tf.function" in run("analyze", ".", "--min-ops", "1").stdout
+
+
+def test_output_goes_to_a_file_as_a_whole(folder: Path) -> None:
+    Path("m.py").write_text(CODE)
+    result = run("analyze", ".", "--format", "json", "--output", "report.json")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert json.loads(Path("report.json").read_text())["summary"]["functions"] == 2
+    assert sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith(".c")) == [
+        "m.py",
+        "report.json",
+    ]
+
+
+def test_explain_and_the_list_of_rules() -> None:
+    result = run("explain", "TR101")
+    assert result.exit_code == 0
+    assert "host-print-or-log" in result.stdout
+    assert "# terra: ignore[TR101]" in result.stdout
+    listed = run("explain").stdout
+    assert "TR101" in listed
+    assert "TR301" in listed
+
+
+def test_cache_info_and_clean(folder: Path) -> None:
+    Path("m.py").write_text(CODE)
+    run("analyze", ".", "--no-cache")
+    assert ": 0 modules" in run("cache", "info").stdout
+    run("analyze", ".")
+    assert ": 1 modules" in run("cache", "info").stdout
+    assert "removed 1 entries" in run("cache", "clean").stdout
+    assert ": 0 modules" in run("cache", "info").stdout
+
+
+def test_an_interrupt_between_two_files_says_what_was_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("a.py").write_text(CODE)
+    Path("b.py").write_text(CODE)
+    written = fix_module.write_file
+
+    def interrupted(refactoring: FileRefactoring) -> None:
+        if refactoring.source.path == "b.py":
+            raise KeyboardInterrupt
+        written(refactoring)
+
+    monkeypatch.setattr(fix_module, "write_file", interrupted)
+    result = run("fix", ".", "--write")
+    assert result.exit_code == 130
+    assert "1 written, 1 not; no file is half written" in result.stderr
+    assert "written      a.py" in result.stderr
+    assert "not written  b.py" in result.stderr
+    assert "@tf.function" in Path("a.py").read_text()
+    assert Path("b.py").read_text() == CODE
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_an_interrupt_of_the_process_ends_it_with_130(folder: Path) -> None:
+    files = [Path(f"m{number}.py") for number in range(300)]
+    for file in files:
+        file.write_text(CODE)
+    process = subprocess.Popen(
+        command("fix", ".", "--write", "--no-cache", "--jobs", "1", "--quiet"),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    first = min(files, key=str)
+    while first.read_text() == CODE and process.poll() is None:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert "no file is half written" in stderr
+    assert "Traceback" not in stderr
+    texts = [file.read_text() for file in files]
+    after = CODE.replace("def step", "@tf.function\ndef step")
+    assert set(texts) == {CODE, after}
+    assert f"interrupted: {texts.count(after)} written, {texts.count(CODE)} not" in stderr
+    assert not [entry for entry in folder.iterdir() if entry.name.endswith(".tmp")]
+
+
+def test_the_installed_command_needs_no_tensorflow(folder: Path) -> None:
+    Path("m.py").write_text(CODE)
+    probe = (
+        "import sys\n"
+        "sys.modules['tensorflow'] = sys.modules['keras'] = None\n"
+        "from terra_refactor.cli.main import app\n"
+        "app(['analyze', '.', '--no-cache'])\n"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", probe], env=environment(), capture_output=True, text=True, check=False
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert "2 functions" in finished.stdout
+
+
+def test_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:
+    Path("m.py").write_text("".join(f"def f{number}(x):\n    return x\n" for number in range(3000)))
+    process = subprocess.Popen(
+        command("analyze", ".", "--no-cache"), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    stderr = process.stderr.read()
+    process.stderr.close()
+    process.wait(timeout=60)
+    assert b"Traceback" not in stderr
+    assert b"BrokenPipe" not in stderr
