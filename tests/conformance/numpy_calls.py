@@ -29,7 +29,6 @@ from terra_refactor.domain.value import (
     UnknownValue,
     Value,
 )
-from terra_refactor.tf_model.numpy_api import RULES
 from terra_refactor.tf_model.registry import lookup
 from terra_refactor.tf_model.spec import BoundCall, OperationError, ParameterPassing
 
@@ -232,8 +231,10 @@ def check_function(
             found = target(*values, **{key: real(value) for key, value in keywords.items()})
     except (ValueError, TypeError, IndexError, np.linalg.LinAlgError) as error:
         found = error
+    entity = lookup(name)
+    assert entity is not None and entity.rule is not None, f"no rule for {name}"
     try:
-        ours = RULES[name](call)
+        ours = entity.rule(call)
     except OperationError as error:
         assert isinstance(found, Exception), f"{shown}: NumPy gives {found!r:.200}, the rule refuses: {error.message}"
         return None

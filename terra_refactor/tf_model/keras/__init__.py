@@ -9,15 +9,17 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from terra_refactor.domain.value import Value
-from terra_refactor.tf_model.keras import convolution, core, merging, models, recurrent, training
+from terra_refactor.tf_model.keras import convolution, core, functions, merging, models, operations, recurrent, training
 from terra_refactor.tf_model.keras.weights import WeightsRule
 from terra_refactor.tf_model.spec import Rule
 
 RULES: Final[Mapping[str, Rule]] = {
     **convolution.RULES,
     **core.RULES,
+    **functions.RULES,
     **merging.RULES,
     **models.RULES,
+    **operations.RULES,
     **recurrent.RULES,
     **training.RULES,
 }

@@ -386,7 +386,7 @@ def _random_rules() -> dict[str, Rule]:
         rules[f"{owner}.rand"] = rules[f"{owner}.randn"] = _random_dims
         rules[f"{owner}.randint"] = _random_integers
         rules[f"{owner}.seed"] = _nothing
-        for name in ("random", "random_sample", "standard_normal", "ranf", "sample"):
+        for name in ("random", "random_sample", "standard_normal"):
             rules[f"{owner}.{name}"] = _random(FLOAT64, ())
     rules["numpy.random.Generator.integers"] = _random_integers
     for name in ("random", "standard_normal", "standard_exponential"):
@@ -418,7 +418,6 @@ RULES: Final[Mapping[str, Rule]] = {
     "numpy.genfromtxt": _text_table,
     **{f"numpy.{name}": _scalar_type(DType(name)) for name in _SCALAR_TYPES},
     "numpy.bool": _scalar_type(BOOL),
-    "numpy.bool_": _scalar_type(BOOL),
     "numpy.dtype": _dtype,
     "numpy.result_type": _result_type,
     **_random_rules(),

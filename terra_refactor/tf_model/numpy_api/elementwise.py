@@ -317,7 +317,6 @@ _FLOAT_FUNCTIONS: Final = (
 _SAME_FUNCTIONS: Final = (
     "square",
     "conjugate",
-    "conj",
 )
 _BOOL_FUNCTIONS: Final = (
     "isnan",
@@ -417,7 +416,7 @@ def _rules() -> dict[str, Rule]:
         (_SAME_FUNCTIONS, _same_or_none),
         (_BOOL_FUNCTIONS, _always_bool),
         (_ROUNDING, _whole),
-        (["absolute", "abs", "fabs"], _absolute),
+        (["absolute"], _absolute),
         (["negative", "positive", "sign", "reciprocal"], _same_or_none),
         (["nan_to_num"], _same_or_none),
         (["rint"], _whole),
@@ -429,8 +428,8 @@ def _rules() -> dict[str, Rule]:
     binary: tuple[tuple[Sequence[str], DTypeRule], ...] = (
         (_ARITHMETIC, _keep),
         (["subtract"], _no_bool),
-        (["divide", "true_divide"], _divided),
-        (["floor_divide", "mod", "remainder", "fmod", "power"], _counting),
+        (["divide"], _divided),
+        (["floor_divide", "remainder", "fmod", "power"], _counting),
         (_COMPARING, _always_bool),
         (_FLOAT_BINARY, _floated),
         (_BITS, _bits),

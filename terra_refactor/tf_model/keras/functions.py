@@ -1,0 +1,365 @@
+"""Keras' functions beside layers: initializers, activations, regularizers, random numbers, utilities, data sets, applications.
+
+Computes: output types. Gives: `RULES`.
+
+Source: `keras.datasets` (the arrays as they are distributed), `keras.utils`, `keras.initializers`, `keras.activations`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from terra_refactor.domain.dim import Dim
+from terra_refactor.domain.dtype import FLOAT32, FLOAT64, FLOATING, INT32, INT64, STRING, UINT8, DType
+from terra_refactor.domain.shape import Shape
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import (
+    NONE,
+    NOT_A_TENSOR,
+    UNKNOWN,
+    UNKNOWN_BOOL,
+    DatasetValue,
+    FrozenDict,
+    FrozenList,
+    PythonType,
+    Scalar,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+)
+from terra_refactor.tf_model import arguments as read
+from terra_refactor.tf_model.keras.layer_call import output_kind
+from terra_refactor.tf_model.spec import BoundCall, Rule
+
+
+def _array(dtype: DType | None, shape: Shape) -> Value:
+    return TensorValue(TensorType(dtype, shape), TensorKind.NDARRAY)
+
+
+def _constant(value: Value) -> Rule:
+    return lambda call: value
+
+
+def _dtype(value: Value | None, default: DType | None = FLOAT32) -> DType | None:
+    return default if read.is_none(value) else read.dtype_argument(value)
+
+
+# --- initializers, activations, regularizers, random -----------------------------------------------------------------------------
+
+
+def _initializer(call: BoundCall) -> Value:
+    """`initializer(shape, dtype=None)`: a tensor of that shape."""
+    shape = read.shape_argument(read.method_argument(call, "shape", 0))
+    return read.tensor(_dtype(read.method_argument(call, "dtype", 1)), shape)
+
+
+def _activation(call: BoundCall) -> Value:
+    """Element-wise on floating tensors; what integers become differs."""
+    value = read.first_of(call, "x")
+    given = read.converted_type(value)
+    return read.tensor(given.dtype if given.dtype in FLOATING else None, given.shape, output_kind(value))
+
+
+def _glu(call: BoundCall) -> Value:
+    given = read.converted_type(read.first_of(call, "x"))
+    return read.tensor(given.dtype if given.dtype in FLOATING else None, None, output_kind(read.first_of(call, "x")))
+
+
+def _penalty(call: BoundCall) -> Value:
+    """A regularizer called on a weight: one number of its dtype."""
+    given = read.converted_type(read.first_of(call, "x"))
+    return read.tensor(given.dtype if given.dtype in FLOATING else None, ())
+
+
+def _constrained(call: BoundCall) -> Value:
+    given = read.converted_type(read.first_of(call, "w"))
+    return read.tensor(given.dtype, given.shape)
+
+
+def _random(call: BoundCall) -> Value:
+    """`keras.random.normal(shape, ..., dtype=None)`."""
+    return read.tensor(_dtype(call.argument("dtype")), read.shape_argument(call.argument("shape")))
+
+
+def _random_integers(call: BoundCall) -> Value:
+    return read.tensor(_dtype(call.argument("dtype"), INT32), read.shape_argument(call.argument("shape")))
+
+
+def _same_type(call: BoundCall) -> Value:
+    value = read.first_of(call, "inputs", "x")
+    given = read.converted_type(value)
+    return read.tensor(given.dtype, given.shape, output_kind(value))
+
+
+# --- utilities -------------------------------------------------------------------------------------------------------------------
+
+
+def _to_categorical(call: BoundCall) -> Value:
+    """One-hot rows as an ndarray: float64 in Keras 3, float32 in Keras 2; a trailing axis of size 1 is dropped."""
+    value = call.argument("x") or call.argument("y")
+    shape = read.converted_type(value, numpy=True).shape
+    classes = call.argument("num_classes")
+    depth: Dim = None if read.is_none(classes) else read.integer(classes)
+    if shape is None:
+        result: Shape = None
+    elif len(shape) > 1 and not isinstance(shape[-1], int):
+        result = None
+    else:
+        rows = shape[:-1] if len(shape) > 1 and shape[-1] == 1 else shape
+        result = (*rows, depth)
+    if isinstance(value, TensorValue) and value.kind not in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR):
+        return UNKNOWN  # Keras 3 gives a float32 tensor for a tensor
+    return _array(None, result)
+
+
+def _pad_sequences(call: BoundCall) -> Value:
+    """`pad_sequences(sequences, maxlen, dtype="int32")`: (number of sequences, maxlen)."""
+    dtype_value = call.argument("dtype")
+    dtype = INT32 if dtype_value is None else read.dtype_argument(dtype_value)
+    sequences = call.argument("sequences")
+    count: Dim = None
+    items = read.elements(sequences)
+    if items is not None:
+        count = len(items)
+    elif isinstance(sequences, TensorValue) and sequences.type.shape:
+        count = sequences.type.shape[0]
+    else:
+        return _array(dtype, None)
+    longest = call.argument("maxlen")
+    # elements that are arrays themselves add axes, which is seldom and not known here
+    nested = items is None or any(isinstance(item, TensorValue) for item in items)
+    if nested:
+        return _array(dtype, None)
+    return _array(dtype, (count, None if read.is_none(longest) else read.integer(longest)))
+
+
+def _image_array(call: BoundCall) -> Value:
+    """`img_to_array(img)`: height, width, channels."""
+    dtype_value = call.argument("dtype")
+    return _array(FLOAT32 if read.is_none(dtype_value) else read.dtype_argument(dtype_value), (None, None, None))
+
+
+def _normalize(call: BoundCall) -> Value:
+    """`keras.utils.normalize(x, axis, order)`."""
+    value = call.argument("x")
+    given = read.converted_type(value, numpy=True)
+    if not (isinstance(value, TensorValue) and value.kind is TensorKind.NDARRAY):
+        return UNKNOWN
+    return _array(given.dtype if given.dtype in FLOATING else None, given.shape)
+
+
+def _labels(mode: Value | None, batch: Dim, names: Value | None) -> Value | None:
+    """The labels of a directory data set; None where there are none, `UNKNOWN` where it is not known."""
+    if mode is not None and read.is_none(mode):
+        return None
+    match "int" if mode is None else read.text(mode):
+        case "int":
+            return read.tensor(INT32, (batch,) if batch is not None else None)
+        case "binary":
+            return read.tensor(FLOAT32, None)
+        case "categorical":
+            listed = read.elements(names)
+            return read.tensor(FLOAT32, None if listed is None else (None, len(listed)))
+        case _:
+            return UNKNOWN
+
+
+def _directory_dataset(call: BoundCall, sample: Value) -> Value:
+    """Batches of samples and labels: `(samples, labels)`, or the samples alone; of a split into both subsets two data sets."""
+    batch_value = call.argument("batch_size")
+    if batch_value is not None and read.is_none(batch_value):
+        return UNKNOWN
+    labels_value = call.argument("labels")
+    mode = call.argument("label_mode")
+    if labels_value is not None and read.is_none(labels_value):
+        mode = NONE
+    labels = _labels(mode, None, call.argument("class_names"))
+    if isinstance(labels, TensorValue) and labels.type.dtype == INT32:
+        labels = read.tensor(INT32, (None,))
+    dataset = DatasetValue(sample if labels is None else TupleValue((sample, labels)))
+    subset = call.argument("subset")
+    if subset is None or read.is_none(subset):
+        return dataset
+    known = read.text(subset)
+    if known is None:
+        return UNKNOWN
+    return TupleValue((dataset, dataset)) if known == "both" else dataset
+
+
+def _image_dataset(call: BoundCall) -> Value:
+    layout = call.argument("data_format")
+    if not read.is_none(layout) and read.text(layout) != "channels_last":
+        return UNKNOWN
+    size_value = call.argument("image_size")
+    size = (256, 256) if size_value is None else read.size_tuple(size_value, 2)
+    colors = call.argument("color_mode")
+    channels = {"rgb": 3, "rgba": 4, "grayscale": 1}.get("rgb" if colors is None else read.text(colors) or "")
+    return _directory_dataset(call, read.tensor(FLOAT32, (None, size[0], size[1], channels)))
+
+
+def _text_dataset(call: BoundCall) -> Value:
+    return _directory_dataset(call, read.tensor(STRING, (None,)))
+
+
+def _timeseries(call: BoundCall) -> Value:
+    """Batches of windows of an array, with targets if there are any."""
+    data = read.converted_type(call.argument("data"), numpy=True)
+    batch_value = call.argument("batch_size")
+    if batch_value is not None and read.is_none(batch_value):
+        return UNKNOWN
+    length = read.integer(call.argument("sequence_length"))
+    # the axis of the window is unknown to `element_spec`, but fixed: no window is shorter
+    shape: Shape = None if data.shape is None else (None, length, *data.shape[1:])
+    windows = read.tensor(data.dtype, shape)
+    targets = call.argument("targets")
+    if read.is_none(targets):
+        return DatasetValue(windows)
+    target = read.converted_type(targets, numpy=True)
+    return DatasetValue(
+        TupleValue((windows, read.tensor(target.dtype, None if target.shape is None else (None, *target.shape[1:]))))
+    )
+
+
+# --- data sets -------------------------------------------------------------------------------------------------------------------
+
+
+def _data_set(train: tuple[Value, Value], test: tuple[Value, Value]) -> Rule:
+    return _constant(TupleValue((TupleValue(train), TupleValue(test))))
+
+
+def _images(
+    count: int, shape: Sequence[int], labels: tuple[int, ...], dtype: DType | None = UINT8
+) -> tuple[Value, Value]:
+    return _array(UINT8, (count, *shape)), _array(dtype, (count, *labels))
+
+
+_OBJECTS: Final = TensorValue(TensorType(None, (None,)), TensorKind.NDARRAY)
+"""An array of lists: its elements have no dtype that is known here."""
+
+
+def _housing(call: BoundCall) -> Value:
+    """Boston housing: 506 rows of 13 features, split by `test_split`."""
+    split = call.argument("test_split")
+    share = 0.2 if split is None else read.number(split)
+    train: Dim = None if share is None else int(506 * (1 - share))
+    test: Dim = 506 - train if isinstance(train, int) else None
+    return TupleValue(
+        (
+            TupleValue((_array(FLOAT64, (train, 13)), _array(FLOAT64, (train,)))),
+            TupleValue((_array(FLOAT64, (test, 13)), _array(FLOAT64, (test,)))),
+        )
+    )
+
+
+# --- applications ----------------------------------------------------------------------------------------------------------------
+
+
+def _decoded(call: BoundCall) -> Value:
+    """`decode_predictions`: for each sample a list of (id, name, score)."""
+    return FrozenList(None, FrozenList(None, TupleValue((Scalar(PythonType.STR), Scalar(PythonType.STR), UNKNOWN))))
+
+
+def _preprocessed(call: BoundCall) -> Value:
+    """`preprocess_input(x)`: same shape; float32 for images of integers."""
+    value = call.argument("x")
+    given = read.converted_type(value)
+    dtype = given.dtype if given.dtype in FLOATING else None
+    if isinstance(value, TensorValue) and value.kind is TensorKind.NDARRAY:
+        return _array(FLOAT32 if dtype is None and given.dtype is not None else dtype, given.shape)
+    return read.tensor(dtype, given.shape, output_kind(value))
+
+
+_APPLICATION_MODULES: Final = (
+    "convnext densenet efficientnet efficientnet_v2 inception_resnet_v2 inception_v3 mobilenet mobilenet_v2 mobilenet_v3 nasnet "
+    "resnet resnet_v2 vgg16 vgg19 xception imagenet_utils"
+)
+_INITIALIZERS: Final = (
+    "Zeros Ones Constant RandomNormal RandomUniform TruncatedNormal VarianceScaling GlorotNormal GlorotUniform HeNormal HeUniform "
+    "LecunNormal LecunUniform Orthogonal Identity"
+)
+_ACTIVATIONS: Final = (
+    "relu relu6 sigmoid tanh softmax softplus softsign selu elu exponential linear leaky_relu gelu silu mish hard_sigmoid "
+    "hard_silu log_softmax log_sigmoid celu hard_shrink hard_tanh soft_shrink squareplus tanh_shrink threshold "
+    "sparse_plus sparsemax"
+)
+_NO_TENSORS: Final = (
+    "keras.utils.set_random_seed",
+    "keras.utils.clear_session",
+    "keras.config.set_dtype_policy",
+    "keras.config.set_floatx",
+    "keras.config.set_epsilon",
+    "keras.config.set_image_data_format",
+    "keras.utils.plot_model",
+)
+_PYTHON_RESULTS: Final[Mapping[str, Value]] = {
+    "keras.config.epsilon": Scalar(PythonType.FLOAT),
+    "keras.config.floatx": Scalar(PythonType.STR),
+    "keras.config.backend": Scalar(PythonType.STR),
+    "keras.config.image_data_format": Scalar(PythonType.STR),
+    "keras.utils.is_keras_tensor": UNKNOWN_BOOL,
+    "keras.utils.get_file": Scalar(PythonType.STR),
+    "keras.saving.get_custom_objects": NOT_A_TENSOR,
+    "keras.saving.serialize_keras_object": NOT_A_TENSOR,
+    "keras.utils.load_img": NOT_A_TENSOR,
+    "keras.utils.array_to_img": NOT_A_TENSOR,
+    "keras.layers.serialize": NOT_A_TENSOR,
+    "keras.initializers.serialize": NOT_A_TENSOR,
+    "keras.regularizers.serialize": NOT_A_TENSOR,
+    "keras.constraints.serialize": NOT_A_TENSOR,
+    "keras.activations.serialize": NOT_A_TENSOR,
+    "keras.optimizers.serialize": NOT_A_TENSOR,
+    "keras.losses.serialize": NOT_A_TENSOR,
+    "keras.metrics.serialize": NOT_A_TENSOR,
+}
+
+
+def _split_dataset(call: BoundCall) -> Value:
+    """`keras.utils.split_dataset`: two data sets of the same elements."""
+    data = call.argument("dataset")
+    if isinstance(data, DatasetValue):
+        part = DatasetValue(data.element)
+        return TupleValue((part, part))
+    return UNKNOWN
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    **{f"keras.initializers.{name}.__call__": _initializer for name in _INITIALIZERS.split()},
+    **{f"keras.activations.{name}": _activation for name in _ACTIVATIONS.split()},
+    "keras.activations.glu": _glu,
+    **{f"keras.regularizers.{name}.__call__": _penalty for name in ("L1", "L2", "L1L2", "OrthogonalRegularizer")},
+    **{f"keras.constraints.{name}.__call__": _constrained for name in ("NonNeg", "MaxNorm", "UnitNorm", "MinMaxNorm")},
+    **{f"keras.random.{name}": _random for name in ("normal", "uniform", "truncated_normal")},
+    "keras.random.randint": _random_integers,
+    "keras.random.dropout": _same_type,
+    "keras.random.shuffle": _same_type,
+    "keras.utils.to_categorical": _to_categorical,
+    "keras.utils.pad_sequences": _pad_sequences,
+    "keras.utils.img_to_array": _image_array,
+    "keras.utils.normalize": _normalize,
+    "keras.utils.image_dataset_from_directory": _image_dataset,
+    "keras.utils.text_dataset_from_directory": _text_dataset,
+    "keras.utils.timeseries_dataset_from_array": _timeseries,
+    "keras.utils.split_dataset": _split_dataset,
+    "keras.datasets.mnist.load_data": _data_set(_images(60000, (28, 28), ()), _images(10000, (28, 28), ())),
+    "keras.datasets.fashion_mnist.load_data": _data_set(_images(60000, (28, 28), ()), _images(10000, (28, 28), ())),
+    "keras.datasets.cifar10.load_data": _data_set(_images(50000, (32, 32, 3), (1,)), _images(10000, (32, 32, 3), (1,))),
+    "keras.datasets.cifar100.load_data": _data_set(
+        _images(50000, (32, 32, 3), (1,), INT64), _images(10000, (32, 32, 3), (1,), INT64)
+    ),
+    "keras.datasets.boston_housing.load_data": _housing,
+    "keras.datasets.california_housing.load_data": _constant(
+        TupleValue((TupleValue((_array(FLOAT32, (None, 8)), _array(FLOAT32, (None,)))),) * 2)
+    ),
+    "keras.datasets.imdb.load_data": _data_set((_OBJECTS, _array(INT64, (None,))), (_OBJECTS, _array(INT64, (None,)))),
+    "keras.datasets.reuters.load_data": _data_set(
+        (_OBJECTS, _array(INT64, (None,))), (_OBJECTS, _array(INT64, (None,)))
+    ),
+    "keras.datasets.imdb.get_word_index": _constant(FrozenDict((), Scalar(PythonType.INT))),
+    "keras.datasets.reuters.get_word_index": _constant(FrozenDict((), Scalar(PythonType.INT))),
+    **{f"keras.applications.{name}.preprocess_input": _preprocessed for name in _APPLICATION_MODULES.split()},
+    **{f"keras.applications.{name}.decode_predictions": _decoded for name in _APPLICATION_MODULES.split()},
+    **{name: _constant(NONE) for name in _NO_TENSORS},
+    **{name: _constant(value) for name, value in _PYTHON_RESULTS.items()},
+}

@@ -1,0 +1,256 @@
+"""Losses, metrics, activations, initializers, `keras.ops` and `keras.utils` against Keras."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+keras = pytest.importorskip("keras")
+pytest.importorskip("tensorflow")
+
+from tests.conformance.harness import (
+    FLOATS,
+    NUMBERS,
+    Call,
+    Row,
+    Spec,
+    broadcastable,
+    calls,
+    check_row,
+    row_id,
+    shapes,
+    specs,
+)
+
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import DatasetValue, TensorKind, TensorValue, TupleValue, Value
+from terra_refactor.tf_model.catalogue import value_of
+from terra_refactor.tf_model.registry import lookup
+from terra_refactor.tf_model.spec import BoundCall, Rule
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.filterwarnings("ignore")]
+
+PROMOTION = "Keras promotes mixed and integer dtypes by a table of its own"
+RANKS = "what Keras does with ranks that it does not know is not modelled"
+
+
+def configured(name: str, settings: Mapping[str, Any], constructor: Any) -> Rule:
+    """The rule of a method, for an instance that was made with these settings."""
+    entity = lookup(name)
+    assert entity is not None and entity.rule is not None, name
+    rule = entity.rule
+    defaults = {key: parameter.default for key, parameter in inspect.signature(constructor).parameters.items()}
+    known = {key: value_of(settings.get(key, default)) for key, default in {**defaults, **settings}.items()}
+    configuration = {key: value for key, value in known.items() if value is not None}
+    return lambda call: rule(dataclasses.replace(call, configuration=configuration))
+
+
+@st.composite
+def labelled(draw: st.DrawFn, sparse: bool = False) -> Call:
+    """Predictions with labels that mostly fit."""
+    shape = draw(shapes(min_rank=1, max_rank=3))
+    labels = shape[:-1] if sparse else shape
+    kind = draw(st.integers(0, 7))
+    if kind == 0:
+        labels = (*labels, 1)
+    elif kind == 1:
+        labels = draw(shapes(max_rank=3))
+    elif kind == 2 and len(labels) > 1:
+        labels = labels[:-1]
+    visible: Any = draw(st.sampled_from([labels, labels, None, (None,) * len(labels)]))
+    dtype = draw(st.sampled_from(["int32", "int64"] if sparse else ["float32"]))
+    return Call({"y_true": Spec(dtype, labels, visible), "y_pred": draw(specs(shape, "float32"))})
+
+
+def losses() -> list[Row]:
+    rows: list[Row] = []
+    broadcasting = (
+        "MeanSquaredError MeanAbsoluteError MeanAbsolutePercentageError MeanSquaredLogarithmicError Huber LogCosh KLDivergence Poisson "
+        "Hinge SquaredHinge CategoricalHinge CosineSimilarity BinaryCrossentropy CategoricalCrossentropy SparseCategoricalCrossentropy"
+    )
+    functions = {
+        "MeanSquaredError": "mean_squared_error",
+        "MeanAbsoluteError": "mean_absolute_error",
+        "Huber": "huber",
+        "BinaryCrossentropy": "binary_crossentropy",
+        "CategoricalCrossentropy": "categorical_crossentropy",
+        "SparseCategoricalCrossentropy": "sparse_categorical_crossentropy",
+    }
+    for name in broadcasting.split():
+        constructor = getattr(keras.losses, name)
+        given = labelled(sparse=name.startswith("Sparse"))
+        for reduction in ("sum_over_batch_size", "sum", None):
+            settings = {"reduction": reduction}
+
+            def call_loss(constructor: Any = constructor, reduction: Any = reduction, **arguments: Any) -> Any:
+                return constructor(reduction=reduction)(**arguments)
+
+            full = f"keras.losses.{name}.__call__"
+            rows.append(
+                Row(
+                    full,
+                    given,
+                    RANKS,
+                    "not every refusal is known",
+                    call_loss,
+                    configured(full, settings, constructor),
+                    f"{name}-{reduction}",
+                )
+            )
+        if name in functions:
+            function = getattr(keras.losses, functions[name])
+            rows.append(Row(f"keras.losses.{functions[name]}", given, RANKS, "not every refusal is known", function))
+    return rows
+
+
+def metrics() -> list[Row]:
+    rows: list[Row] = []
+    for name, settings in (
+        ("Mean", {}),
+        ("Sum", {}),
+        ("Accuracy", {}),
+        ("BinaryAccuracy", {}),
+        ("MeanSquaredError", {}),
+        ("Precision", {}),
+        ("Recall", {"thresholds": [0.2, 0.5]}),
+        ("AUC", {}),
+        ("F1Score", {}),
+        ("TruePositives", {}),
+    ):
+        constructor = getattr(keras.metrics, name)
+        full = f"keras.metrics.{name}.result"
+
+        def result(constructor: Any = constructor, settings: Any = settings) -> Any:
+            metric = constructor(**settings)
+            if type(metric).__name__ == "F1Score":
+                metric.update_state(np.ones((2, 3), "float32"), np.ones((2, 3), "float32"))
+            return metric.result()
+
+        rows.append(Row(full, calls(), RANKS, "", result, configured(full, settings, constructor), name))
+    return rows
+
+
+def ops() -> list[Row]:
+    rows: list[Row] = []
+
+    def row(name: str, given: Any, owner: str = "ops", imprecise: str = PROMOTION) -> None:
+        function = getattr(getattr(keras, owner), name)
+        rows.append(Row(f"keras.{owner}.{name}", given, imprecise, "not every refusal is known", function))
+
+    for name in "exp sqrt tanh abs negative square sigmoid relu softmax isnan floor sign log1p silu".split():
+        row(name, calls(x=specs(dtypes=FLOATS)))
+    pairs = st.tuples(broadcastable(), st.sampled_from(NUMBERS), st.sampled_from(NUMBERS))
+    two = pairs.flatmap(lambda item: calls(x1=specs(item[0][0], item[1]), x2=specs(item[0][1], item[2])))
+    for name in "add subtract multiply divide maximum equal less power logical_and".split():
+        row(name, two)
+    axis = st.sampled_from([None, 0, -1, 1, (0, 1)])
+    for name in "sum mean max min var std prod any".split():
+        row(name, calls(x=specs(dtypes=FLOATS), axis=axis, keepdims=st.booleans()))
+    row("argmax", calls(x=specs(dtypes=FLOATS), axis=st.sampled_from([None, 0, -1])))
+    row("reshape", calls(x=specs(), newshape=st.sampled_from([(-1,), (-1, 2), (2, -1), (4,), (1, 2, -1)])))
+    row("transpose", calls(x=specs(), axes=st.sampled_from([None, (1, 0), (0, 2, 1)])))
+    row("expand_dims", calls(x=specs(), axis=st.sampled_from([0, -1, 1])))
+    row("squeeze", calls(x=specs(), axis=st.sampled_from([None, 0, -1])))
+    joined = shapes(min_rank=1, max_rank=3).flatmap(
+        lambda shape: st.lists(specs(shape, "float32"), min_size=1, max_size=3)
+    )
+    row("concatenate", calls(xs=joined, axis=st.sampled_from([0, -1, 1])))
+    row("stack", calls(x=joined, axis=st.sampled_from([0, -1, 1])))
+    row("matmul", calls(x1=specs(shapes(1, 3)), x2=specs(shapes(1, 3))))
+    row("cast", calls(x=specs(dtypes=NUMBERS), dtype=st.sampled_from(["float32", "int32", "bool"])))
+    row("zeros", calls(shape=shapes(), dtype=st.sampled_from([None, "int32"])))
+    row("ones_like", calls(x=specs(dtypes=NUMBERS)))
+    row("one_hot", calls(x=specs(dtypes="int32"), num_classes=5))
+    row("take", calls(x=specs(shapes(1, 3)), indices=specs(shapes(0, 2), "int32"), axis=st.sampled_from([None, 0, -1])))
+    row("repeat", calls(x=specs(shapes(1, 3)), repeats=st.integers(1, 3), axis=st.sampled_from([0, -1])))
+    row("tile", calls(x=specs(shapes(1, 3)), repeats=st.sampled_from([(2,), (1, 2), (2, 1, 1)])))
+    row("split", calls(x=specs(shapes(1, 3)), indices_or_sections=st.integers(1, 3), axis=st.sampled_from([0, -1])))
+    row("broadcast_to", calls(x=specs((1,)), shape=st.sampled_from([(3,), (2, 3)])))
+    row("clip", calls(x=specs(), x_min=0.0, x_max=1.0))
+    for name in "relu sigmoid tanh softmax gelu elu selu softplus linear swish".split():
+        row("silu" if name == "swish" else name, calls(x=specs(shapes(1, 3), "float32")), "activations", RANKS)
+    return rows
+
+
+ROWS = [*losses(), *metrics(), *ops()]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=row_id)
+def test_function(row: Row) -> None:
+    check_row(row)
+
+
+@pytest.mark.parametrize(
+    "name", ["GlorotUniform", "Zeros", "HeNormal", "RandomNormal", "Orthogonal", "TruncatedNormal"]
+)
+def test_initializer(name: str) -> None:
+    entity = lookup(f"keras.initializers.{name}.__call__")
+    assert entity is not None and entity.rule is not None
+    initializer = getattr(keras.initializers, name)()
+    for shape, dtype in (((3, 4), None), ((2, 3, 4), "float64"), ((5, 1), "float16")):
+        arguments = {"shape": value_of(shape), "dtype": value_of(dtype)}
+        ours = entity.rule(
+            BoundCall(entity.name, {key: value for key, value in arguments.items() if value is not None})
+        )
+        if name == "Orthogonal" and dtype == "float16":
+            continue  # no QR decomposition of float16
+        real = initializer(shape, dtype=dtype)
+        assert isinstance(ours, TensorValue)
+        assert (ours.type.shape, ours.type.dtype) == (tuple(real.shape), real.dtype.name)
+
+
+def _rule(name: str) -> Callable[[BoundCall], Value]:
+    entity = lookup(name)
+    assert entity is not None and entity.rule is not None, name
+    return entity.rule
+
+
+@pytest.mark.parametrize(("shape", "classes"), [((4,), 3), ((4, 1), 3), ((2, 3), 5), ((4,), None)])
+def test_to_categorical(shape: tuple[int, ...], classes: int | None) -> None:
+    labels = np.zeros(shape, "int64")
+    real = keras.utils.to_categorical(labels, classes)
+    value = TensorValue(TensorType(None, shape), TensorKind.NDARRAY)
+    given = {"x": value, "num_classes": value_of(classes)}
+    ours = _rule("keras.utils.to_categorical")(BoundCall("", {k: v for k, v in given.items() if v is not None}))
+    assert isinstance(ours, TensorValue) and ours.type.shape is not None
+    assert len(ours.type.shape) == real.ndim
+    assert all(a is None or a == b for a, b in zip(ours.type.shape, real.shape, strict=True))
+    assert ours.type.shape[-1] == classes
+
+
+@pytest.mark.parametrize("longest", [None, 2, 5])
+def test_pad_sequences(longest: int | None) -> None:
+    sequences = [[1], [2, 3], [4, 5, 6]]
+    real = keras.utils.pad_sequences(sequences, maxlen=longest)
+    given = {"sequences": value_of(sequences), "maxlen": value_of(longest)}
+    ours = _rule("keras.utils.pad_sequences")(BoundCall("", {k: v for k, v in given.items() if v is not None}))
+    assert isinstance(ours, TensorValue)
+    assert ours.type.dtype == real.dtype.name
+    assert ours.type.shape == (3, longest)
+    assert real.shape == (3, longest or 3)
+
+
+def test_timeseries_dataset() -> None:
+    data = np.zeros((20, 2), "float32")
+    targets = np.zeros((20,), "int64")
+    real = keras.utils.timeseries_dataset_from_array(data, targets, sequence_length=5, batch_size=4)
+    given = {
+        "data": TensorValue(TensorType(None, (20, 2)), TensorKind.NDARRAY),
+        "targets": TensorValue(TensorType(None, (20,)), TensorKind.NDARRAY),
+        "sequence_length": value_of(5),
+        "batch_size": value_of(4),
+    }
+    ours = _rule("keras.utils.timeseries_dataset_from_array")(
+        BoundCall("", {k: v for k, v in given.items() if v is not None})
+    )
+    assert isinstance(ours, DatasetValue) and isinstance(ours.element, TupleValue)
+    for batch in real:
+        for part, item in zip(batch, ours.element.elements, strict=True):
+            assert isinstance(item, TensorValue) and item.type.shape is not None
+            assert all(a is None or a == b for a, b in zip(item.type.shape, part.shape, strict=True))
