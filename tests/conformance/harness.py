@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from terra_refactor.domain.value import (
     FrozenDict,
     FrozenList,
     ShapeValue,
+    SliceValue,
     TensorKind,
     TensorValue,
     TupleValue,
@@ -44,6 +46,9 @@ from terra_refactor.tf_model.spec import BoundCall, OperationError, Rule
 
 EXAMPLES = int(os.environ.get("TERRA_CONFORMANCE_EXAMPLES", "12"))
 """Generated calls per rule."""
+
+FAILURES = (ValueError, TypeError, IndexError, NotImplementedError, tf.errors.OpError)
+"""How TensorFlow and NumPy refuse a call."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +173,10 @@ def to_value(argument: Any, *, visible: bool = True) -> Value:
             return TensorValue(TensorType(DType(argument.dtype.name), argument.shape), TensorKind.NDARRAY)
         case np.generic():
             return TensorValue(TensorType(DType(argument.dtype.name), ()), TensorKind.NUMPY_SCALAR)
+        case slice():
+            return SliceValue(to_value(argument.start), to_value(argument.stop), to_value(argument.step))
+        case EllipsisType():
+            return Constant(argument)
         case tuple():
             return TupleValue(tuple(to_value(item, visible=visible) for item in argument))
         case list():
@@ -232,7 +241,7 @@ def _trace(row: Row, call: Call, *, visible: bool) -> Any:
     with func_graph.FuncGraph("conformance").as_default():
         try:
             return _described(_apply(row, call, lambda argument: _to_placeholder(argument, visible=visible)))
-        except (ValueError, TypeError, IndexError, tf.errors.OpError) as error:
+        except FAILURES as error:
             return error
 
 
@@ -241,7 +250,7 @@ def _apply(row: Row, call: Call, convert: Callable[[Any], Any]) -> Any:
     given = {name: convert(argument) for name, argument in call.arguments.items()}
     if call.receiver is not None:
         return function(convert(call.receiver), **given)
-    if call.extra:
+    if call.extra or row.rule is not None:
         return function(*given.values(), *(convert(argument) for argument in call.extra))
     return function(**given)
 
@@ -250,7 +259,7 @@ def _fails_when_run(row: Row, call: Call) -> bool:
     """Whether the call fails in eager code on tensors of ones (shape inference of graphs leaves some checks to the kernels)."""
     try:
         _apply(row, call, _to_tensor)
-    except (ValueError, TypeError, IndexError, tf.errors.OpError):
+    except FAILURES:
         return True
     return False
 
@@ -279,6 +288,8 @@ def _described(found: Any) -> Any:
         return {key: _described(item) for key, item in found.items()}
     if isinstance(found, tf.Tensor | tf.Variable):
         return (found.dtype.base_dtype.name, None if found.shape.rank is None else tuple(found.shape.as_list()))
+    if isinstance(found, np.ndarray | np.generic):
+        return (found.dtype.name, found.shape)
     return None
 
 

@@ -24,7 +24,7 @@ from terra_refactor.domain.dim import (
     negate,
     subtract,
 )
-from terra_refactor.domain.dtype import BOOL, COMPLEX, FLOAT32, FLOATING, INT32, INT64, INTEGER, DType
+from terra_refactor.domain.dtype import BOOL, COMPLEX, FLOAT32, FLOAT64, FLOATING, INT32, INT64, INTEGER, DType
 from terra_refactor.domain.shape import Shape, broadcast, format_shape
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
@@ -149,7 +149,7 @@ def unary_rule(op: str, value: Value) -> Value:
             ErrorKind.DTYPE, f"operator ~: a tensor of dtype {dtype} is neither bool nor integer", ("value",)
         )
     if op == "abs" and dtype in COMPLEX:
-        dtype = DType("float32") if dtype == "complex64" else DType("float64")
+        dtype = DType("float32") if dtype == "complex64" else FLOAT64
     kind = TensorKind.TENSOR if value.kind is TensorKind.VARIABLE else value.kind
     content = None
     if op == "-" and value.content is not None and dtype in (INT32, INT64):
@@ -240,13 +240,7 @@ def _array_result_dtype(op: str, first: Operand, second: Operand) -> DType | Non
     if dtype is None:
         return None
     if op == "/" and (dtype in INTEGER or dtype == BOOL):
-        return (
-            DType("float16")
-            if dtype in ("int8", "uint8") and left == right
-            else DType("float64")
-            if dtype in ("int32", "int64", "uint32", "uint64", "bool")
-            else None
-        )
+        return FLOAT64
     if op in ("//", "%", "**", "-", "<<", ">>") and dtype == BOOL:
         return None
     return dtype
@@ -254,7 +248,7 @@ def _array_result_dtype(op: str, first: Operand, second: Operand) -> DType | Non
 
 def _numpy_list_dtype(dtype: DType | None) -> DType | None:
     """What NumPy makes of a list that TensorFlow would give this dtype."""
-    return {INT32: INT64, FLOAT32: DType("float64")}.get(dtype, dtype) if dtype is not None else None
+    return {INT32: INT64, FLOAT32: FLOAT64}.get(dtype, dtype) if dtype is not None else None
 
 
 def array_matmul_shape(left: Shape, right: Shape) -> Shape:
