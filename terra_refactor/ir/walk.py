@@ -7,7 +7,7 @@ type checker sees by `assert_never`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
+from typing import cast, get_args
 
 from typing_extensions import assert_never
 
@@ -63,7 +63,7 @@ from terra_refactor.ir.ops import (
     YieldFrom,
 )
 
-OP_CLASSES: tuple[type[Op], ...] = tuple(Op.__subclasses__())
+OP_CLASSES: tuple[type[Op], ...] = get_args(OpKind)
 """Every class of operation; `analysis` may number them for tables that are faster than a long `match`."""
 
 

@@ -11,18 +11,19 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import libcst as cst
 
 from terra_refactor.ir.function import Decorator, FunctionKind, Parameter
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.ir.ops import Block, DeleteName, Lazy, LiteralValue, LoadName, Op, Scope, StoreName, Literal
+from terra_refactor.ir.ops import Block, DeleteName, Lazy, Literal, LiteralValue, LoadName, Op, Scope, StoreName
 from terra_refactor.syntax.location import Span
 
 NameOp: TypeAlias = LoadName | StoreName | DeleteName
 ExpressionHandler: TypeAlias = "Callable[[FunctionBuilder, Any], OpId]"
 StatementHandler: TypeAlias = "Callable[[FunctionBuilder, Any], None]"
+HandlerT = TypeVar("HandlerT")
 
 
 class FrameKind(Enum):
@@ -56,6 +57,17 @@ class Frame:
     def stored_name(self, name: str) -> str:
         """Under which name the function keeps this scope's variable `name`."""
         return f"{name}%{self.number}" if self.number else name
+
+
+class UnsupportedNodeError(Exception):
+    """A node class that no handler lowers: a construct newer than the Python versions that are supported."""
+
+
+class HandlerTable(dict[type[cst.CSTNode], HandlerT]):
+    """Which handler lowers which node; as fast as a plain dict where there is one."""
+
+    def __missing__(self, node_class: type[cst.CSTNode]) -> HandlerT:
+        raise UnsupportedNodeError(node_class.__name__)
 
 
 class ModuleBuilder:

@@ -112,9 +112,7 @@ def _definition_name(b: FunctionBuilder, name: str) -> str:
 
 
 def _decorators(b: FunctionBuilder, decorators: Sequence[cst.Decorator]) -> tuple[Decorator, ...]:
-    return tuple(
-        Decorator(b.module.text_of(decorator.decorator), b.span_of(decorator)) for decorator in decorators
-    )
+    return tuple(Decorator(b.module.text_of(decorator.decorator), b.span_of(decorator)) for decorator in decorators)
 
 
 def _decorate(b: FunctionBuilder, decorators: Sequence[cst.Decorator], appliers: Sequence[OpId], made: OpId) -> OpId:
@@ -171,8 +169,6 @@ def _set_parameters(function: FunctionBuilder, parameters: cst.Parameters) -> No
         name = function.mangled(param.name.value)
         function.root_frame.bound.add(name)
         made.append(
-            Parameter(
-                name, kind, param.default is not None, param.annotation is not None, function.span_of(param.name)
-            )
+            Parameter(name, kind, param.default is not None, param.annotation is not None, function.span_of(param.name))
         )
     function.parameters = tuple(made)

@@ -217,9 +217,7 @@ def _self_documenting_text(b: FunctionBuilder, content: cst.FormattedStringExpre
     return before + b.module.text_of(content.expression) + after
 
 
-def _field(
-    b: FunctionBuilder, content: cst.FormattedStringExpression, is_raw: bool
-) -> FormatField:
+def _field(b: FunctionBuilder, content: cst.FormattedStringExpression, is_raw: bool) -> FormatField:
     value = b.value(content.expression)
     conversion = content.conversion
     spec = _lower_spec(b, content, is_raw)

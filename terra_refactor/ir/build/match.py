@@ -115,9 +115,7 @@ def _compare(b: FunctionBuilder, node: cst.CSTNode, operator: str, left: OpId, r
     return op_id
 
 
-def _lower_as(
-    b: FunctionBuilder, pattern: cst.MatchAs, subject: OpId, captures: Captures, rest: Rest
-) -> OpId | None:
+def _lower_as(b: FunctionBuilder, pattern: cst.MatchAs, subject: OpId, captures: Captures, rest: Rest) -> OpId | None:
     name = pattern.name
 
     def capture() -> OpId | None:
@@ -167,9 +165,7 @@ def _lower_sequence(
     return _and(b, pattern, test, unpack)
 
 
-def _unpack(
-    b: FunctionBuilder, node: cst.CSTNode, source: OpId, position: int, total: int, star: int | None
-) -> OpId:
+def _unpack(b: FunctionBuilder, node: cst.CSTNode, source: OpId, position: int, total: int, star: int | None) -> OpId:
     op_id = b.new_id(node)
     b.ops.append(UnpackElement(op_id, source, position, total, star))
     return op_id
@@ -212,15 +208,11 @@ def _lower_key(b: FunctionBuilder, key: cst.CSTNode) -> OpId:
     return b.value(key)
 
 
-def _lower_class(
-    b: FunctionBuilder, pattern: cst.MatchClass, subject: OpId, captures: Captures, rest: Rest
-) -> OpId:
+def _lower_class(b: FunctionBuilder, pattern: cst.MatchClass, subject: OpId, captures: Captures, rest: Rest) -> OpId:
     cls = b.value(pattern.cls)
     test = b.new_id(pattern)
     attributes = tuple(element.key.value for element in pattern.kwds)
-    b.ops.append(
-        PatternTest(test, PatternKind.CLASS, subject, (cls,), len(pattern.patterns), attributes=attributes)
-    )
+    b.ops.append(PatternTest(test, PatternKind.CLASS, subject, (cls,), len(pattern.patterns), attributes=attributes))
 
     def read_attributes() -> OpId | None:
         parts = []

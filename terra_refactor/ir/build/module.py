@@ -6,9 +6,8 @@ Ignores: other files; nothing is imported or looked up.
 
 from __future__ import annotations
 
-import libcst as cst
-
-from terra_refactor.ir.build.builder import FunctionBuilder, ModuleBuilder
+from terra_refactor.errors import SourceError
+from terra_refactor.ir.build.builder import FunctionBuilder, ModuleBuilder, UnsupportedNodeError
 from terra_refactor.ir.build.dispatch import EXPRESSIONS, STATEMENTS
 from terra_refactor.ir.build.literals import docstring_of
 from terra_refactor.ir.build.names import local_names, resolve_names
@@ -23,7 +22,7 @@ def lower_module(parsed: ParsedModule, name: str, *, is_package: bool = False) -
     """Lowers one file. `name` is the module's name in its repository; `is_package` is true for an `__init__.py`.
 
     Raises:
-        SourceError: an integer literal is longer than Python takes.
+        SourceError: an integer literal is longer than Python takes, or a construct is newer than what is supported.
     """
     return call_with_deep_stack(lambda: _lower(parsed, name, is_package))
 
@@ -41,7 +40,12 @@ def _lower(parsed: ParsedModule, name: str, is_package: bool) -> ModuleIR:
     FunctionBuilder(module, "<module>", "<module>", FunctionKind.MODULE, None, positions.span(tree), lower_body)
     while module.queue:
         function = module.queue.popleft()
-        function.lower_body(function)
+        try:
+            function.lower_body(function)
+        except UnsupportedNodeError as error:
+            raise SourceError(
+                source.path, f"has a construct that is not supported yet: {error}", function.def_line
+            ) from error
     resolve_names(module)
     # Bodies were lowered after what surrounds them, and `f()[0] = lambda: 1` evaluates from the right: only now is the source order known.
     # Operations and builders share the identities, which are not published yet.

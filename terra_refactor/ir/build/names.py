@@ -89,8 +89,7 @@ def local_names(function: FunctionBuilder) -> set[str]:
     for frame in function.frames:
         if frame.kind is not FrameKind.MODULE:
             names.update(
-                frame.stored_name(name)
-                for name in frame.bound - frame.declared_global - frame.declared_nonlocal
+                frame.stored_name(name) for name in frame.bound - frame.declared_global - frame.declared_nonlocal
             )
     return names | function.cells
 

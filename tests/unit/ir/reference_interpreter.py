@@ -457,9 +457,7 @@ class Interpreter:
         function = self.module.functions[op.body.index]
         assert function.kind is FunctionKind.CLASS_BODY
         t = act.temporaries
-        bases = [
-            value for base in op.bases for value in (t[base.value] if base.starred else (t[base.value],))
-        ]
+        bases = [value for base in op.bases for value in (t[base.value] if base.starred else (t[base.value],))]
         keywords: dict[str, Any] = {}
         for name, value in op.keywords:
             keywords.update(t[value] if name == "**" else {name: t[value]})

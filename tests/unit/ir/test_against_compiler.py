@@ -15,23 +15,37 @@ from types import CodeType
 
 import pytest
 
-from terra_refactor.ir.function import Function, FunctionKind
-from terra_refactor.ir.ops import Binary, Call, LoadAttribute, LoadItem, LoadName, Op
-from terra_refactor.ir.program import ModuleIR
-from terra_refactor.ir.walk import walk
-from terra_refactor.syntax.source import read_source
 from terra_refactor.errors import SourceError
 from terra_refactor.ir.build.module import lower_module
 from terra_refactor.ir.check import check_module
+from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.ops import Binary, Call, LoadAttribute, LoadItem, LoadName, Op
 from terra_refactor.ir.pprint import format_module
+from terra_refactor.ir.program import ModuleIR
+from terra_refactor.ir.walk import walk
 from terra_refactor.syntax.parse import parse_module
+from terra_refactor.syntax.source import read_source
 
 STDLIB = Path(sysconfig.get_paths()["stdlib"])
-SAMPLE = (
-    "argparse.py ast.py asyncio/base_events.py contextlib.py dataclasses.py enum.py functools.py typing.py "
-    "test/test_named_expressions.py test/test_patma.py test/test_scope.py test/test_super.py test/test_generators.py "
-    "test/test_coroutines.py test/test_fstring.py test/test_listcomps.py test/test_string_literals.py"
-).split()
+SAMPLE = [
+    "argparse.py",
+    "ast.py",
+    "asyncio/base_events.py",
+    "contextlib.py",
+    "dataclasses.py",
+    "enum.py",
+    "functools.py",
+    "typing.py",
+    "test/test_named_expressions.py",
+    "test/test_patma.py",
+    "test/test_scope.py",
+    "test/test_super.py",
+    "test/test_generators.py",
+    "test/test_coroutines.py",
+    "test/test_fstring.py",
+    "test/test_listcomps.py",
+    "test/test_string_literals.py",
+]
 COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 
 
