@@ -30,7 +30,7 @@ from terra_refactor.cli.options import (
 )
 from terra_refactor.cli.output import emit, err, out, progress_bar
 from terra_refactor.errors import SourceError, UsageError
-from terra_refactor.refactor.apply import write_file
+from terra_refactor.refactor.apply import is_written, write_file
 from terra_refactor.report.schema import build_report
 from terra_refactor.report.to_json import to_json
 from terra_refactor.report.to_text import print_changes, print_errors
@@ -107,7 +107,7 @@ def fix_command(
         try:
             _write_all(fixed, written, errors)
         except KeyboardInterrupt:
-            _say_what_was_written(err(), fixed, written)
+            _say_what_was_written(err(), fixed)
             return INTERRUPTED
     console = err()
     if not quiet:
@@ -130,8 +130,11 @@ def _write_all(fixed: FixReport, written: list[str], errors: list[FileError]) ->
                 written.append(file.source.path)
 
 
-def _say_what_was_written(console: Console, fixed: FixReport, written: list[str]) -> None:
-    left = [file.source.path for file in fixed.files if file.changed and file.source.path not in written]
+def _say_what_was_written(console: Console, fixed: FixReport) -> None:
+    """The files tell: the interrupt may have come between writing one and taking note of it."""
+    changed = [file for file in fixed.files if file.changed]
+    written = [file.source.path for file in changed if is_written(file)]
+    left = [file.source.path for file in changed if file.source.path not in written]
     console.print(f"interrupted: {len(written)} written, {len(left)} not; no file is half written", soft_wrap=True)
     for path in written:
         console.print(f"  written      {path}", soft_wrap=True)

@@ -42,6 +42,18 @@ def write_file(refactoring: FileRefactoring) -> None:
         raise SourceError(source.path, f"could not be written: {error.strerror or error}") from error
 
 
+def is_written(refactoring: FileRefactoring) -> bool:
+    """Whether the file on disk has the new text: for a run that was interrupted and does not know how far it came."""
+    source = refactoring.source
+    if source.file is None:
+        return False
+    try:
+        with open(source.file, "rb") as stream:
+            return stream.read() == source.encode(refactoring.new_text)
+    except (OSError, SourceError):
+        return False
+
+
 def replace_file(target: str, data: bytes, *, expected_digest: str, shown: str) -> None:
     """Put `data` in the place of the file `target`, whose content must still have `expected_digest`.
 

@@ -266,8 +266,13 @@ def test_an_interrupt_of_the_process_ends_it_with_130(folder: Path) -> None:
     files = [Path(f"m{number}.py") for number in range(300)]
     for file in files:
         file.write_text(CODE)
+    # a process started in the background may inherit that interrupts are ignored
+    start = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "from terra_refactor.cli.main import main; main()"
+    )
     process = subprocess.Popen(
-        command("fix", ".", "--write", "--no-cache", "--jobs", "1", "--quiet"),
+        [sys.executable, "-c", start, "fix", ".", "--write", "--no-cache", "--jobs", "1", "--quiet"],
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
