@@ -14,7 +14,7 @@ from typing import Any
 from terra_refactor.runtime import foreign, keras_hooks, raw_ops, run_tapes
 from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import Function, GradientTape, Tensor, Variable, keras, ops, resource_variable_ops, tf, variables
-from terra_refactor.runtime.trie import Call
+from terra_refactor.runtime.trie import ArrayRule, Call
 
 _NAMESPACES: tuple[Any, ...] = (
     tf,
@@ -46,9 +46,13 @@ _NOT_HOOKED = frozenset(
     """.split()
 )
 _CREATIONS = frozenset("constant convert_to_tensor zeros ones fill range eye linspace arange full identity".split())
-_SCALAR_OPERATORS = frozenset(
+_SCALAR_OPERATORS = _BINARY_OPERATORS = frozenset(
     """__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __pow__ __rpow__ __lt__ __le__ __gt__
     __ge__ __matmul__""".split()
+)
+_INDEX_FUNCTIONS = frozenset(
+    """gather gather_nd embedding_lookup one_hot sparse_softmax_cross_entropy_with_logits sequence_mask take
+    take_along_axis""".split()
 )
 _SCALAR_METHODS = frozenset("assign assign_add assign_sub".split())
 _SCALAR_FUNCTIONS = frozenset("add subtract multiply divide maximum minimum pow scalar_mul greater less".split())
@@ -83,6 +87,7 @@ def _function_call(name: str, function: Any) -> Call:
         function,
         convert_scalars=name.rpartition(".")[2] in _SCALAR_FUNCTIONS,
         creation=name.rpartition(".")[2] in _CREATIONS,
+        array_rule=ArrayRule.OWN if name.rpartition(".")[2] in _INDEX_FUNCTIONS else ArrayRule.SAME_DTYPE,
     )
 
 
@@ -119,6 +124,8 @@ def _operator_hooks() -> list[tuple[Any, str, Any]]:
 def _method_hook(owner: Any, name: str, kind: str, scalars: bool) -> tuple[Any, str, Any]:
     original = vars(owner)[name]
     call = Call(f"{kind}.{name}", original, original, original, convert_scalars=scalars)
+    if name in _BINARY_OPERATORS:
+        call.array_rule = ArrayRule.HINT
     return owner, name, hook(original, call)
 
 

@@ -11,20 +11,23 @@ appearance with dtype and shape; constants carry their type, because 1, 1.0 and 
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from terra_refactor.runtime.lazy_tensor import LazyTensor
 from terra_refactor.runtime.tf_internals import (
+    convert_to_tensor,
     EagerTensor,
     IndexedSlices,
     KerasVariable,
     Variable,
+    convert_to_tensor,
     make_constant,
     tf,
 )
-from terra_refactor.runtime.trie import InputRef, Rebuild, SlotRef
+from terra_refactor.runtime.trie import Arrays, InputRef, Rebuild, SlotRef
 
 SMALL_ARRAY = 64  # elements: up to here an array is a constant of the path (shapes, axes, class weights)
 
@@ -114,6 +117,22 @@ def _make_slice(items: list[Any]) -> Any:
     return slice(*items)
 
 
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What an earlier segment knew of a tensor: its value (as bytes), or an exclusive upper bound on its elements."""
+
+    tensor: Any
+    value: bytes | None
+    bound: int | None
+
+
+def _is_constant(array: Any, arrays: int) -> bool:
+    # Floating arrays are data, whatever their size; small integer ones are shapes and axes, or static shapes are lost.
+    if array.size > SMALL_ARRAY or arrays == Arrays.INPUT:
+        return False
+    return arrays == Arrays.CONSTANT or array.dtype.kind in "bi"
+
+
 class Encoder:
     """The tables of one segment, and the two walks over arguments."""
 
@@ -123,9 +142,11 @@ class Encoder:
         self.slots: list[Any] = []  # LazyTensor or EagerTensor, by slot
         self.inputs: list[Any] = []  # EagerTensor, by input
         self.ids: dict[int, int] = {}  # id of an EagerTensor -> slot, or ~input
+        self.facts: dict[int, Fact] = {}  # id of an EagerTensor of an earlier segment -> what is known of it
         self.anonymous: list[int] = []  # inputs made by the last `key` walk, in order
         self.widen = False  # Python numbers become inputs
         self.scalar_dtype: Any = None
+        self.hint: Any = None  # the dtype that an operator would give an array
 
     def rollback(self, mark: int) -> None:
         """Forget the inputs from `mark` on: the call they belong to is not part of the segment."""
@@ -139,7 +160,7 @@ class Encoder:
         self.ids[id(tensor)] = code
         return code
 
-    def key(self, values: Any, key: list[Any], arrays: bool) -> None:
+    def key(self, values: Any, key: list[Any], arrays: int) -> None:
         """Append the key of each of `values`. `arrays`: larger arrays may become inputs."""
         ids = self.ids
         for value in values:
@@ -213,7 +234,11 @@ class Encoder:
         dtype = tensor._datatype_enum()
         if dtype in (20, 21):  # resource and variant: handles are reached through their objects, or not at all
             raise Unencodable("resource handle")
-        key.append((dtype, tensor._shape_tuple()))
+        fact = self.facts.get(id(tensor)) if self.facts else None
+        if fact is None:
+            key.append((dtype, tensor._shape_tuple()))
+        else:
+            key.append((dtype, tensor._shape_tuple(), fact.value, fact.bound))
         return self.new_input(tensor)
 
     def _scalar(self, value: Any, key: list[Any]) -> None:
@@ -226,20 +251,23 @@ class Encoder:
         key.append((Mark.SCALAR, self.scalar_dtype.as_datatype_enum))
         self.anonymous.append(self.new_input(tensor))
 
-    def _array(self, value: Any, key: list[Any], arrays: bool) -> None:
+    def _array(self, value: Any, key: list[Any], arrays: int) -> None:
         if value.dtype.kind not in "biufc":
             raise Unencodable("array of objects")
-        # Floating arrays are data, whatever their size; small integer ones are shapes and axes, or static shapes are lost.
-        if value.size <= SMALL_ARRAY and (value.dtype.kind in "bi" or not arrays):
+        if _is_constant(value, arrays):
             key.append((Mark.ARRAY, value.dtype.str, value.shape, value.tobytes()))
             return
         if not arrays:
             raise Unencodable(LARGE_ARRAY)
-        tensor = make_constant(value.copy())  # a copy: the program may overwrite the array before the segment runs
+        copied = value.copy()  # the program may overwrite the array before the segment runs
+        try:
+            tensor = make_constant(copied) if self.hint is None else convert_to_tensor(copied, dtype_hint=self.hint)
+        except (TypeError, ValueError) as error:
+            raise Unencodable("array that does not convert") from error
         key.append((tensor._datatype_enum(), value.shape))
         self.anonymous.append(self.new_input(tensor))
 
-    def template(self, value: Any, anonymous: list[int], arrays: bool) -> Any:
+    def template(self, value: Any, anonymous: list[int], arrays: int) -> Any:
         """The template of one argument; `anonymous` holds the inputs made for it by `key`, and is consumed."""
         kind = type(value)
         if kind is LazyTensor:
@@ -277,7 +305,7 @@ class Encoder:
             array = np.asarray(value)
             if self.widen and what is _Type.NUMPY_SCALAR and array.dtype.kind == "f" and self.scalar_dtype is not None:
                 return InputRef(~anonymous.pop(0))
-            if array.size <= SMALL_ARRAY and (array.dtype.kind in "bi" or not arrays):
+            if _is_constant(array, arrays):
                 return np.array(array) if what is _Type.ARRAY else value
             return InputRef(~anonymous.pop(0))
         raise Unencodable(kind.__name__)

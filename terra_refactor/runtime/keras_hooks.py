@@ -23,7 +23,7 @@ from terra_refactor.runtime.tf_internals import (
     KerasVariable,
     keras_global_state,
 )
-from terra_refactor.runtime.trie import Call
+from terra_refactor.runtime.trie import ArrayRule, Arrays, Call
 
 # attributes that Keras sets while it works, and that mean nothing to what a call computes
 _BOOKKEEPING = frozenset(("_called", "_metrics_lock", "_exclude_from_weight_decay_cache"))
@@ -139,7 +139,7 @@ def _layer_call(layer: Any, original: Any, training: Any) -> Call:
         finally:
             keras_global_state.set_global_attribute("current_call_ctx", outer)
 
-    return Call(f"keras {type(layer).__name__} {layer.name}", direct, in_context, in_context, convert_arrays=True)
+    return Call(f"keras {type(layer).__name__} {layer.name}", direct, in_context, in_context, arrays=Arrays.DATA, array_rule=ArrayRule.OWN)
 
 
 def _loss_call(loss: Any, original: Any) -> Call | None:
@@ -152,7 +152,7 @@ def _loss_call(loss: Any, original: Any) -> Call | None:
     def run(*args: Any, **kwargs: Any) -> Any:
         return original(loss, *args, **kwargs)
 
-    return Call(f"keras {type(loss).__name__}", run, run, run, convert_arrays=True)
+    return Call(f"keras {type(loss).__name__}", run, run, run, arrays=Arrays.DATA, array_rule=ArrayRule.OWN)
 
 
 def _optimizer_call(optimizer: Any, original: Any) -> Call | None:

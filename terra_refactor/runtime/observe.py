@@ -21,6 +21,7 @@ from terra_refactor.runtime.trie import Guard, InputRef, SlotSpec
 _MAX_STATIC_ELEMENTS = 1024
 # float, double, int32, int64: they hold every index below _MAX_BOUND exactly, so a cast there and back keeps it
 _EXACT = (1, 2, 3, 9)
+_BOOL = 10
 _MAX_BOUND = 2**24
 
 _definitions: dict[str, Any] = {}
@@ -71,7 +72,7 @@ class Observation:
 
     def saw_value(self, tensor: Any) -> None:
         """Python looked at the value of `tensor` inside the call."""
-        if id(tensor) in self._dynamic:
+        if id(tensor) in self._dynamic and not self.trusted:
             self.refuse("looks at a value")
 
     def saw_operation(self, name: str, args: Any, result: Any) -> None:
@@ -130,6 +131,10 @@ class Observation:
             data, indices, axis = op_rules.INDEX_OPS[name]
             size = _size_along(operands[data], 0 if axis is None else operands[axis])
             self._bound_indices(name, operands[indices], size)
+        elif name in op_rules.SEGMENT_OPS:
+            indices, count = op_rules.SEGMENT_OPS[name]
+            known = operands[count]
+            self._bound_indices(name, operands[indices], int(known if type(known) is int else known._numpy_internal()))
         elif name in op_rules.LABEL_OPS:
             data, indices = op_rules.LABEL_OPS[name]
             self._bound_indices(name, operands[indices], _size_along(operands[data], -1))
@@ -155,6 +160,8 @@ class Observation:
         return type(operand) in (int, float) and operand == 0
 
     def _origin(self, name: str, tensors: list[Any]) -> tuple[Any, int | None]:
+        if name == "Cast" and tensors and tensors[0]._datatype_enum() == _BOOL:
+            return None, 2
         if name in op_rules.ELEMENT_KEEPING_OPS and tensors:
             known = self._dynamic.get(id(tensors[0]))
             if known is not None:

@@ -21,7 +21,7 @@ TOTAL_OPS = _names(
     """
     Abs AccumulateNV2 Acos Acosh Add AddN AddV2 All Angle Any ApproximateEqual ArgMax ArgMin Asin Asinh Atan Atan2 Atanh
     AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad BatchMatMul BatchMatMulV2 BatchMatMulV3 BatchToSpaceND BesselI0e BesselI1e
-    BiasAdd BiasAddGrad BitwiseAnd BitwiseOr BitwiseXor BroadcastArgs BroadcastGradientArgs BroadcastTo Cast Ceil ClipByValue
+    BiasAdd BiasAddGrad Bitcast BitwiseAnd BitwiseOr BitwiseXor BroadcastArgs BroadcastGradientArgs BroadcastTo Cast Ceil ClipByValue
     Complex ComplexAbs ConcatOffset ConcatV2 Conj Const Conv2D Conv2DBackpropFilter Conv2DBackpropInput Conv3D
     Conv3DBackpropFilterV2 Conv3DBackpropInputV2 Cos Cosh Cross Cumprod Cumsum CumulativeLogsumexp DepthToSpace
     DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput Diag DiagPart Digamma
@@ -67,6 +67,8 @@ INDEX_OPS = {
     "Gather": (0, 1, None),
     "ResourceGather": (0, 1, None),
 }
+# segment ids are checked against the number of segments
+SEGMENT_OPS = {"UnsortedSegmentSum": (1, 2), "UnsortedSegmentMax": (1, 2), "UnsortedSegmentMin": (1, 2)}
 # labels are checked against the last dimension of the logits
 LABEL_OPS = {"SparseSoftmaxCrossEntropyWithLogits": (0, 1)}
 
@@ -123,6 +125,9 @@ SHAPE_OPERANDS: dict[str, tuple[int, ...]] = {
     "Tile": (1,),
     "TopKV2": (1,),
     "Transpose": (1,),
+    "UnsortedSegmentMax": (2,),
+    "UnsortedSegmentMin": (2,),
+    "UnsortedSegmentSum": (2,),
     **dict.fromkeys(
         """StatelessRandomUniform StatelessRandomUniformV2 StatelessRandomNormal StatelessRandomNormalV2
         StatelessTruncatedNormal StatelessTruncatedNormalV2 StatelessRandomUniformInt StatelessRandomUniformIntV2

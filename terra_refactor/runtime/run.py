@@ -14,19 +14,22 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from terra_refactor.runtime import flush, run_tapes
-from terra_refactor.runtime.encoding import LARGE_ARRAY, Encoder, Unencodable
+from terra_refactor.runtime.encoding import LARGE_ARRAY, SMALL_ARRAY, Encoder, Fact, Unencodable
 from terra_refactor.runtime.executor import wait_for_segments
 from terra_refactor.runtime.lazy_tensor import LazyTensor, real_of
 from terra_refactor.runtime.observe import Observation, op_definition
 from terra_refactor.runtime.program import Program
 from terra_refactor.runtime.state import thread
-from terra_refactor.runtime.tf_internals import EagerTensor, IndexedSlices, Variable, as_dtype, context, ops
+from terra_refactor.runtime.tf_internals import EagerTensor, IndexedSlices, Variable, as_dtype, context, int32, int64, ops
 from terra_refactor.runtime.trie import (
+    ArrayRule,
+    Arrays,
     Call,
     InputRef,
     Kind,
@@ -68,14 +71,36 @@ class Run(Encoder):
         self.graph_seconds = 0.0
         self.shared = False  # another thread runs operations: nothing is deferred any more
         self.lock = threading.RLock()
+        self.real = False
+        self.slots = []
         self.start_segment()
 
     # --- segments ----------------------------------------------------------------------------------------------
+
+    def keep_facts(self, nodes: list[Node]) -> None:
+        """What the path knows of values outlives the segment that made them."""
+        slots = self.slots
+        for node in nodes:
+            if node.has_facts:
+                for position, spec in enumerate(node.specs):
+                    value = slots[node.first_slot + position]._value
+                    if value is not None:
+                        self.learn(value, spec)
+
+    def learn(self, tensor: Any, spec: SlotSpec) -> None:
+        """Remember the value of a small integer tensor that the path fixes, or the bound on an index tensor."""
+        if spec.static is not None and spec.dtype in (int32, int64) and spec.shape.num_elements() <= SMALL_ARRAY:
+            self.facts[id(tensor)] = Fact(tensor, spec.static._numpy_internal().tobytes(), None)
+        elif spec.bound is not None:
+            self.facts[id(tensor)] = Fact(tensor, None, spec.bound)
 
     def start_segment(self) -> None:
         """Begin at the root again; whatever was made before is outside now."""
         if self.recorded:
             self.program.count_path()
+        if self.real:
+            for tensor, spec in zip(self.slots, self.slot_specs, strict=False):
+                self.learn(real_of(tensor), spec)
         self.slots = []
         self.inputs = []
         self.ids = {}
@@ -100,6 +125,7 @@ class Run(Encoder):
                 else:
                     with ops.init_scope():
                         flush.run_pending(self)
+                self.keep_facts(pending)
             finally:
                 self.depth -= 1
                 self.graph_seconds += time.perf_counter() - started
@@ -162,18 +188,20 @@ class Run(Encoder):
             return call.eager(*real_values(args), **{name: real_value(value) for name, value in kwargs.items()})
         mark = len(self.inputs)
         key: list[Any] = [call]
+        if call.arrays is Arrays.INPUT:
+            self.hint = array_hint(call, args)
         try:
-            self.key(args, key, call.convert_arrays)
+            self.key(args, key, call.arrays)
             if kwargs:
                 if "name" in kwargs:
                     kwargs = {name: value for name, value in kwargs.items() if name != "name"}
                 if kwargs:
                     key.append(tuple(kwargs))
-                    self.key(kwargs.values(), key, call.convert_arrays)
+                    self.key(kwargs.values(), key, call.arrays)
         except Unencodable as reason:
             self.rollback(mark)
             self.anonymous = []
-            if reason.args[0] != LARGE_ARRAY or not same_dtype(args) or call.convert_arrays:
+            if reason.args[0] != LARGE_ARRAY or call.arrays is Arrays.INPUT or not may_convert_arrays(call, args):
                 return self._not_deferred(call, args, kwargs)
             return self.call(call.with_arrays(), args, kwargs)
         child = self.node.children.get(tuple(key))
@@ -184,6 +212,9 @@ class Run(Encoder):
     def _known(self, child: Node, call: Call, args: Any, kwargs: Any, mark: int) -> Any:
         if self.anonymous:
             self.anonymous = []
+        if child.kind is Kind.IMMEDIATE:
+            self.rollback(mark)
+            return self.immediate(call, args, kwargs)
         if child.kind is not Kind.DEFER or (child.guards and not flush.guards_hold(self, child)):
             self.rollback(mark)
             return self._not_deferred(call, args, kwargs)
@@ -243,6 +274,14 @@ class Run(Encoder):
                 finally:
                     self.depth -= 1
             node.relaxed[call] = True
+        if call.arrays is not Arrays.INPUT and any(isinstance(arg, (np.ndarray, np.generic)) for arg in args):
+            # an array that is not what it was here before becomes an input
+            seen = (call, "array")
+            if seen in node.relaxed and may_convert_arrays(call, args):
+                self.rollback(mark)
+                self.anonymous = []
+                return self.call(call.with_arrays(), args, kwargs)
+            node.relaxed[seen] = True
         if call.convert_scalars and any(type(arg) is int or isinstance(arg, float) for arg in args):
             widened = self._widen(call, args, kwargs, mark)
             if widened is not None:
@@ -270,11 +309,11 @@ class Run(Encoder):
         key: list[Any] = [call]
         self.widen = True
         try:
-            self.key(args, key, call.convert_arrays)
+            self.key(args, key, call.arrays)
             self.widen = False
             if kwargs:
                 key.append(tuple(kwargs))
-                self.key(kwargs.values(), key, call.convert_arrays)
+                self.key(kwargs.values(), key, call.arrays)
             wide = tuple(key)
             child = self.node.children.get(wide)
             if child is not None or wide in self.node.relaxed:
@@ -304,15 +343,28 @@ class Run(Encoder):
         anonymous = list(self.anonymous)
         self.anonymous = []
         child = Node(parent=self.node, call=call, first_slot=len(self.slots), where=source_line())
-        child.args = tuple(self.template(value, anonymous, call.convert_arrays) for value in args)
+        child.args = tuple(self.template(value, anonymous, call.arrays) for value in args)
         widen, self.widen = self.widen, False
-        child.kwargs = {name: self.template(value, anonymous, call.convert_arrays) for name, value in kwargs.items()}
+        child.kwargs = {name: self.template(value, anonymous, call.arrays) for name, value in kwargs.items()}
         self.widen = widen
         if not self.begin_recording():
             return call.eager(*real_values(args), **{name: real_value(value) for name, value in kwargs.items()})
         log = Observation(call.trusted, call.creation)
-        result = self.run_node(child, log)
+        try:
+            result = self.run_node(child, log)
+        except Exception as error:
+            self._raises(child, key, error)
+            raise
         return self.add_node(child, key, log, result)
+
+    def _raises(self, child: Node, key: Any, error: Exception) -> None:
+        """A call that failed is run at once the next time: it will fail again, or it depends on values."""
+        assert child.call is not None
+        self.program.refused(child.call, f"raised {type(error).__name__}")
+        child.kind = Kind.IMMEDIATE
+        child.args, child.kwargs, child.result = (), {}, None
+        self.node.children[key] = child
+        self.start_segment()
 
     def run_node(self, node: Node, log: Observation | None) -> Any:
         """Really run a node, in a segment that is real."""
@@ -325,7 +377,12 @@ class Run(Encoder):
                         source = spec.source if spec.source is not None or spec.bound is not None else None
                         log.add_argument(slots[reference.index], source, spec.bound)
                 else:
-                    log.add_argument(self.inputs[reference.index], reference, None)
+                    tensor = self.inputs[reference.index]
+                    fact = self.facts.get(id(tensor))
+                    if fact is None:
+                        log.add_argument(tensor, reference, None)
+                    elif fact.value is None:
+                        log.add_argument(tensor, None, fact.bound)
         args = [fill(template, slots, self.inputs, ()) for template in node.args]
         kwargs = {name: fill(template, slots, self.inputs, ()) for name, template in node.kwargs.items()}
         assert node.call is not None
@@ -365,6 +422,7 @@ class Run(Encoder):
             self.start_segment()
             return result
         child.specs = tuple(specs)
+        child.has_facts = any(spec.bound is not None or spec.static is not None for spec in specs)
         child.single = type(child.result) is SlotRef and len(specs) == 1
         child.guards = tuple(sorted(log.guards, key=lambda guard: (guard.index, guard.bound)))
         self.bind(child, new)
@@ -380,7 +438,14 @@ class Run(Encoder):
 
     def _run_known(self, child: Node) -> Any:
         """A known call in a segment that is being recorded: run it, and check that it made what it made before."""
-        result = self.run_node(child, None)
+        try:
+            result = self.run_node(child, None)
+        except Exception as error:
+            assert child.call is not None
+            child.kind = Kind.IMMEDIATE  # it can fail after all
+            self.program.refused(child.call, f"raised {type(error).__name__}")
+            self.start_segment()
+            raise
         found: list[Any] = []
         if collect(child.result, result, child.first_slot, found) and all(
             tensor.dtype == spec.dtype and tensor._shape_tuple() == tuple(spec.shape.as_list())
@@ -425,7 +490,16 @@ class Run(Encoder):
             return Rebuild(kind._make, items)  # type: ignore[attr-defined]
         if kind is IndexedSlices:
             parts = (value.values, value.indices, value.dense_shape)
+            before = len(specs)
             items = tuple(self._result_template(item, log, specs, new, dynamic) for item in parts)
+            if dynamic and value.dense_shape is not None:
+                # a gradient's slices: their indices went through the look-up that was differentiated
+                rows = int(value.dense_shape._numpy_internal()[0])
+                for position in range(before, len(specs)):
+                    if new[position] is value.indices:
+                        specs[position] = replace(specs[position], bound=rows)
+                    elif new[position] is value.dense_shape:  # the shape of what was looked up in, which is fixed
+                        specs[position] = replace(specs[position], static=value.dense_shape)
             return Rebuild(lambda made: IndexedSlices(*made), items)
         raise Unencodable(f"a {kind.__name__}")
 
@@ -441,19 +515,33 @@ def has_tensor(values: Any) -> bool:
     return False
 
 
-def same_dtype(args: Any) -> bool:
-    """Whether the arrays among the arguments have the dtype of the tensors: then converting them first changes nothing."""
+def may_convert_arrays(call: Call, args: Any) -> bool:
+    """Whether the arrays among the arguments may be made tensors before the call without changing what it does."""
+    if call.array_rule is ArrayRule.OWN:
+        return True
+    if call.array_rule is ArrayRule.HINT:
+        return array_hint(call, args) is not None
     dtypes = set()
     tensors = 0
     for arg in args:
         if isinstance(arg, (list, tuple)):
             return False
-        if isinstance(arg, np.ndarray):
+        if isinstance(arg, (np.ndarray, np.generic)):
             dtypes.add(arg.dtype)
         elif hasattr(arg, "dtype"):
             tensors += 1
             dtypes.add(np.dtype(as_dtype(arg.dtype).as_numpy_dtype))
     return tensors > 0 and len(dtypes) == 1
+
+
+def array_hint(call: Call, args: Any) -> Any:
+    """The dtype that an operator suggests for an array operand: that of the tensor operand."""
+    if call.array_rule is not ArrayRule.HINT:
+        return None
+    for arg in args:
+        if hasattr(arg, "dtype") and not isinstance(arg, (np.ndarray, np.generic)):
+            return as_dtype(arg.dtype)
+    return None
 
 
 def source_line() -> str:

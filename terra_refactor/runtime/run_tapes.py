@@ -17,8 +17,8 @@ from terra_refactor.runtime.encoding import Unencodable
 from terra_refactor.runtime.lazy_tensor import real_of
 from terra_refactor.runtime.observe import Observation
 from terra_refactor.runtime.state import thread
-from terra_refactor.runtime.tf_internals import GradientTape
-from terra_refactor.runtime.trie import Call, Kind, Node, Role, TapeRef, fill
+from terra_refactor.runtime.tf_internals import GradientTape, IndexedSlices
+from terra_refactor.runtime.trie import Call, Kind, Node, Role, SlotSpec, TapeRef, fill
 from terra_refactor.runtime.values import collect, real_value, real_values
 
 original_push = GradientTape._push_tape
@@ -76,9 +76,17 @@ def _immediate(run: Any, call: Call, tape: Any, args: Any, kwargs: Any) -> Any:
     run.cut()
     run.depth += 1
     try:
-        return call.eager(tape, *real_values(args), **{name: real_value(value) for name, value in kwargs.items()})
+        result = call.eager(tape, *real_values(args), **{name: real_value(value) for name, value in kwargs.items()})
     finally:
         run.depth -= 1
+    if call is GRADIENT:
+        for gradient in result if isinstance(result, (list, tuple)) else [result]:
+            if type(gradient) is IndexedSlices and gradient.dense_shape is not None:
+                shape = gradient.dense_shape
+                run.learn(shape, SlotSpec(shape.dtype, shape.shape, static=shape))
+                rows = int(shape._numpy_internal()[0])
+                run.learn(gradient.indices, SlotSpec(shape.dtype, gradient.indices.shape, bound=rows))
+    return result
 
 
 def push(run: Any, tape: Any) -> None:

@@ -29,6 +29,7 @@ from terra_refactor.runtime.segments import (
 from terra_refactor.runtime.tf_internals import (
     IndexedSlices,
     concrete_function,
+    convert_to_tensor,
     func_graph,
     function_type_utils,
     gradients_util,
@@ -197,6 +198,8 @@ def _backward(entry: Entry, captured: list[Any], attrs: tuple[Any, ...]) -> Any:
 
     def backward(*gradients: Any) -> list[Any]:
         incoming = real_of(gradients[0])
+        if isinstance(incoming, IndexedSlices):  # what uses the result looked rows of it up
+            incoming = convert_to_tensor(incoming)
         if not tf.executing_eagerly() or not pywrap_tfe.TFE_Py_TapeSetIsEmpty():
             # a tape around the backward pass, or a graph (a jacobian): a call that differentiates, and can be captured
             results: Any = _differentiable(entry)(incoming, *captured)

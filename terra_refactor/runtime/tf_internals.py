@@ -65,6 +65,9 @@ Function: Any = polymorphic_function.Function
 # Taken before any hook: the shim makes its own constants with it.
 make_constant: Any = tf.constant
 as_dtype: Any = tf.as_dtype
+int32: Any = tf.int32
+int64: Any = tf.int64
+convert_to_tensor: Any = tf.convert_to_tensor
 
 __all__ = [
     "EagerTensor",
@@ -82,10 +85,13 @@ __all__ = [
     "backprop",
     "concrete_function",
     "context",
+    "convert_to_tensor",
     "executor",
     "func_graph",
     "function_type_utils",
     "gradients_util",
+    "int32",
+    "int64",
     "keras",
     "keras_global_state",
     "make_constant",

@@ -23,6 +23,22 @@ class Kind(enum.Enum):
     IMMEDIATE = "immediate"  # it runs at once, after what is pending
 
 
+class Arrays(enum.IntEnum):
+    """Which NumPy arrays among a call's arguments become inputs of the segment; the others are constants of the path."""
+
+    CONSTANT = 0  # small ones are constants, larger ones keep the call from being deferred
+    DATA = 1  # floating arrays are inputs; small integer ones are constants (shapes, axes)
+    INPUT = 2  # all are inputs
+
+
+class ArrayRule(enum.Enum):
+    """When turning an array into a tensor first gives what the call would have made of it."""
+
+    SAME_DTYPE = "same dtype"  # only where every tensor among the arguments has the array's dtype
+    HINT = "hint"  # operators: the other operand's dtype is the hint
+    OWN = "own"  # the array's own dtype
+
+
 class Role(enum.Enum):
     """What a call is to the gradient tapes."""
 
@@ -64,6 +80,7 @@ class Call:
         name: for reports.
         original: what the program would have called; run when the call is not deferred but looked into.
         eager: runs it on real tensors. graph: builds it inside a graph.
+        arrays, array_rule: what becomes of NumPy arrays among its arguments.
         convert_scalars: Python numbers among its arguments become tensors of the other operand's dtype, so that a
             number that changes at every step can become an input of the segment.
         creation: makes a tensor out of constants alone; running it at once disturbs nothing.
@@ -78,18 +95,19 @@ class Call:
     graph: Callable[..., Any]
     role: Role = Role.OPERATION
     convert_scalars: bool = False
-    convert_arrays: bool = False
+    arrays: Arrays = Arrays.CONSTANT
+    array_rule: ArrayRule = ArrayRule.SAME_DTYPE
     creation: bool = False
     descend: bool = False
     trusted: bool = False
     raw: str | None = None
-    _arrays: Call | None = None
+    _with_arrays: Call | None = None
 
     def with_arrays(self) -> Call:
-        """The same call for large arrays among its arguments; they become inputs."""
-        if self._arrays is None:
-            self._arrays = replace(self, convert_arrays=True)
-        return self._arrays
+        """The same call, with every array among its arguments as an input."""
+        if self._with_arrays is None:
+            self._with_arrays = replace(self, arrays=Arrays.INPUT)
+        return self._with_arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +150,7 @@ class Node:
     result: Any = None
     specs: tuple[SlotSpec, ...] = ()
     single: bool = False
+    has_facts: bool = False
     first_slot: int = 0
     guards: tuple[Guard, ...] = ()
     tape: int = -1
