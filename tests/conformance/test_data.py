@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-tf = pytest.importorskip("tensorflow")
 
 from terra_refactor.domain.dtype import DType
 from terra_refactor.domain.tensor import TensorType

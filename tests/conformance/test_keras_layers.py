@@ -13,8 +13,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("tensorflow")
-
 from tests.conformance import keras_calls as calls
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.filterwarnings("ignore")]

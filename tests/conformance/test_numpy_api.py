@@ -35,7 +35,7 @@ class Case:
     name: str
     positional: st.SearchStrategy[Any]
     keywords: st.SearchStrategy[Mapping[str, Any]] = field(default_factory=lambda: st.just({}))
-    receiver: st.SearchStrategy[Any] = field(default_factory=lambda: st.none())
+    receiver: st.SearchStrategy[Any] = field(default_factory=st.none)
     function: Callable[..., Any] | None = None
 
 
@@ -97,10 +97,87 @@ SHAPE = st.one_of(
 )
 SIZE = st.one_of(st.none(), SHAPE)
 
-UNARY = "exp sqrt log sin cos tanh log1p expm1 square absolute abs fabs negative sign isnan isinf isfinite logical_not ceil floor rint real imag conj exp2 log2 log10 reciprocal degrees nan_to_num arctan trunc positive signbit".split()
-BINARY = "add subtract multiply divide true_divide power mod floor_divide maximum minimum equal not_equal less greater_equal greater logical_and logical_or arctan2 logaddexp hypot remainder fmod bitwise_and bitwise_or fmax".split()
-REDUCTIONS = "sum prod mean std var max min all any amax nansum nanmean nanmax ptp median".split()
-METHODS = "sum prod mean std var max min all any argmax argmin".split()
+UNARY = [
+    "exp",
+    "sqrt",
+    "log",
+    "sin",
+    "cos",
+    "tanh",
+    "log1p",
+    "expm1",
+    "square",
+    "absolute",
+    "abs",
+    "fabs",
+    "negative",
+    "sign",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "logical_not",
+    "ceil",
+    "floor",
+    "rint",
+    "real",
+    "imag",
+    "conj",
+    "exp2",
+    "log2",
+    "log10",
+    "reciprocal",
+    "degrees",
+    "nan_to_num",
+    "arctan",
+    "trunc",
+    "positive",
+    "signbit",
+]
+BINARY = [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "true_divide",
+    "power",
+    "mod",
+    "floor_divide",
+    "maximum",
+    "minimum",
+    "equal",
+    "not_equal",
+    "less",
+    "greater_equal",
+    "greater",
+    "logical_and",
+    "logical_or",
+    "arctan2",
+    "logaddexp",
+    "hypot",
+    "remainder",
+    "fmod",
+    "bitwise_and",
+    "bitwise_or",
+    "fmax",
+]
+REDUCTIONS = [
+    "sum",
+    "prod",
+    "mean",
+    "std",
+    "var",
+    "max",
+    "min",
+    "all",
+    "any",
+    "amax",
+    "nansum",
+    "nanmean",
+    "nanmax",
+    "ptp",
+    "median",
+]
+METHODS = ["sum", "prod", "mean", "std", "var", "max", "min", "all", "any", "argmax", "argmin"]
 
 
 def cases() -> list[Case]:

@@ -384,6 +384,12 @@ _AUGMENTATION: Final = (
     "Solarization",
     "AutoContrast",
     "Equalization",
+    "ContrastLimitedAdaptiveHistogramEqualization",
+    "RandomColorDegeneration",
+    "RandomElasticTransform",
+    "RandomGrayscale",
+    "RandAugment",
+    "AugMix",
 )
 """Preprocessing layers that keep an image's size."""
 

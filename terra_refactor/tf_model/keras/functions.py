@@ -97,7 +97,7 @@ def _same_type(call: BoundCall) -> Value:
 
 
 def _to_categorical(call: BoundCall) -> Value:
-    """One-hot rows as an ndarray: float64 in Keras 3, float32 in Keras 2; a trailing axis of size 1 is dropped."""
+    """One-hot rows as an ndarray of float64 (Keras 3; `tf_keras` makes float32); a trailing axis of size 1 is dropped."""
     value = call.argument("x") or call.argument("y")
     shape = read.converted_type(value, numpy=True).shape
     classes = call.argument("num_classes")
@@ -111,7 +111,7 @@ def _to_categorical(call: BoundCall) -> Value:
         result = (*rows, depth)
     if isinstance(value, TensorValue) and value.kind not in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR):
         return UNKNOWN  # Keras 3 gives a float32 tensor for a tensor
-    return _array(None, result)
+    return _array(FLOAT64, result)
 
 
 def _pad_sequences(call: BoundCall) -> Value:

@@ -174,13 +174,19 @@ def _predict_on_batch(call: BoundCall) -> Value:
 
 def _add_weight(call: BoundCall) -> Value:
     """`add_weight(shape, initializer, dtype, ...)` of Keras 3 and `add_weight(name, shape, dtype, initializer, ...)` of Keras 2."""
-    shape_value = call.extra_keywords.get("shape", call.argument("shape"))
-    dtype_value = call.extra_keywords.get("dtype", call.argument("dtype"))
-    if read.text(shape_value) is not None or (isinstance(shape_value, Scalar) and shape_value.type is PythonType.STR):
-        # Keras 2: the first positional argument is the name, the second the shape, the third the dtype
-        shape_value = call.argument("initializer")
-        if not read.is_none(call.argument("dtype")):
-            dtype_value = call.argument("dtype")
+    order = ("shape", "initializer", "dtype")
+    given = [call.argument(name) for name in order] if not call.extra_arguments else list(call.extra_arguments)
+    first = given[0]
+    named_first = read.text(first) is not None or (isinstance(first, Scalar) and first.type is PythonType.STR)
+    positional = dict(zip(("name", "shape", "dtype") if named_first else order, given, strict=False))
+
+    def argument(name: str) -> Value | None:
+        keyword = call.extra_keywords.get(name)
+        if keyword is None and (call.extra_arguments or name not in order):
+            keyword = call.argument(name)
+        return positional.get(name) if read.is_none(keyword) else keyword
+
+    shape_value, dtype_value = argument("shape"), argument("dtype")
     shape = () if read.is_none(shape_value) else read.shape_argument(shape_value)
     dtype = (
         Settings(call.configuration).variable_dtype() if read.is_none(dtype_value) else read.dtype_argument(dtype_value)
