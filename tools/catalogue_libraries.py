@@ -75,7 +75,8 @@ class Library:
     """Module names that are other names of a module, for example `tensorflow.keras` of `keras`."""
     extra_members: dict[str, type] = field(default_factory=dict)
     """Canonical class to the class its instances really have, for example `tensorflow.Tensor` to the eager tensor."""
-    descend: bool = True
+    only_own_names: bool = False
+    """Whether what a module imports from elsewhere, and does not list in `__all__`, is none of its public names."""
 
 
 def tensorflow_library() -> Library:
@@ -137,7 +138,7 @@ def keras_choice(symbol: Symbol) -> str:
             at_root != (parts[-1] in KERAS_ROOT),
             ".legacy" in name or ".experimental" in name,
             # What is both a loss and a metric is a loss; `keras.saving` before `keras.utils`, that before the rest.
-            {"utils": 1, "metrics": 2, "backend": 2, "preprocessing": 2}.get(parts[1], 0),
+            {"utils": 1, "models": 1, "metrics": 2, "backend": 2, "preprocessing": 2}.get(parts[1], 0),
             len(parts),
             # A class's own name before its function-style alias, `MeanSquaredError` before `mse`.
             parts[-1] != getattr(symbol.value, "__name__", ""),
@@ -156,7 +157,12 @@ def keras_library() -> Library:
         version=keras.__version__,
         # `tf.keras` has a few names of Keras 2 that `keras` has not.
         roots=(("keras", keras), ("keras", tf.keras)),
-        inside=lambda module: module.__name__.startswith("keras.") and not module.__name__.startswith("keras.src"),
+        # Keras 3 has one class in the place of all of Keras 2's optimizers, which tells to use others.
+        inside=lambda module: (
+            module.__name__.startswith("keras.")
+            and not module.__name__.startswith("keras.src")
+            and not module.__name__.endswith("optimizers.legacy")
+        ),
         choose=keras_choice,
         private=("keras.src.",),
         renamed={"keras._tf_keras.keras": "keras", "keras.api": "keras"},
@@ -199,11 +205,13 @@ def numpy_library() -> Library:
 
 def python_library() -> Library:
     modules = {name: importlib.import_module(name) for name in PYTHON_MODULES}
+    renamed = {"posixpath": "os.path", "ntpath": "os.path", "_collections_abc": "collections.abc", "posix": "os"}
 
     def choose(symbol: Symbol) -> str:
-        own = f"{getattr(symbol.value, '__module__', '')}.{getattr(symbol.value, '__qualname__', '')}"
+        module = getattr(symbol.value, "__module__", "") or ""
+        own = f"{renamed.get(module, module)}.{getattr(symbol.value, '__qualname__', '')}"
         return min(
-            symbol.names, key=lambda name: (name != own, not name.startswith("builtins."), name.count("."), name)
+            symbol.names, key=lambda name: (not name.startswith("builtins."), name != own, name.count("."), name)
         )
 
     return Library(
@@ -212,7 +220,8 @@ def python_library() -> Library:
         roots=tuple(modules.items()),
         inside=lambda module: False,
         choose=choose,
-        renamed={"posixpath": "os.path", "ntpath": "os.path", "_collections_abc": "collections.abc", "posix": "os"},
+        renamed=renamed,
+        only_own_names=True,
     )
 
 

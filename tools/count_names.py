@@ -76,7 +76,7 @@ def main() -> int:
     parser.add_argument("directory", nargs="+", type=Path)
     parser.add_argument("--top", type=int, default=500)
     parser.add_argument("--unresolved", action="store_true", help="print only names that do not resolve")
-    parser.add_argument("--no-rule", action="store_true", help="print only called names without a rule")
+    parser.add_argument("--no-rule", action="store_true", help="print only called functions without a rule")
     options = parser.parse_args()
     uses: Counter[str] = Counter()
     called: set[str] = set()
@@ -106,19 +106,19 @@ def main() -> int:
         has_rule = entity is not None and entity.rule is not None
         resolved_names += resolved
         resolved_uses += number * resolved
-        if name in called:
+        if needs_parameters:
             called_names += 1
             called_uses += number
             ruled_names += has_rule
             ruled_uses += number * has_rule
-        hidden = (options.unresolved and resolved) or (options.no_rule and (has_rule or name not in called))
+        hidden = (options.unresolved and resolved) or (options.no_rule and (has_rule or not needs_parameters))
         if not hidden:
             kind = entity.kind.value if entity is not None else "unknown"
             print(f"{number:6} {name}  {kind}{'' if has_rule else ', no rule'}")
     print(f"{len(taken)} names, {total} uses; {unreadable} files do not parse")
     print(f"resolved: {resolved_names / max(len(taken), 1):.1%} of names, {resolved_uses / max(total, 1):.1%} of uses")
     print(
-        f"with a rule: {ruled_names / max(called_names, 1):.1%} of called names, {ruled_uses / max(called_uses, 1):.1%} of uses"
+        f"with a rule: {ruled_names / max(called_names, 1):.1%} of called functions, {ruled_uses / max(called_uses, 1):.1%} of uses"
     )
     return 0
 

@@ -223,11 +223,16 @@ class Signatures:
         return str(self.texts.setdefault(text, len(self.texts)))
 
 
-def public_names(module: types.ModuleType) -> Iterator[str]:
+def public_names(module: types.ModuleType, *, only_own: bool) -> Iterator[str]:
     """The names a program may use from a module."""
     for name in sorted(dir(module)):
-        if not name.startswith("_") or name == "__version__":
-            yield name
+        if name.startswith("_") and name != "__version__":
+            continue
+        if only_own and name not in getattr(module, "__all__", ()):
+            home = getattr(getattr(module, name), "__module__", None)
+            if isinstance(home, str) and home != module.__name__ and hasattr(module, "__all__"):
+                continue
+        yield name
 
 
 class Walk:
@@ -248,7 +253,7 @@ class Walk:
                 continue
             seen.add((name, id(module)))
             self.modules.add(name)
-            for leaf in public_names(module):
+            for leaf in public_names(module, only_own=self.library.only_own_names):
                 full = f"{name}.{leaf}"
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
@@ -257,7 +262,7 @@ class Walk:
                     except (AttributeError, ImportError, RuntimeError):
                         continue
                 if isinstance(value, types.ModuleType):
-                    if self.library.descend and self.library.inside(value) and full.count(".") <= 8:
+                    if self.library.inside(value) and full.count(".") <= 8:
                         waiting.append((full, value))
                     continue
                 self.add(full, value)

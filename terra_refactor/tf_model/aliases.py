@@ -100,6 +100,12 @@ FORMER_MODULES: Final[Mapping[str, str]] = {
 }
 """A member that is not found in one of these (and has no row above) is looked for in the other."""
 
+NUMPY_BEHAVIOUR: Final = frozenset(
+    f"tensorflow.Tensor.{name}"
+    for name in ("T", "astype", "clip", "data", "ravel", "reshape", "size", "tolist", "transpose")
+)
+"""What tensors have after `tf.experimental.numpy.experimental_enable_numpy_behavior()` only."""
+
 OPEN_OBJECTS: Final = ("os.environ", "sys.modules", "sys.path", "sys.stderr", "sys.stdin", "sys.stdout")
 """Objects of the standard library whose methods are known by name only."""
 

@@ -5,7 +5,7 @@ Computes: the abstract value of an attribute from the receiver alone. Gives: `AT
 and metrics are in `keras`, of arrays in `numpy_api`, of shapes, dtypes and specs in `ops.creation`), and
 `SETTING_ATTRIBUTES`: attributes that are what the constructor was given.
 
-Source: the documentation of `tf.Tensor`, `tf.Variable`, `tf.data.Dataset`, `tf.Module`, and what eager tensors answer.
+Source: the documentation of `tf.Tensor`, `tf.Variable`, `tf.Module`, and what eager tensors answer.
 """
 
 from __future__ import annotations
@@ -23,12 +23,10 @@ from terra_refactor.domain.value import (
     UNKNOWN_INT,
     UNKNOWN_STR,
     Constant,
-    DatasetValue,
     DTypeValue,
     FrozenList,
     Scalar,
     ShapeValue,
-    SpecValue,
     TensorKind,
     TensorValue,
     TupleValue,
@@ -74,21 +72,6 @@ def _rank(receiver: Value) -> Value:
     return UNKNOWN_INT
 
 
-def _element_spec(receiver: Value) -> Value:
-    return spec_of(receiver.element) if isinstance(receiver, DatasetValue) else NOT_A_TENSOR
-
-
-def spec_of(value: Value) -> Value:
-    """The `tf.TypeSpec` structure of a dataset's element."""
-    match value:
-        case TensorValue(type=type_, kind=kind):
-            return SpecValue(type_, kind)
-        case TupleValue(elements=elements, name=name, fields=fields):
-            return TupleValue(tuple(spec_of(element) for element in elements), name, fields)
-        case _:
-            return NOT_A_TENSOR
-
-
 _TENSOR_ATTRIBUTES: Final[Mapping[str, Callable[[Value], Value]]] = {
     "shape": _shape,
     "dtype": _dtype,
@@ -122,8 +105,6 @@ ATTRIBUTES: Final[Mapping[str, Callable[[Value], Value]]] = {
     "keras.KerasTensor.dtype": _dtype_name,
     "keras.KerasTensor.ndim": _rank,
     "keras.KerasTensor.name": _always(UNKNOWN_STR),
-    "tensorflow.data.Dataset.element_spec": _element_spec,
-    "tensorflow.data.Iterator.element_spec": _element_spec,
     "tensorflow.Module.name": _always(UNKNOWN_STR),
     "tensorflow.Module.variables": _always(_VARIABLES),
     "tensorflow.Module.trainable_variables": _always(_VARIABLES),

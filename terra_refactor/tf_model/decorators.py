@@ -78,9 +78,10 @@ _ROWS: Final[Mapping[tuple[Decoration, Form], str]] = {
     (Decoration.TRACED, Form.BARE): "tensorflow.custom_gradient tensorflow.recompute_grad tensorflow.grad_pass_through "
     "tensorflow.contrib.eager.custom_gradient keras.ops.custom_gradient keras.remat",
     (Decoration.TRANSPARENT, Form.BARE): """
+        check_shapes.inherit_check_shapes
         tensorflow.Module.with_name_scope atexit.register typing.final typing.override typing.no_type_check typing.runtime_checkable
         typing_extensions.final typing_extensions.override typing_extensions.runtime_checkable typeguard.typechecked
-        jaxtyping.jaxtyped tensorflow.python.util.tf_export.kwarg_only wrapt.decorator
+        tensorflow.python.util.tf_export.kwarg_only wrapt.decorator
         tensorflow.python.framework.test_util.run_v1_only tensorflow.python.framework.test_util.run_v2_only
         tensorflow.python.framework.test_util.run_in_graph_and_eager_modes
         tensorflow.python.framework.test_util.run_all_in_graph_and_eager_modes tensorflow.python.framework.test_util.disable_xla
@@ -89,7 +90,7 @@ _ROWS: Final[Mapping[tuple[Decoration, Form], str]] = {
     """,
     (Decoration.TRANSPARENT, Form.CALLED): """
         functools.wraps functools.update_wrapper typing.dataclass_transform typing_extensions.dataclass_transform
-        check_shapes.check_shapes check_shapes.inherit_check_shapes gin.external_configurable
+        check_shapes.check_shapes gin.external_configurable
         deprecated.deprecated deprecated.sphinx.deprecated deprecated.sphinx.versionadded deprecated.sphinx.versionchanged
         deprecation.deprecated warnings.deprecated typing_extensions.deprecated numpy.deprecate
         tensorflow.python.util.deprecation.deprecated tensorflow.python.util.deprecation.deprecated_args
@@ -98,7 +99,7 @@ _ROWS: Final[Mapping[tuple[Decoration, Form], str]] = {
         tensorflow.experimental.dispatch_for_binary_elementwise_apis tensorflow.test.disable_with_predicate
         tensorflow.python.util.tf_export.tf_export tensorflow.python.util.tf_export.keras_export keras.src.api_export.keras_export
         tensorflow_probability.python.internal.tf_util.preserve_static_shape
-        jaxtyping.jaxtyped tensorflow.device tensorflow.name_scope
+        tensorflow.device tensorflow.name_scope
         absl.testing.parameterized.parameters absl.testing.parameterized.named_parameters absl.testing.parameterized.product
         absl.testing.flagsaver.flagsaver parameterized.parameterized parameterized.parameterized.expand
         unittest.skip unittest.skipIf unittest.skipUnless unittest.mock.patch unittest.mock.patch.object unittest.mock.patch.dict
@@ -107,7 +108,7 @@ _ROWS: Final[Mapping[tuple[Decoration, Form], str]] = {
         tensorflow_probability.python.internal.test_util.test_all_tf_execution_regimes
     """,
     (Decoration.TRANSPARENT, Form.EITHER): """
-        gin.configurable gin.register pytest.mark.* unittest.expectedFailure
+        gin.configurable gin.register jaxtyping.jaxtyped pytest.mark.* unittest.expectedFailure
         tensorflow_addons.utils.types.typechecked
         tensorflow_probability.python.internal.docstring_util.expand_docstring
     """,
@@ -149,12 +150,13 @@ _ROWS: Final[Mapping[tuple[Decoration, Form], str]] = {
     (
         Decoration.OBJECT,
         Form.CALLED,
-    ): "click.command click.group typer.Typer.command numba.vectorize numba.guvectorize ray.remote",
+    ): "typer.Typer.command numba.vectorize numba.guvectorize",
     (
         Decoration.OBJECT,
         Form.EITHER,
-    ): "numba.jit numba.njit numpy.vectorize jax.jit jax.vmap jax.grad jax.pmap torch.jit.script ray.remote",
-    (Decoration.OBJECT, Form.BARE): "jax.custom_jvp jax.custom_vjp click.command",
+    ): "numba.jit numba.njit numpy.vectorize jax.jit jax.vmap jax.grad jax.pmap torch.jit.script ray.remote "
+    "click.command click.group",
+    (Decoration.OBJECT, Form.BARE): "jax.custom_jvp jax.custom_vjp",
 }
 """Decorators by what they do and how they are written; `name.*` stands for everything below a name."""
 

@@ -70,9 +70,8 @@ _SETTINGS: Final = " ".join(
         ),
         "keras.config.enable_traceback_filtering keras.config.enable_interactive_logging "
         "keras.config.disable_interactive_logging",
-        "keras.utils.clear_session keras.backend.reset_uids keras.backend.set_learning_phase "
-        "keras.mixed_precision.set_global_policy",
-        "keras.dtype_policies.set_dtype_policy keras.backend.get_uid keras.backend.manual_variable_initialization",
+        "keras.utils.clear_session keras.backend.reset_uids keras.backend.set_learning_phase ",
+        "keras.backend.get_uid keras.backend.manual_variable_initialization",
         within(
             "tensorflow.compat.v1",
             "disable_eager_execution enable_eager_execution disable_v2_behavior enable_v2_behavior reset_default_graph",

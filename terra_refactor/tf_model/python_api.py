@@ -15,7 +15,7 @@ import operator
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from terra_refactor.domain.dim import Dim, SymbolicDim
 from terra_refactor.domain.dtype import FLOATING, INTEGER
@@ -206,6 +206,11 @@ def _content(value: Value) -> Value | None:
     return value.content if isinstance(value, TensorValue) and value.type.shape == () else None
 
 
+def _to_int(number: Any = 0, base: int = 10) -> int:
+    """`int`, whose base is for texts only."""
+    return int(number, base) if isinstance(number, str | bytes) else int(number)
+
+
 def _conversion(convert: Callable[..., object], otherwise: Value) -> Rule:
     """The rule of `int`, `float`, `bool`, `complex`, `str` on numbers, texts, and tensors of one element."""
     fold = _folded(convert, otherwise)
@@ -218,9 +223,9 @@ def _conversion(convert: Callable[..., object], otherwise: Value) -> Rule:
             content = _content(value)
             known = _constant(content) if content is not None else _MISSING
             if known is _MISSING:
-                return content if convert is int and isinstance(content, Scalar) else otherwise
+                return content if convert is _to_int and isinstance(content, Scalar) else otherwise
             return _evaluate(convert, (known,), {}) or otherwise
-        if convert is int and isinstance(value, Scalar) and value.type is PythonType.INT:
+        if convert is _to_int and isinstance(value, Scalar) and value.type is PythonType.INT:
             return value
         return fold(call)
 
@@ -407,7 +412,7 @@ _OPERATORS: Final = words(
 
 RULES: Final[Mapping[str, Rule]] = {
     "builtins.len": length,
-    "builtins.int": _conversion(int, UNKNOWN_INT),
+    "builtins.int": _conversion(_to_int, UNKNOWN_INT),
     "builtins.float": _conversion(float, UNKNOWN_FLOAT),
     "builtins.bool": _conversion(bool, UNKNOWN_BOOL),
     "builtins.complex": _conversion(complex, _UNKNOWN_COMPLEX),

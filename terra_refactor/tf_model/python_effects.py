@@ -20,7 +20,7 @@ _OS: Final = within(
     "removedirs rename renames replace "
     "rmdir scandir sendfile setenv setuid spawnv stat startfile statvfs symlink sync system truncate ttyname umask "
     "unlink unsetenv utime wait waitpid "
-    "walk fwalk write _exit",
+    "walk fwalk write",
 )
 
 _PATH_QUESTIONS: Final = within(
@@ -32,7 +32,7 @@ _PATH_METHODS: Final = within(
     "chmod exists glob group hardlink_to is_block_device is_char_device is_dir is_fifo is_file is_mount is_socket "
     "is_symlink iterdir lchmod link_to "
     "lstat mkdir open owner read_bytes read_text readlink rename replace rglob rmdir samefile stat symlink_to touch "
-    "unlink walk write_bytes "
+    "unlink write_bytes "
     "write_text resolve",
 )
 
@@ -48,12 +48,11 @@ PYTHON_EFFECTS: Final[NameTable[EffectKind]] = name_table(
         "warnings.showwarning",
         EffectKind.INPUT_OUTPUT: " ".join(
             (
-                "builtins.open builtins.input builtins.exec builtins.eval builtins.breakpoint builtins.compile "
-                "builtins.__import__",
+                "builtins.open builtins.input builtins.exec builtins.eval builtins.breakpoint builtins.compile",
                 _OS,
                 _PATH_QUESTIONS,
                 _PATH_METHODS,
-                "io.open io.FileIO io.IOBase.* io.TextIOWrapper io.TextIOWrapper.* io.BufferedReader.* "
+                "io.FileIO io.IOBase.* io.TextIOWrapper io.TextIOWrapper.* io.BufferedReader.* "
                 "io.BufferedWriter.* !io.StringIO !io.BytesIO",
                 "io.TextIOBase.* io.BufferedIOBase.* io.RawIOBase.*",
                 "subprocess.* !subprocess.list2cmdline shutil.* !shutil.which socket.* select.* signal.* sqlite3.* "
@@ -63,8 +62,8 @@ PYTHON_EFFECTS: Final[NameTable[EffectKind]] = name_table(
                 "tempfile.* glob.* tarfile.* zipfile.* gzip.* !gzip.compress !gzip.decompress bz2.* lzma.* shelve.* "
                 "linecache.*",
                 "json.dump json.load pickle.dump pickle.load csv.reader csv.writer csv.DictReader csv.DictWriter "
-                "csv.writer.* configparser.ConfigParser.read",
-                "configparser.ConfigParser.write time.sleep atexit.register gc.collect gc.disable gc.enable "
+                "csv.writer.* configparser.RawConfigParser.read",
+                "configparser.RawConfigParser.write time.sleep atexit.register gc.collect gc.disable gc.enable "
                 "gc.freeze sys.exit sys.settrace sys.setprofile",
                 "sys.setrecursionlimit sys.stdin.* faulthandler.* importlib.import_module "
                 "importlib.reload runpy.* code.* pdb.*",
@@ -80,7 +79,7 @@ PYTHON_EFFECTS: Final[NameTable[EffectKind]] = name_table(
         ),
         EffectKind.RANDOM: "random.* !random.Random !random.SystemRandom secrets.* uuid.uuid4 os.urandom",
         EffectKind.TIME: "time.* !time.sleep !time.strftime !time.strptime !time.mktime !time.struct_time "
-        "datetime.datetime.now datetime.datetime.today "
+        "datetime.datetime.now datetime.date.today "
         "datetime.datetime.utcnow datetime.date.today uuid.uuid1 uuid.uuid4 uuid.getnode os.getenv os.environ.get "
         "os.environ.__getitem__ "
         "os.environ.copy os.environ.items os.environ.keys os.environ.values os.environ.__contains__ os.getpid "

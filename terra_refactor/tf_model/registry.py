@@ -11,10 +11,10 @@ Ignores: what is installed on this machine. A name that nobody knows is None, ne
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cache
+from types import ModuleType
 from typing import Final, TypeAlias
 
 from terra_refactor.domain.dtype import dtype_named
@@ -38,7 +38,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.errors import InternalError
-from terra_refactor.tf_model.aliases import FORMER_MODULES, FORMER_NAMES, OPEN_MODULES, OPEN_OBJECTS
+from terra_refactor.tf_model.aliases import FORMER_MODULES, FORMER_NAMES, NUMPY_BEHAVIOUR, OPEN_MODULES, OPEN_OBJECTS
 from terra_refactor.tf_model.catalogue import catalogue_files, entry, members, parse_signature, parse_value
 from terra_refactor.tf_model.costs import DEFAULT_BY_BASE, OPERATIONS
 from terra_refactor.tf_model.effects import EFFECTS
@@ -48,6 +48,10 @@ from terra_refactor.tf_model.spec import Entity, EntityKind, ParameterPassing, P
 from terra_refactor.tf_model.traits import TRAITS
 
 FAMILIES: Final = (
+    "terra_refactor.tf_model.attributes",
+    "terra_refactor.tf_model.data",
+    "terra_refactor.tf_model.keras",
+    "terra_refactor.tf_model.numpy_api",
     "terra_refactor.tf_model.ops.array",
     "terra_refactor.tf_model.ops.compat_v1",
     "terra_refactor.tf_model.ops.control",
@@ -63,12 +67,9 @@ FAMILIES: Final = (
     "terra_refactor.tf_model.ops.sparse",
     "terra_refactor.tf_model.ops.strings",
     "terra_refactor.tf_model.ops.variables",
-    "terra_refactor.tf_model.attributes",
-    "terra_refactor.tf_model.keras",
-    "terra_refactor.tf_model.numpy_api",
     "terra_refactor.tf_model.python_api",
 )
-"""The modules with rules. Each has `RULES: Mapping[str, Rule]`, and may have `ATTRIBUTES: Mapping[str, AttributeRule]`."""
+"""The modules with `RULES: Mapping[str, Rule]` or `ATTRIBUTES: Mapping[str, AttributeRule]`, or packages that merge their own."""
 
 AttributeRule: TypeAlias = Callable[[Value], Value]
 """From the receiver to the value of one of its attributes, for what is read and not called."""
@@ -414,15 +415,8 @@ def attribute_rule(owner: str | TensorKind, name: str) -> AttributeRule | None:
 
 
 @cache
-def _modules() -> tuple[object, ...]:
-    return tuple(importlib.import_module(name) for name in FAMILIES if _exists(name))
-
-
-def _exists(name: str) -> bool:
-    package = name.rpartition(".")[0]
-    if package != "terra_refactor.tf_model" and importlib.util.find_spec(package) is None:
-        return False
-    return importlib.util.find_spec(name) is not None
+def _modules() -> tuple[ModuleType, ...]:
+    return tuple(importlib.import_module(name) for name in FAMILIES)
 
 
 @cache
@@ -439,7 +433,7 @@ def _rules() -> Mapping[str, Rule]:
 @cache
 def _declared_names() -> frozenset[str]:
     """Names that a table speaks of, whether or not the catalogue lists them, such as `keras.layers.Dense.__call__`."""
-    return frozenset(_rules()) | frozenset(OPERATIONS)
+    return frozenset(_rules()) | frozenset(OPERATIONS) | NUMPY_BEHAVIOUR
 
 
 @cache

@@ -24,7 +24,7 @@ _EAGER_ONLY: Final = " ".join(
     (
         within(
             "tensorflow.Tensor",
-            "numpy item tolist __array__ __float__ __index__ __complex__ __iter__ __len__ eval backing_device cpu gpu",
+            "numpy tolist __array__ __float__ __index__ __complex__ __iter__ __len__ eval backing_device cpu gpu",
         ),
         within("tensorflow.Variable", "numpy __array__ eval __iter__"),
         within("tensorflow.RaggedTensor", "numpy to_list"),
@@ -40,7 +40,7 @@ _EAGER_ONLY: Final = " ".join(
             "predict_generator "
             "save save_weights export compile",
         ),
-        "keras.layers.Layer.get_weights keras.optimizers.Optimizer.get_weights",
+        "keras.layers.Layer.get_weights keras.optimizers.legacy.Optimizer.get_weights",
         "keras.models.clone_model keras.saving.save_model keras.saving.load_model keras.ops.convert_to_numpy "
         "keras.utils.clear_session",
         within("keras.utils", "pad_sequences img_to_array array_to_img save_img"),
@@ -215,13 +215,13 @@ _METHODS: Final = " ".join(
         within("tensorflow.Tensor", OPERATORS),
         within("tensorflow.Variable", OPERATORS + " value read_value gather_nd sparse_read " + _ASSIGN),
         within("keras.Variable", OPERATORS),
-        within("keras.KerasTensor", OPERATORS + " reshape squeeze"),
+        within("keras.KerasTensor", OPERATORS.replace(" __eq__", "") + " reshape squeeze"),
         within(
             "tensorflow.RaggedTensor",
-            OPERATORS
+            OPERATORS.replace("__matmul__ __rmatmul__ ", "")
             + " to_tensor to_sparse with_values with_flat_values row_lengths bounding_shape merge_dims consumers",
         ),
-        within("tensorflow.sparse.SparseTensor", "__mul__ __truediv__ __div__ with_values"),
+        within("tensorflow.sparse.SparseTensor", "__mul__ __truediv__ with_values"),
         within("tensorflow.GradientTape", "gradient jacobian batch_jacobian"),
         within("tensorflow.TensorArray", "read stack concat gather size grad"),
         within("tensorflow.data.Iterator", "get_next __next__ next"),
@@ -328,8 +328,8 @@ _TRANSPARENT_DECORATOR: Final = """
     functools.wraps functools.lru_cache functools.cache functools.update_wrapper
     tensorflow.function tensorflow.autograph.experimental.do_not_convert tensorflow.Module.with_name_scope
     keras.saving.register_keras_serializable abc.abstractmethod typing.no_type_check typing.final typing.override typing.overload
-    atexit.register contextlib.ContextDecorator gin.configurable gin.register gin.external_configurable typeguard.typechecked
-    check_shapes.check_shapes check_shapes.inherit_check_shapes tensorflow.compat.v1.flags.* deprecated.deprecated
+    atexit.register gin.configurable gin.register gin.external_configurable typeguard.typechecked
+    check_shapes.check_shapes check_shapes.inherit_check_shapes deprecated.deprecated
 """
 
 TRAITS: Final[NameTable[Trait]] = name_table(

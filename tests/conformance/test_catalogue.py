@@ -130,7 +130,6 @@ EAGER_ONLY: dict[str, Snippet] = {
 
 NOT_RUN = {
     # what the installed versions or this machine have not
-    "tensorflow.Tensor.item": "only NumPy behaviour has it",
     "tensorflow.Tensor.tolist": "only NumPy behaviour has it",
     "tensorflow.Tensor.eval": "fails in eager mode too: TensorFlow 1",
     "tensorflow.Variable.eval": "fails in eager mode too: TensorFlow 1",
@@ -144,7 +143,7 @@ NOT_RUN = {
     "keras.Model.fit_generator": "Keras 2",
     "keras.Model.evaluate_generator": "Keras 2",
     "keras.Model.predict_generator": "Keras 2",
-    "keras.optimizers.Optimizer.get_weights": "Keras 2",
+    "keras.optimizers.legacy.Optimizer.get_weights": "Keras 2",
     "keras.utils.array_to_img": "needs PIL",
     "keras.utils.save_img": "needs PIL",
 }

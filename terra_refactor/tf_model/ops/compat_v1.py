@@ -228,7 +228,7 @@ def _inputs(call: BoundCall) -> Value:
 _GRAPH_OBJECTS: Final = (
     "global_variables_initializer local_variables_initializer initialize_all_variables tables_initializer variables_initializer "
     "get_default_graph "
-    "get_default_session variable_scope get_variable_scope data.make_initializable_iterator data.make_one_shot_iterator "
+    "get_default_session variable_scope get_variable_scope "
     "reset_default_graph "
     "disable_v2_behavior enable_v2_behavior enable_eager_execution disable_eager_execution enable_resource_variables "
     "disable_resource_variables add_to_collection get_collection get_collection_ref global_variables trainable_variables local_variables "

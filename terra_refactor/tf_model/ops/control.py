@@ -473,7 +473,7 @@ _NOTHING: Final = (
     "summary.experimental.set_step distribute.get_strategy distribute.get_replica_context tpu.experimental.initialize_tpu_system "
     "saved_model.load saved_model.save test.main nest.assert_same_structure get_current_name_scope "
     "summary.experimental.write_raw_pb autograph.set_verbosity autograph.experimental.set_loop_options "
-    "data.experimental.get_structure io.write_graph load_library load_op_library graph_util.import_graph_def"
+    "io.write_graph load_library load_op_library graph_util.import_graph_def"
 )
 _NONE_RESULTS: Final = frozenset(
     {
