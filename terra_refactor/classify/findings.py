@@ -29,7 +29,7 @@ def find(program: Program, facts: ProgramFacts, decisions: tuple[Decision, ...])
         *_in_graphs(program, facts, hazards),
         *_diagnostics(program, facts, hazards),
         *_failures(program, facts),
-        *_decided(decisions),
+        *_decided(program, decisions),
     ):
         found.setdefault((finding.rule, finding.path, finding.span), finding)
     return tuple(
@@ -44,7 +44,8 @@ def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Ite
             continue
         for hazard in hazards.reached(context):
             rule = all_rules()[hazard.rule]
-            if hazard.assumption is None and rule.severity is not Severity.INFORMATION:
+            # an error needs proof; a warning tells of a trap, which is there whether or not somebody falls into it today
+            if rule.severity is Severity.WARNING or (rule.severity is Severity.ERROR and hazard.assumption is None):
                 yield _finding(program, rule, hazard.site, hazard.message, _way(program, hazard))
 
 
@@ -70,10 +71,10 @@ def _failures(program: Program, facts: ProgramFacts) -> Iterator[Finding]:
                 yield _finding(program, rule, site, failure.message, ())
 
 
-def _decided(decisions: tuple[Decision, ...]) -> Iterator[Finding]:
+def _decided(program: Program, decisions: tuple[Decision, ...]) -> Iterator[Finding]:
     """Decisions as findings: a function that should be a graph, and one that should not."""
     for decision in decisions:
-        place = Span(decision.line, 1, decision.line, 1)
+        place = _place_of(program, decision)
         if decision.action is Action.ADD_TF_FUNCTION and decision.level is Level.SAFE:
             rule = all_rules().get("TR506")
             if rule is not None:
@@ -87,6 +88,16 @@ def _decided(decisions: tuple[Decision, ...]) -> Iterator[Finding]:
             rule = all_rules().get("TR606" if "TR606" in decision.reason else "TR202")
             if rule is not None:
                 yield Finding(rule.id, rule.name, rule.severity, decision.path, place, decision.reason, fixable=True)
+
+
+def _place_of(program: Program, decision: Decision) -> Span:
+    """The decorator that makes a function a graph, where it is written as one; else the line of its `def`."""
+    if decision.hybrid:
+        for decorator in program.function(decision.function).decorators:
+            head, _, arguments = decorator.text.partition("(")
+            if head.split(".")[-1] == "function" or "tf.function" in arguments:
+                return decorator.span
+    return Span(decision.line, 1, decision.line, 1)
 
 
 def _finding(

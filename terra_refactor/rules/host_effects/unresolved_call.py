@@ -16,16 +16,16 @@ RULE: Final = Rule(
     explanation=(
         "The callee is neither code of the project nor a library that is known, and it gets an object that others see, too (`self`, a global, "
         "an unknown parameter). It may change that object, print, or read a file, each of which a graph would do only once. If all that it "
-        "gets are tensors, numbers and new objects, the function is speculative instead, with the callee's purity as an assumption."
+        "gets are tensors, numbers and new objects, the function is speculative instead, with the callee's purity as an assumption. A part of the decision about eager functions: `lint` does not report it."
     ),
     samples=Samples(
         bad="""\
 import tensorflow as tf
+
 from mylib import track
 
 
 class Trainer:
-    @tf.function
     def step(self, x):
         track(self)  # TR107
         return tf.nn.softmax(x) * 2.0 + 1.0
@@ -35,9 +35,17 @@ import tensorflow as tf
 
 
 class Trainer:
-    @tf.function
     def step(self, x):
         return tf.nn.softmax(x) * 2.0 + 1.0
+""",
+        near_miss="""\
+import tensorflow as tf
+
+from mylib import scale
+
+
+def step(x):
+    return tf.nn.softmax(scale(tf.shape(x)[0])) * x
 """,
     ),
     cure="Declare the library as pure in the configuration, or call it outside of the function.",

@@ -1,0 +1,74 @@
+"""Analyses a source text for a test, as `analyze` and `lint` would: from the text to decisions and findings."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from terra_refactor.analysis.driver import AnalysisOptions, analyze_program
+from terra_refactor.analysis.facts import ContextFacts, ProgramFacts
+from terra_refactor.classify.decide import DecisionOptions, decide
+from terra_refactor.classify.decision import Decision
+from terra_refactor.classify.findings import find
+from terra_refactor.ir.build.module import lower_module
+from terra_refactor.ir.program import Program
+from terra_refactor.rules.rule import Finding
+from terra_refactor.syntax.parse import parse_module
+from terra_refactor.syntax.source import source_from_text
+
+
+@dataclass(frozen=True, slots=True)
+class FilesByName:
+    """Imports among modules that lie in one folder."""
+
+    names: Collection[str]
+
+    def resolve(self, importing_module: str, name: str, level: int) -> str | None:
+        return name if name in self.names else None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What is known about a program."""
+
+    program: Program
+    facts: ProgramFacts
+    decisions: tuple[Decision, ...]
+    findings: tuple[Finding, ...]
+
+    def decision(self, qualname: str) -> Decision:
+        """The decision about the function of that name; KeyError if there is none, or more than one."""
+        found = [decision for decision in self.decisions if decision.qualname == qualname]
+        if len(found) != 1:
+            raise KeyError(qualname)
+        return found[0]
+
+    def contexts(self, qualname: str) -> tuple[ContextFacts, ...]:
+        """The contexts of the function of that name."""
+        return self.facts.contexts_of(self.decision(qualname).function)
+
+    def lines(self, rule: str) -> tuple[int, ...]:
+        """The lines at which a rule reports something, sorted, each once."""
+        return tuple(sorted({finding.span.line for finding in self.findings if finding.rule == rule}))
+
+    def rules_of(self, qualname: str) -> tuple[str, ...]:
+        """The rules whose hazards make the function unsafe, sorted."""
+        return tuple(sorted({hazard.rule for hazard in self.decision(qualname).hazards if not hazard.assumed}))
+
+
+def analyze_modules(texts: dict[str, str], options: DecisionOptions | None = None) -> Result:
+    """Analyses modules, given by name; each is a file `<name>.py`."""
+    modules = {
+        name: lower_module(parse_module(source_from_text(textwrap.dedent(text), f"{name}.py")), name)
+        for name, text in texts.items()
+    }
+    program = Program(modules, FilesByName(frozenset(modules)))
+    facts = analyze_program(program, AnalysisOptions())
+    decisions = decide(program, facts, options or DecisionOptions())
+    return Result(program, facts, decisions, find(program, facts, decisions))
+
+
+def analyze_text(text: str, options: DecisionOptions | None = None) -> Result:
+    """Analyses one module, `m.py`."""
+    return analyze_modules({"m": text}, options)
