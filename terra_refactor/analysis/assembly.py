@@ -161,6 +161,8 @@ def _stale_reads(
 ) -> tuple[Effect, ...]:
     """Reads of state that other functions change between calls."""
     effects: list[Effect] = []
+    if not changed:
+        return ()
     for key, (site, via) in summary.state_reads.items():
         writers = changed.get(_field_key(interpreter, key))
         if not writers or writers == {summary.function.id}:

@@ -79,7 +79,13 @@ def bases_of(frame: Frame, cls: Value) -> tuple[Value, ...]:
 
 def resolution_order(frame: Frame, cls: Value) -> tuple[Value, ...]:
     """The method resolution order (C3); library classes stand for themselves and their bases. Depth first where C3 has no answer."""
-    return _linearize(frame, cls, 0)
+    settled = frame.state.settled
+    if not isinstance(cls, Reference) or cls.object not in settled.objects:
+        return _linearize(frame, cls, 0)
+    known = settled.orders.get(cls.object)
+    if known is None:
+        known = settled.orders[cls.object] = _linearize(frame, cls, 0)
+    return known
 
 
 def _linearize(frame: Frame, cls: Value, depth: int) -> tuple[Value, ...]:

@@ -87,6 +87,7 @@ class _Analysis:
 
     def run(self) -> ProgramFacts:
         self.loader.run_all()
+        self.loader.settle()
         rounds = 0
         order = self.entry_order()
         for rounds in range(1, self.options.max_rounds + 1):

@@ -84,6 +84,7 @@ def resolve_targets(interpreter: Interpreter, frame: Frame) -> tuple[Effect, ...
     """The effects of a finished context, each with its root; those on objects made in the call are dropped."""
     resolved: list[Effect] = []
     places: dict[ObjectId, Target] | None = None
+    searched_globals = False
     for effect in frame.effects.values():
         number = effect.target.object
         if number is None:
@@ -92,8 +93,12 @@ def resolve_targets(interpreter: Interpreter, frame: Frame) -> tuple[Effect, ...
         if number in frame.allocated:
             continue
         if places is None:
-            places = _places(interpreter, frame)
+            places = _places(interpreter, frame, with_globals=False)
         place = places.get(number)
+        if place is None and not searched_globals:
+            searched_globals = True
+            places = {**_places(interpreter, frame, with_globals=True), **places}
+            place = places.get(number)
         if place is None:
             facts = interpreter.objects.facts[number]
             if facts.kind in (ObjectKind.MODULE, ObjectKind.CLASS):
@@ -107,7 +112,7 @@ def resolve_targets(interpreter: Interpreter, frame: Frame) -> tuple[Effect, ...
     return tuple(resolved)
 
 
-def _places(interpreter: Interpreter, frame: Frame) -> dict[ObjectId, Target]:
+def _places(interpreter: Interpreter, frame: Frame, *, with_globals: bool) -> dict[ObjectId, Target]:
     """The shortest way from a root of this function to each object that outlives the call."""
     places: dict[ObjectId, Target] = {}
     pending: list[tuple[ObjectId, Target]] = []
@@ -121,7 +126,7 @@ def _places(interpreter: Interpreter, frame: Frame) -> dict[ObjectId, Target]:
         content = frame.root.get((cell, CELL))
         if content is not None:
             pending.extend((number, Target(RootKind.CLOSURE, name)) for number in sorted(references(content)))
-    for name, value in interpreter.loader.globals_of(frame.function.id.module):
+    for name, value in interpreter.loader.globals_of(frame.function.id.module) if with_globals else ():
         pending.extend((number, Target(RootKind.GLOBAL, name)) for number in sorted(references(value)))
     fields: dict[ObjectId, list[str]] = {}
     looked_at = 0

@@ -195,7 +195,7 @@ class Frame:
 
     def note_read(self, op: OpId, key: HeapKey) -> None:
         """Records where state that outlives the call is read."""
-        if key[0] not in self.allocated and key not in self.state_reads:
+        if key not in self.state_reads and key[0] not in self.allocated and key not in self.root.settled.fields:
             self.state_reads[key] = (self.site(op), ())
 
     def call_record(self, op: OpId) -> CallRecord:

@@ -299,6 +299,15 @@ class Interpreter:
             if number in references(value):
                 state.locals[name] = rename(value, mapping)
 
+    def unsettle(self, key: HeapKey) -> None:
+        """A field that was taken to be settled is written after all: what was derived without looking at it is dropped."""
+        settled = self.world.settled
+        if key in settled.fields or key[0] in settled.objects:
+            settled.fields = {kept: value for kept, value in settled.fields.items() if kept[0] != key[0]}
+            settled.objects.discard(key[0])
+            settled.orders.clear()
+            self._by_key.clear()
+
     def write(self, frame: Frame, key: HeapKey, value: Value) -> None:
         """Writes a field: replaces it where the object is one object, adds to it where it may be one of several."""
         state = frame.state

@@ -16,7 +16,9 @@ from terra_refactor.analysis.frames import Frame, Summary
 from terra_refactor.domain.state import EXISTS
 from terra_refactor.domain.value import TRUE, LibraryValue, ModuleValue, ObjectId, Origin, UnknownValue, Value
 from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.ops import DeleteName, Scope, StoreName
 from terra_refactor.ir.program import Program
+from terra_refactor.ir.walk import walk
 from terra_refactor.tf_model import registry
 
 if TYPE_CHECKING:
@@ -76,6 +78,27 @@ class ModuleLoader:
         again, self._again = list(self._again), {}
         for name in again:
             self._run(name)
+
+    def settle(self) -> None:
+        """Declares what the modules have bound as settled: globals that no function assigns, and attributes of classes."""
+        interpreter = self.interpreter
+        settled = interpreter.world.settled
+        for module in self.program.modules.values():
+            number = self.object_of(module.name)
+            assigned = {
+                op.name
+                for function in module.functions[1:]
+                for op in walk(function.body)
+                if isinstance(op, StoreName | DeleteName) and op.scope is Scope.GLOBAL
+            }
+            for name in self.names_of(module.name):
+                value = interpreter.world.get((number, name))
+                if value is not None and name not in assigned:
+                    settled.fields[number, name] = value
+        for (number, name), value in interpreter.world.heap.items():
+            if interpreter.objects.facts[number].kind is ObjectKind.CLASS:
+                settled.objects.add(number)
+                settled.fields[number, name] = value
 
     def ensure_run(self, name: str) -> None:
         """Runs a module's body if it has not run; packages above it first."""

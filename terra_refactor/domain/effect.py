@@ -17,6 +17,8 @@ from terra_refactor.domain.value import ObjectId
 class EffectKind(Enum):
     """What is done."""
 
+    __hash__ = object.__hash__
+
     PRINT = "print"
     LOG = "log"
     INPUT_OUTPUT = "input_output"

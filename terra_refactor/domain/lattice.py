@@ -24,6 +24,8 @@ from terra_refactor.domain.value import (
     FrozenDict,
     FrozenList,
     FunctionValue,
+    LibraryValue,
+    ModuleValue,
     PartialValue,
     PythonType,
     RangeValue,
@@ -35,6 +37,7 @@ from terra_refactor.domain.value import (
     SpecValue,
     TensorValue,
     TupleValue,
+    Unbound,
     UnionValue,
     UnknownValue,
     Value,
@@ -340,9 +343,26 @@ def without_unbound(value: Value) -> Value:
     return value
 
 
-@lru_cache(maxsize=200_000)
+_NO_OBJECTS: frozenset[int] = frozenset()
+_WITHOUT_OBJECTS = frozenset(
+    {Constant, Scalar, LibraryValue, ModuleValue, UnknownValue, ShapeValue, DTypeValue, SpecValue, Bottom, Unbound}
+)
+
+
 def references(value: Value) -> frozenset[int]:
     """The objects that a value names directly or inside an immutable structure."""
+    kind = type(value)
+    if kind in _WITHOUT_OBJECTS:
+        return _NO_OBJECTS
+    if kind is Reference:
+        return frozenset((value.object,))  # type: ignore[union-attr]
+    if kind is TensorValue and value.variable is None:  # type: ignore[union-attr]
+        return _NO_OBJECTS
+    return _references_inside(value)
+
+
+@lru_cache(maxsize=200_000)
+def _references_inside(value: Value) -> frozenset[int]:
     found: set[int] = set()
     _collect_references(value, found)
     return frozenset(found)
@@ -397,7 +417,8 @@ def _collect_references(value: Value, found: set[int]) -> None:
 
 def rename(value: Value, mapping: Mapping[int, int]) -> Value:
     """The value with objects renamed by `mapping`; the same object where nothing changes."""
-    if references(value).isdisjoint(mapping):
+    kind = type(value)
+    if kind in _WITHOUT_OBJECTS or references(value).isdisjoint(mapping):
         return value
     match value:
         case Reference():

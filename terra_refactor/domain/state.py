@@ -28,10 +28,26 @@ CELL = "cell"
 """Content of a captured variable."""
 
 
+class SettledHeap:
+    """Fields that no longer change: a call's reads of them need not be recorded, nor looked for along the chain.
+
+    After the modules have run these are the globals that no function assigns, and the attributes of classes.
+    """
+
+    __slots__ = ("fields", "objects", "orders")
+
+    def __init__(self) -> None:
+        self.fields: dict[HeapKey, Value] = {}
+        self.objects: set[ObjectId] = set()
+        """Objects of which every field is settled: what `fields` does not have is not set."""
+        self.orders: dict[ObjectId, tuple[Value, ...]] = {}
+        """The method resolution orders of settled classes, as far as they were asked for."""
+
+
 class State:
     """Local variables and heap on one path of execution."""
 
-    __slots__ = ("heap", "inward", "locals", "outward", "parent", "reads")
+    __slots__ = ("heap", "inward", "locals", "outward", "parent", "reads", "settled")
 
     def __init__(
         self,
@@ -41,6 +57,7 @@ class State:
         inward: Mapping[ObjectId, ObjectId] | None = None,
     ) -> None:
         self.parent = parent
+        self.settled: SettledHeap = SettledHeap() if parent is None else parent.settled
         self.heap: dict[HeapKey, Value] = {}
         self.locals = variables
         self.reads = reads
@@ -67,6 +84,11 @@ class State:
             if value is not None:
                 return value
             if state.reads is not None:
+                settled = state.settled
+                if key in settled.fields:
+                    return settled.fields[key]
+                if key[0] in settled.objects:
+                    return None
                 if key in state.reads:
                     return state.reads[key]
                 value = None

@@ -28,6 +28,8 @@ FunctionKey: TypeAlias = tuple[str, int]
 class PythonType(Enum):
     """The built-in types of which only the type is tracked when the content is unknown."""
 
+    __hash__ = object.__hash__
+
     INT = "int"
     FLOAT = "float"
     COMPLEX = "complex"
@@ -38,6 +40,8 @@ class PythonType(Enum):
 
 class TensorKind(Enum):
     """What kind of array a `TensorValue` is."""
+
+    __hash__ = object.__hash__
 
     TENSOR = "tensor"
     VARIABLE = "variable"
@@ -164,7 +168,7 @@ class Reference:
     object: ObjectId
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=True)
 class FunctionValue:
     """A Python function object: its code and the objects that hold its captured variables and defaults."""
 
@@ -177,6 +181,10 @@ class FunctionValue:
     """The arguments of the `tf.function` that wraps it; None if it is not wrapped, () if wrapped without arguments."""
     wrappers: tuple[str, ...] = ()
     """Qualified names of library decorators that were applied and keep the function callable as it is, outermost last."""
+
+    def __hash__(self) -> int:
+        # the rest seldom tells two apart, and is long
+        return hash((self.function, self.closure))
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,6 +284,7 @@ def set_attribute(interpreter: Interpreter, frame: Frame, op: int, target: Value
                     interpreter.call_value(frame, op, setter, CallArguments((member, value)))
                     continue
                 key = (member.object, name)
+                interpreter.unsettle(key)
                 if len(alternatives) > 1:
                     known = frame.state.get(key)
                     frame.state.set(key, value if known is None else join(known, value))
@@ -292,6 +293,7 @@ def set_attribute(interpreter: Interpreter, frame: Frame, op: int, target: Value
                 write_effect(frame, op, member.object, f".{name}", f".{name} = ...")
             case ModuleValue():
                 number = interpreter.loader.object_of(member.name)
+                interpreter.unsettle((number, name))
                 known = frame.state.get((number, name))
                 frame.state.set((number, name), value if known is None else join(known, value))
                 interpreter.loader.note_name(member.name, name)
@@ -312,6 +314,7 @@ def delete_attribute(interpreter: Interpreter, frame: Frame, op: Op) -> None:
     assert isinstance(op, ops.DeleteAttribute)
     for member in members(frame.value(op.object)):
         if isinstance(member, Reference):
+            interpreter.unsettle((member.object, op.name))
             frame.state.set((member.object, op.name), UNBOUND)
             write_effect(frame, op.id, member.object, f".{op.name}", f"del .{op.name}")
         elif isinstance(member, UnknownValue):
