@@ -650,6 +650,8 @@ def _rules() -> dict[str, Rule]:
     rules["tensorflow.data.experimental.get_single_element"] = _of_argument(_next)
     rules["tensorflow.data.experimental.cardinality"] = _of_argument(_cardinality)
     rules["tensorflow.data.experimental.get_structure"] = _of_argument(lambda call, dataset: element_spec(dataset))
+    rules["tensorflow.compat.v1.data.get_output_types"] = _of_argument(lambda call, dataset: _output_types(dataset))
+    rules["tensorflow.compat.v1.data.get_output_shapes"] = _of_argument(lambda call, dataset: _output_shapes(dataset))
     rules["tensorflow.data.experimental.Counter"] = _counter
     for name in ("sample_from_datasets", "choose_from_datasets"):
         rules[f"tensorflow.data.experimental.{name}"] = _mixed

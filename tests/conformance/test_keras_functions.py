@@ -184,6 +184,7 @@ def ops() -> list[Row]:
     row("tile", calls(x=specs(shapes(1, 3)), repeats=st.sampled_from([(2,), (1, 2), (2, 1, 1)])))
     row("split", calls(x=specs(shapes(1, 3)), indices_or_sections=st.integers(1, 3), axis=st.sampled_from([0, -1])))
     row("broadcast_to", calls(x=specs((1,)), shape=st.sampled_from([(3,), (2, 3)])))
+    row("size", calls(x=specs()))
     row("clip", calls(x=specs(), x_min=0.0, x_max=1.0))
     for name in ["relu", "sigmoid", "tanh", "softmax", "gelu", "elu", "selu", "softplus", "linear", "swish"]:
         row("silu" if name == "swish" else name, calls(x=specs(shapes(1, 3), "float32")), "activations", RANKS)

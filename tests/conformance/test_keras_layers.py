@@ -186,6 +186,23 @@ def core() -> list[Case]:
             misses_errors=True,
         ),
     ]
+    words = st.tuples(shapes(1, 2, KNOWN), st.just("string"))
+    numbers = st.tuples(shapes(1, 2, KNOWN), st.just("int64"))
+    vocabulary = {"vocabulary": ["a", "b"]}
+    for arguments in ({}, {"output_mode": "multi_hot"}, {"output_mode": "one_hot"}):
+        strings = {**vocabulary, **arguments}
+        rows.append(Case("StringLookup", st.just(strings), words, misses_errors=True, run_symbolic=False))
+        integers = {"vocabulary": [3, 4], **arguments}
+        rows.append(Case("IntegerLookup", st.just(integers), numbers, misses_errors=True, run_symbolic=False))
+    inverse = {**vocabulary, "invert": True}
+    rows.append(Case("StringLookup", st.just(inverse), numbers, misses_errors=True, run_symbolic=False))
+    for arguments in ({}, {"output_sequence_length": 4}, {"output_mode": "multi_hot"}, {"split": None}):
+        settings_of = {**vocabulary, **arguments}
+        rows.append(Case("TextVectorization", st.just(settings_of), words, misses_errors=True, run_symbolic=False))
+    for arguments in ({}, {"output_mode": "multi_hot"}):
+        hashing = {"num_bins": 5, **arguments}
+        rows.append(Case("Hashing", st.just(hashing), numbers, misses_errors=True, run_symbolic=False))
+    rows.append(Case("Normalization", st.just({"mean": 0.0, "variance": 1.0}), spec(2, 3, FLOATS, KNOWN)))
     for name in ("ReLU", "LeakyReLU", "ELU", "Dropout", "AlphaDropout", "GaussianDropout", "GaussianNoise"):
         arguments = {"rate": 0.5} if name.endswith("Dropout") else ({"stddev": 0.1} if name == "GaussianNoise" else {})
         rows.append(Case(name, st.just(arguments), spec(1, 4, NUMBERS), misses_errors=True))
@@ -199,9 +216,28 @@ def core() -> list[Case]:
         ("RandomTranslation", {"height_factor": 0.2, "width_factor": 0.2}),
         ("RandomContrast", {"factor": 0.2}),
         ("RandomBrightness", {"factor": 0.2}),
+        ("RandomShear", {"x_factor": 0.2}),
+        ("RandomHue", {"factor": 0.2}),
+        ("RandomSaturation", {"factor": 0.2}),
+        ("RandomSharpness", {"factor": 0.2}),
+        ("RandomPerspective", {"factor": 0.2}),
+        ("RandomGaussianBlur", {"factor": 0.2}),
+        ("RandomPosterization", {"factor": 4}),
+        ("RandomInvert", {"factor": 0.2}),
+        ("RandomErasing", {"factor": 0.2}),
+        ("RandomColorJitter", {"brightness_factor": 0.2}),
+        ("Solarization", {}),
+        ("AutoContrast", {}),
+        ("Equalization", {}),
+        ("ContrastLimitedAdaptiveHistogramEqualization", {}),
+        ("RandomColorDegeneration", {"factor": 0.2}),
+        ("RandomElasticTransform", {}),
+        ("RandomGrayscale", {}),
+        ("RandAugment", {}),
+        ("AugMix", {}),
     ):
         image = st.tuples(st.tuples(st.integers(1, 3), KNOWN, KNOWN, st.just(3)), FLOATS)
-        rows.append(Case(name, st.just(arguments), image))
+        rows.append(Case(name, st.just(arguments), image, misses_errors=True))
     return rows
 
 

@@ -177,7 +177,19 @@ REDUCTIONS = [
     "ptp",
     "median",
 ]
-METHODS = ["sum", "prod", "mean", "std", "var", "max", "min", "all", "any", "argmax", "argmin"]
+METHODS = (
+    "sum",
+    "prod",
+    "mean",
+    "std",
+    "var",
+    "max",
+    "min",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+)
 
 
 def cases() -> list[Case]:
@@ -362,6 +374,10 @@ def cases() -> list[Case]:
         Case(
             "numpy.linalg.svd", one(arrays(PLAIN, 2, 3)), options(full_matrices=st.booleans(), compute_uv=st.booleans())
         ),
+        *[Case(f"numpy.fft.{name}", one(arrays(REALS, 2, 3))) for name in ("fft", "ifft", "fft2", "fftn")],
+        Case("numpy.polynomial.hermite.hermgauss", one(st.integers(1, 5))),
+        Case("numpy.linalg.eig", one(arrays(PLAIN, 2, 3, st.just(2)))),
+        Case("numpy.linalg.eigvals", one(arrays(PLAIN, 2, 3, st.just(2)))),
         Case("numpy.linalg.qr", one(arrays(PLAIN, 2, 3))),
         *[
             Case(f"numpy.linalg.{name}", one(arrays((*PLAIN, "complex64"), 2, 3, st.just(1))))
@@ -443,5 +459,7 @@ def test_precision_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
         "numpy.setdiff1d",
         "numpy.histogram",
         "numpy.ndarray.nonzero",
+        "numpy.linalg.eig",
+        "numpy.linalg.eigvals",
     }
     assert all(counts[True] for name, counts in PRECISION.items() if name not in data_dependent)

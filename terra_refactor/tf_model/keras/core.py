@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from terra_refactor.domain.dim import Dim, Truth, equal, floor_divide
-from terra_refactor.domain.dtype import FLOAT32, INT64, STRING
+from terra_refactor.domain.dtype import INT64, STRING
 from terra_refactor.domain.shape import Shape, element_count, format_shape
 from terra_refactor.domain.value import UNKNOWN, TensorValue, Value
 from terra_refactor.tf_model import arguments as read
@@ -262,7 +262,8 @@ def _text_vectorization(call: BoundCall) -> Value:
         if shape is None:
             return read.tensor(INT64, None, output_kind(value))
         return read.tensor(INT64, (batch, settings.integer("output_sequence_length")), output_kind(value))
-    return read.tensor(None if mode == "int" else FLOAT32, None, output_kind(value))
+    # counts are int64 or float32, which depends on the mode and the version
+    return read.tensor(None, None, output_kind(value))
 
 
 def _einsum_dense(settings: Settings, shape: Shape) -> Shape:

@@ -22,7 +22,10 @@ from terra_refactor.domain.value import (
     DatasetValue,
     FrozenDict,
     FrozenList,
+    FunctionValue,
+    LibraryValue,
     PythonType,
+    Reference,
     Scalar,
     TensorKind,
     TensorValue,
@@ -315,6 +318,41 @@ _PYTHON_RESULTS: Final[Mapping[str, Value]] = {
 }
 
 
+_OBJECT_MAKERS: Final = (
+    "keras.saving.load_model",
+    "keras.saving.deserialize_keras_object",
+    "keras.config.dtype_policy",
+    "keras.layers.deserialize",
+    "keras.models.clone_model",
+    "keras.initializers.deserialize",
+    "keras.regularizers.deserialize",
+    "keras.constraints.deserialize",
+    "keras.optimizers.deserialize",
+    "keras.metrics.deserialize",
+    "keras.losses.deserialize",
+)
+"""Functions that make objects which are no tensors, of a class that is not known here."""
+
+
+def _get(call: BoundCall) -> Value:
+    """`keras.initializers.get(identifier)` and its like: None and objects come back as they are."""
+    value = read.first_of(call, "identifier")
+    if isinstance(value, Reference | FunctionValue | LibraryValue) or (value is not None and read.is_none(value)):
+        return value
+    return NOT_A_TENSOR
+
+
+def _get_activation(call: BoundCall) -> Value:
+    """`keras.activations.get(identifier)`: the function of that name, `linear` for None."""
+    value = read.first_of(call, "identifier")
+    if value is not None and read.is_none(value):
+        return LibraryValue("keras.activations.linear")
+    name = read.text(value)
+    if name in _ACTIVATIONS.split():
+        return LibraryValue(f"keras.activations.{name}")
+    return value if isinstance(value, Reference | FunctionValue | LibraryValue) else NOT_A_TENSOR
+
+
 def _split_dataset(call: BoundCall) -> Value:
     """`keras.utils.split_dataset`: two data sets of the same elements."""
     data = call.argument("dataset")
@@ -362,4 +400,10 @@ RULES: Final[Mapping[str, Rule]] = {
     **{f"keras.applications.{name}.decode_predictions": _decoded for name in _APPLICATION_MODULES.split()},
     **{name: _constant(NONE) for name in _NO_TENSORS},
     **{name: _constant(value) for name, value in _PYTHON_RESULTS.items()},
+    **{name: _constant(NOT_A_TENSOR) for name in _OBJECT_MAKERS},
+    **{
+        f"keras.{family}.get": _get
+        for family in ("initializers", "regularizers", "constraints", "losses", "metrics", "optimizers")
+    },
+    "keras.activations.get": _get_activation,
 }

@@ -12,6 +12,7 @@ from typing import Final
 from terra_refactor.domain.dim import Dim, definitely_different, multiply
 from terra_refactor.domain.dtype import BOOL, FLOAT32, FLOATING, INT32, INTEGER, DType
 from terra_refactor.domain.shape import element_count
+from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     UNKNOWN,
     Constant,
@@ -312,6 +313,20 @@ def _shape(call: BoundCall) -> Value:
     return TupleValue(tuple(size_value(dim) if dim is not None else UNKNOWN for dim in shape))
 
 
+def _size(call: BoundCall) -> Value:
+    shape = read.converted_type(_value(call)).shape
+    count = None if shape is None else element_count(shape)
+    return TensorValue(TensorType(INT32, ()), content=None if count is None else size_value(count))
+
+
+def _shape_tensor(call: BoundCall) -> Value:
+    """`keras.backend.shape(x)`: as `tf.shape`."""
+    shape = read.converted_type(_value(call)).shape
+    if shape is None:
+        return read.tensor(INT32, (None,))
+    return TensorValue(TensorType(INT32, (len(shape),)), content=TupleValue(tuple(size_value(dim) for dim in shape)))
+
+
 def _to_numpy(call: BoundCall) -> Value:
     given = read.converted_type(_value(call))
     return TensorValue(
@@ -443,6 +458,7 @@ def _rules() -> dict[str, Rule]:
         ("tile", _tile),
         ("broadcast_to", _broadcast_to),
         ("shape", _shape),
+        ("size", _size),
         ("where", _where),
         ("tril triu", _triangular),
         ("ravel", _flatten),
@@ -468,6 +484,7 @@ def _rules() -> dict[str, Rule]:
         ("flatten", _flatten),
         ("batch_flatten", _batch_flatten),
         ("int_shape", _int_shape),
+        ("shape", _shape_tensor),
         ("clip", _clip),
         ("zeros_like ones_like", _like),
         ("equal not_equal less less_equal greater greater_equal", _binary(_bool)),

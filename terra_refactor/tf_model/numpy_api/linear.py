@@ -244,7 +244,41 @@ def _slogdet(call: BoundCall) -> Value:
     return TupleValue((result(dtype, shape), result(real_dtype(dtype), shape)))
 
 
+def _eigenvalues_any(call: BoundCall) -> Value:
+    """`eigvals`: real or complex, which the values decide."""
+    given = operand(call.argument("a")).type
+    _square("eigvals", given.shape)
+    return array(None, None if given.shape is None else given.shape[:-1])
+
+
+def _eigen_any(call: BoundCall) -> Value:
+    given = operand(call.argument("a")).type
+    _square("eig", given.shape)
+    return TupleValue((array(None, None if given.shape is None else given.shape[:-1]), array(None, given.shape)))
+
+
+def _transformed(call: BoundCall) -> Value:
+    """Fourier transforms that keep the shape; complex128 of float64 and integers (float32 gives it before NumPy 2 only)."""
+    given = operand(call.argument("a")).type
+    dtype = COMPLEX128 if given.dtype in (FLOAT64, COMPLEX128) or given.dtype in INTEGER else None
+    plain = all(read.is_none(call.argument(name)) for name in ("n", "s"))
+    return array(dtype, given.shape if plain and given.shape != () else None)
+
+
+def _quadrature(call: BoundCall) -> Value:
+    """Gauss quadrature: the points and the weights."""
+    count = read.integer(call.argument("deg"))
+    return TupleValue((array(FLOAT64, (count,)), array(FLOAT64, (count,))))
+
+
+_FOURIER: Final = ("fft", "ifft", "fft2", "ifft2", "fftn", "ifftn")
+_QUADRATURES: Final = ("hermite.hermgauss", "hermite_e.hermegauss", "legendre.leggauss", "laguerre.laggauss")
+
 RULES: Final[Mapping[str, Rule]] = {
+    **{f"numpy.fft.{name}": _transformed for name in _FOURIER},
+    **{f"numpy.polynomial.{name}": _quadrature for name in _QUADRATURES},
+    "numpy.linalg.eig": _eigen_any,
+    "numpy.linalg.eigvals": _eigenvalues_any,
     "numpy.matmul": _product,
     "numpy.dot": _dot,
     "numpy.ndarray.dot": _dot,
