@@ -162,9 +162,10 @@ class Observation:
     def _origin(self, name: str, tensors: list[Any]) -> tuple[Any, int | None]:
         if name == "Cast" and tensors and tensors[0]._datatype_enum() == _BOOL:
             return None, 2
-        if name in op_rules.ELEMENT_KEEPING_OPS and tensors:
-            known = self._dynamic.get(id(tensors[0]))
-            if known is not None:
+        if name in op_rules.ELEMENT_KEEPING_OPS:
+            dynamic = [tensor for tensor in tensors if id(tensor) in self._dynamic]
+            if len(dynamic) == 1:
+                known = self._dynamic[id(dynamic[0])]
                 return known[1], known[2]
         if name in ("Select", "SelectV2") and len(tensors) == 3:
             # where(x < 0, x + n, x) is x for every x that passes the guard that the look-up will put on x

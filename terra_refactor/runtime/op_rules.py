@@ -139,9 +139,10 @@ SHAPE_OPERANDS: dict[str, tuple[int, ...]] = {
 # Their results depend on shapes alone, which the path fixes.
 SHAPE_READING_OPS = _names("Shape ShapeN Size Rank VariableShape StatelessRandomGetAlg")
 
-# Every element of the result is an element of the first operand: a bound on the operand bounds the result.
+# Every element of the result is an element of the one operand whose values may change: its bound bounds the result.
 ELEMENT_KEEPING_OPS = _names(
-    "Cast ExpandDims Identity Reshape ReverseV2 Slice Squeeze StopGradient StridedSlice Tile Transpose BroadcastTo"
+    "Cast ExpandDims Identity Reshape ReverseV2 Slice Split SplitV Squeeze StopGradient StridedSlice Tile Transpose Unpack"
+    " BroadcastTo"
 )
 
 # Random without an input that carries the state: the state is in the kernel, so they are run at once, in program order.

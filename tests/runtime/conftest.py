@@ -1,0 +1,121 @@
+"""What the tests of the shim share: hooks are taken away after each module, and one way of comparing with eager execution."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def hooks_removed() -> Iterator[None]:
+    """Other modules must not run through our hooks."""
+    yield
+    from terra_refactor.runtime import disable, enable
+
+    disable()
+    enable()
+
+
+def observe(build: Callable[[], tuple[Callable[..., Any], Callable[[], Any]]], wrap: Any, calls: int) -> Any:
+    """Build a program anew and call its step `calls` times: results, raised errors, printed text and state."""
+    import numpy as np
+    import tensorflow as tf
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [plain(item) for item in value]
+        if isinstance(value, dict):
+            return {name: plain(item) for name, item in value.items()}
+        if isinstance(value, tf.IndexedSlices):
+            return plain(tf.convert_to_tensor(value))
+        if isinstance(value, (tf.RaggedTensor, tf.SparseTensor)):
+            return plain(tf.convert_to_tensor(value.to_tensor() if isinstance(value, tf.RaggedTensor) else tf.sparse.to_dense(value)))
+        return np.array(value.numpy()) if hasattr(value, "numpy") else value
+
+    import keras
+
+    keras.utils.set_random_seed(11)
+    step, state = build()
+    wrapped = wrap(step)
+    printed = io.StringIO()
+    results: list[Any] = []
+    with contextlib.redirect_stdout(printed):
+        for number in range(calls):
+            try:
+                results.append(plain(wrapped(number)))
+            except Exception as error:
+                results.append(type(error).__name__)
+    return results, printed.getvalue(), plain(state())
+
+
+def difference(one: Any, other: Any, tolerance: float = 1e-10) -> str | None:
+    """Where two observations differ: floats beyond rounding, anything else at all."""
+    import numpy as np
+
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        if len(one) != len(other):
+            return f"{len(one)} against {len(other)} elements"
+        for index, (a, b) in enumerate(zip(one, other, strict=True)):
+            found = difference(a, b, tolerance)
+            if found:
+                return f"[{index}] {found}"
+        return None
+    if isinstance(one, dict) and isinstance(other, dict):
+        return difference(sorted(one.items()), sorted(other.items()), tolerance)
+    if isinstance(one, (float, np.ndarray, np.generic)) and isinstance(other, (float, np.ndarray, np.generic)):
+        a, b = np.asarray(one), np.asarray(other)
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return f"{a.dtype}{a.shape} against {b.dtype}{b.shape}"
+        if a.dtype.kind not in "fc":
+            return None if np.array_equal(a, b) else f"{a!r} against {b!r}"
+        limit = tolerance if a.dtype.itemsize >= 8 else 1e-5
+        scale = float(np.max(np.abs(np.where(np.isfinite(a), a, 0)), initial=0.0))
+        if np.allclose(a, b, rtol=0, atol=limit * max(scale, 1e-3), equal_nan=True):
+            return None
+        return f"{a!r} against {b!r}"
+    return None if type(one) is type(other) and one == other else f"{one!r} against {other!r}"
+
+
+class Comparison:
+    """Runs a program eagerly and through the shim. `report` is the shim's account of the last one."""
+
+    def __init__(self) -> None:
+        self.report = ""
+        self.program: Any = None
+
+    def __call__(self, build: Any, calls: int = 6, tolerance: float = 1e-10, **options: Any) -> None:
+        from terra_refactor.runtime import co_execute
+        from terra_refactor.runtime import report as reports
+
+        options.setdefault("shadow", True)
+        expected = observe(build, lambda step: step, calls)
+        kept: list[Any] = []
+
+        def wrap(step: Any) -> Any:
+            kept.append(co_execute(step, **options))
+            return kept[0]
+
+        actual = observe(build, wrap, calls)
+        import sys
+
+        self.program = sys.modules["terra_refactor.runtime.report"].programs()[-1]  # type: ignore[attr-defined]
+        self.report = sys.modules["terra_refactor.runtime.report"].describe(self.program)  # type: ignore[attr-defined]
+        del reports
+        assert difference(expected, actual, tolerance) is None, (
+            f"{difference(expected, actual, tolerance)}\n{self.report}"
+        )
+        assert not self.program.shadow_differences, self.report
+        assert not self.program.build_failures, self.report
+
+
+@pytest.fixture
+def same() -> Comparison:
+    """Call it with a function that builds `(step, state)`."""
+    return Comparison()
