@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any
 
@@ -48,8 +48,11 @@ from terra_refactor.tf_model.spec import BoundCall, OperationError, Rule
 EXAMPLES = int(os.environ.get("TERRA_CONFORMANCE_EXAMPLES", "12"))
 """Generated calls per rule."""
 
-FAILURES = (ValueError, TypeError, IndexError, NotImplementedError, tf.errors.OpError)
+FAILURES = (ValueError, TypeError, IndexError, NotImplementedError, AttributeError, tf.errors.OpError)
 """How TensorFlow and NumPy refuse a call."""
+
+NOT_FORESEEN = frozenset({"operator ==", "operator !="})
+"""Where TensorFlow's own inference on partial shapes may be different from the truth."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,12 @@ class Outcome:
     less_precise: int = 0
     both_failed: int = 0
     overlooked: int = 0
-    problems: list[str] = field(default_factory=list)
+    note: str = ""
+    """What the row's table says about known imprecision."""
+
+
+OUTCOMES: dict[str, Outcome] = {}
+"""What was seen of the rows that ran in this process, by row."""
 
 
 # --- strategies -----------------------------------------------------------------------------------------------------------------
@@ -396,9 +404,12 @@ def compare(row: Row, call: Call, outcome: Outcome) -> None:
             if not visible and not row.misses_errors:
                 raise AssertionError(f"{described}: the rule gives {got}, TensorFlow fails: {true}")
             continue
-        problem = _contradiction(got, true)
-        assert problem is None, f"{described}: {problem}"
         expected = _trace(row, call, visible=True) if visible else true
+        problem = _contradiction(got, true)
+        if problem is not None and not isinstance(expected, Exception):
+            # `==` of tensors that turn out not to fit is a False, which TensorFlow does not foresee either
+            problem = _contradiction(got, expected) or (None if visible and row.name in NOT_FORESEEN else problem)
+        assert problem is None, f"{described}: {problem}"
         if isinstance(expected, Exception):
             continue
         lost = _less_precise(got, expected)
@@ -411,7 +422,7 @@ def compare(row: Row, call: Call, outcome: Outcome) -> None:
 
 def check_row(row: Row) -> Outcome:
     """Runs the generated calls of a row. Raises AssertionError with the smallest call on which the rule is wrong."""
-    outcome = Outcome()
+    outcome = OUTCOMES.setdefault(row_id(row), Outcome(note=row.imprecise or row.misses_errors))
 
     @settings(
         max_examples=EXAMPLES,

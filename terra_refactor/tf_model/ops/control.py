@@ -90,6 +90,17 @@ def _map_structure(call: BoundCall) -> Value:
     return map_structures(lambda row: call.invoke(function, row), call.extra_arguments)
 
 
+def _up_to(call: BoundCall) -> Value:
+    """`map_structure_up_to(shallow_tree, func, *inputs)` of TensorFlow's inner `nest`: leaves are where the shallow tree has them."""
+    values = (*call.arguments.values(), *call.extra_arguments)
+    if len(values) < 3 or call.incomplete:
+        return UNKNOWN
+    shallow, function, *inputs = values
+    if not _structure(shallow):
+        return call.invoke(function, inputs)
+    return UNKNOWN
+
+
 def _flatten(call: BoundCall) -> Value:
     flat = leaves(call.arguments.get("structure", UNKNOWN))
     return FrozenList(None, UNKNOWN) if flat is None else FrozenList(flat)
@@ -500,6 +511,7 @@ _TAPE: Final = "tensorflow.GradientTape"
 
 RULES: Final[Mapping[str, Rule]] = {
     "tensorflow.nest.map_structure": _map_structure,
+    "tensorflow.python.util.nest.map_structure_up_to": _up_to,
     "tensorflow.nest.flatten": _flatten,
     "tensorflow.nest.pack_sequence_as": _pack,
     "tensorflow.nest.is_nested": _is_nested,

@@ -124,8 +124,8 @@ def compare_rule(op: str, left: Value, right: Value) -> Value:
         shape = broadcast_shapes(first.type.shape, second.type.shape, f"operator {op}", _OPERANDS)
     except OperationError:
         if op in ("==", "!=") and kind is TensorKind.TENSOR:
-            # `==` of tensors that cannot be broadcast is a False, not an error
-            return TensorValue(TensorType(BOOL))
+            # `==` of tensors that cannot be broadcast is a single False (for !=, True), not an error
+            return TensorValue(TensorType(BOOL, ()))
         raise
     if kind is TensorKind.NDARRAY and shape == ():
         kind = TensorKind.NUMPY_SCALAR

@@ -1,0 +1,183 @@
+"""Rules of `tf_model.ops` that need no TensorFlow: symbolic sizes, contents, callbacks, and the words of errors."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Sequence
+
+import pytest
+
+from terra_refactor.domain.dim import add, multiply, symbol
+from terra_refactor.domain.dtype import FLOAT32, INT32
+from terra_refactor.domain.shape import Shape
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import (
+    NONE,
+    UNKNOWN,
+    Constant,
+    FrozenDict,
+    FrozenList,
+    LibraryValue,
+    SliceValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+)
+from terra_refactor.tf_model import ops
+from terra_refactor.tf_model.ops.operators import convert_rule, index_rule, operator_rule
+from terra_refactor.tf_model.registry import canonical_name, lookup
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+
+N = symbol("N")
+
+
+def rule(name: str) -> Rule:
+    entity = lookup(name)
+    assert entity is not None and entity.rule is not None
+    return entity.rule
+
+
+def tensor(shape: Shape, dtype: str = "float32") -> TensorValue:
+    found = FLOAT32 if dtype == "float32" else INT32
+    return TensorValue(TensorType(found, shape))
+
+
+def call(name: str, extra: tuple[Value, ...] = (), **arguments: Value) -> Value:
+    return rule(name)(BoundCall(name, arguments, extra))
+
+
+def shape_of(value: Value) -> Shape:
+    assert isinstance(value, TensorValue)
+    return value.type.shape
+
+
+def ints(*numbers: int) -> FrozenList:
+    return FrozenList(tuple(Constant(number) for number in numbers))
+
+
+def test_rule_names_are_canonical() -> None:
+    for module in pkgutil.iter_modules(ops.__path__):
+        rules = getattr(importlib.import_module(f"terra_refactor.tf_model.ops.{module.name}"), "RULES", {})
+        for name in rules:
+            assert canonical_name(name) == name
+
+
+def test_symbolic_batch_survives_flattening() -> None:
+    images = tensor((N, 28, 28, 1))
+    assert shape_of(call("tensorflow.reshape", tensor=images, shape=ints(-1, 784))) == (N, 784)
+    size = index_rule(call("tensorflow.shape", input=images), Constant(0))
+    rows = FrozenList((size, Constant(-1)))
+    assert shape_of(call("tensorflow.reshape", tensor=images, shape=rows)) == (N, 784)
+
+
+def test_sizes_are_computed_with() -> None:
+    size = index_rule(call("tensorflow.shape", input=tensor((N, 3))), Constant(0))
+    doubled = operator_rule("*", size, Constant(2))
+    assert shape_of(call("tensorflow.zeros", shape=FrozenList((doubled, Constant(3))))) == (multiply(N, 2), 3)
+
+
+def test_slices_of_symbolic_axes() -> None:
+    last = SliceValue(NONE, Constant(-1), NONE)
+    assert shape_of(index_rule(tensor((N, 3)), last)) == (add(N, -1), 3)
+    assert shape_of(index_rule(tensor((N, 3)), TupleValue((Constant(...), NONE)))) == (N, 3, 1)
+
+
+def test_concat_adds_symbolic_sizes() -> None:
+    made = call("tensorflow.concat", values=FrozenList((tensor((N, 3)), tensor((1, 3)))), axis=Constant(0))
+    assert shape_of(made) == (add(N, 1), 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "kind", "words"),
+    [
+        (
+            "tensorflow.linalg.matmul",
+            {"a": tensor((2, 3)), "b": tensor((4, 5))},
+            ErrorKind.SHAPE,
+            ["(2, 3)", "(4, 5)", "axis -1"],
+        ),
+        (
+            "tensorflow.math.add",
+            {"x": tensor((2, 3)), "y": tensor((2, 4))},
+            ErrorKind.SHAPE,
+            ["(2, 3)", "(2, 4)", "axis -1"],
+        ),
+        ("tensorflow.math.add", {"x": tensor((2,)), "y": tensor((2,), "int32")}, ErrorKind.DTYPE, ["float32", "int32"]),
+        ("tensorflow.reshape", {"tensor": tensor((N, 6)), "shape": ints(-1, 7, 0)}, None, []),
+        ("tensorflow.reshape", {"tensor": tensor((2, 3)), "shape": ints(4, 2)}, ErrorKind.SHAPE, ["(2, 3)", "(4, 2)"]),
+        ("tensorflow.expand_dims", {"input": tensor((2,)), "axis": Constant(3)}, ErrorKind.RANK, ["axis 3", "(2,)"]),
+    ],
+)
+def test_errors_name_both_shapes(
+    name: str, arguments: dict[str, Value], kind: ErrorKind | None, words: list[str]
+) -> None:
+    if kind is None:
+        call(name, **arguments)
+        return
+    with pytest.raises(OperationError) as raised:
+        call(name, **arguments)
+    assert raised.value.kind is kind
+    for word in words:
+        assert word in raised.value.message
+
+
+def test_unequal_rows_are_no_tensor() -> None:
+    with pytest.raises(OperationError):
+        convert_rule(FrozenList((ints(1, 2), ints(1))))
+
+
+FUNCTION = LibraryValue("example.function")
+
+
+def test_map_structure_calls_the_function_on_each_leaf() -> None:
+    def invoke(function: Value, arguments: Sequence[Value], *, graph: bool = False) -> Value:
+        assert function == FUNCTION and not graph
+        return operator_rule("+", arguments[0], arguments[1])
+
+    left = FrozenDict(((Constant("a"), tensor((2, 1))), (Constant("b"), TupleValue((tensor((3,)),)))))
+    right = FrozenDict(((Constant("a"), tensor((1, 4))), (Constant("b"), TupleValue((tensor((3,)),)))))
+    made = rule("tensorflow.nest.map_structure")(
+        BoundCall("tensorflow.nest.map_structure", {"func": FUNCTION}, (left, right), invoke=invoke)
+    )
+    assert made == FrozenDict(((Constant("a"), tensor((2, 4))), (Constant("b"), TupleValue((tensor((3,)),)))))
+
+
+def test_map_fn_stacks_what_the_function_gives() -> None:
+    def invoke(function: Value, arguments: Sequence[Value], *, graph: bool = False) -> Value:
+        assert graph and arguments == (tensor((5,)),)
+        return TupleValue((tensor((5, 5)), tensor(())))
+
+    made = rule("tensorflow.map_fn")(
+        BoundCall("tensorflow.map_fn", {"fn": FUNCTION, "elems": tensor((N, 5))}, invoke=invoke)
+    )
+    assert made == TupleValue((tensor((N, 5, 5)), tensor((N,))))
+
+
+def test_a_loop_variable_that_grows_has_an_unknown_size() -> None:
+    grown = iter([tensor((3,)), tensor((4,))])
+
+    def invoke(function: Value, arguments: Sequence[Value], *, graph: bool = False) -> Value:
+        return TupleValue((next(grown),))
+
+    arguments: dict[str, Value] = {"cond": FUNCTION, "body": FUNCTION, "loop_vars": FrozenList((tensor((2,)),))}
+    made = rule("tensorflow.while_loop")(BoundCall("tensorflow.while_loop", arguments, invoke=invoke))
+    assert made == FrozenList((tensor((None,)),))
+
+
+def test_branches_are_joined() -> None:
+    found = {FUNCTION: tensor((2, 3)), LibraryValue("example.other"): tensor((2, 4))}
+
+    def invoke(function: Value, arguments: Sequence[Value], *, graph: bool = False) -> Value:
+        return found.get(function, UNKNOWN) if isinstance(function, LibraryValue) else UNKNOWN
+
+    arguments: dict[str, Value] = {"pred": tensor(()), "true_fn": FUNCTION, "false_fn": LibraryValue("example.other")}
+    made = rule("tensorflow.cond")(BoundCall("tensorflow.cond", arguments, invoke=invoke))
+    assert made == tensor((2, None))
+
+
+def test_gradients_have_the_types_of_their_sources() -> None:
+    sources = FrozenList((TensorValue(TensorType(FLOAT32, (3, 4)), TensorKind.VARIABLE), tensor((4,))))
+    made = call("tensorflow.GradientTape.gradient", target=tensor(()), sources=sources)
+    assert made == FrozenList((tensor((3, 4)), tensor((4,))))
