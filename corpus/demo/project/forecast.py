@@ -34,6 +34,7 @@ def main():
     mixed = blend(linear(inputs), recurrent(inputs), tf.constant(0.5))
     report = metrics.forecast_report(mixed, targets)
     print("report:", report.numpy().round(3)[:6])
+    print("long range: %.3f after %d steps" % (recurrent.roll_out(inputs, 30)[0, -1], recurrent.steps_seen))
     print("median error: %.3f" % metrics.median_error(mixed, targets))
     for tenths in range(5):
         print("above %.1f: %.2f" % (tenths / 10, metrics.exceedance_curve(mixed, tenths / 10)))

@@ -43,7 +43,14 @@ class RecurrentForecaster(tf.Module):
         state = tf.zeros([tf.shape(inputs)[0], self.units])
         for step in range(WINDOW):
             state = self.cell(inputs[:, step], state)
-        self.steps_seen += WINDOW  # a Python counter: a graph would count once
+        return tf.matmul(state, self.head)
+
+    def roll_out(self, inputs, hours):
+        """Forecasts beyond the horizon, one cell step for each hour."""
+        state = tf.zeros([tf.shape(inputs)[0], self.units])
+        for hour in range(hours):
+            state = self.cell(inputs[:, hour % WINDOW], state)
+            self.steps_seen += 1  # a Python counter: a graph would count while it is traced only
         return tf.matmul(state, self.head)
 
 
