@@ -233,8 +233,6 @@ def core() -> list[Case]:
         ("RandomColorDegeneration", {"factor": 0.2}),
         ("RandomElasticTransform", {}),
         ("RandomGrayscale", {}),
-        ("RandAugment", {}),
-        ("AugMix", {}),
     ):
         image = st.tuples(st.tuples(st.integers(1, 3), KNOWN, KNOWN, st.just(3)), FLOATS)
         rows.append(Case(name, st.just(arguments), image, misses_errors=True))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from terra_refactor.domain.dim import Dim, Truth, equal, floor_divide
-from terra_refactor.domain.dtype import INT64, STRING
+from terra_refactor.domain.dtype import FLOAT32, INT64, STRING
 from terra_refactor.domain.shape import Shape, element_count, format_shape
 from terra_refactor.domain.value import UNKNOWN, TensorValue, Value
 from terra_refactor.tf_model import arguments as read
@@ -172,7 +172,9 @@ def _hashing(call: BoundCall) -> Value:
     if not is_dense_input(value):
         return read.tensor(None, None)
     shape = _hashed(settings, read.converted_type(value).shape)
-    return read.tensor(None, shape, output_kind(value))
+    mode = settings.text("output_mode", "int")
+    dtype = None if mode is None else INT64 if mode == "int" else FLOAT32
+    return read.tensor(dtype if read.is_none(settings.get("dtype")) else None, shape, output_kind(value))
 
 
 def _encoded(settings: Settings, shape: Shape) -> Shape:
@@ -389,8 +391,6 @@ _AUGMENTATION: Final = (
     "RandomColorDegeneration",
     "RandomElasticTransform",
     "RandomGrayscale",
-    "RandAugment",
-    "AugMix",
 )
 """Preprocessing layers that keep an image's size."""
 
