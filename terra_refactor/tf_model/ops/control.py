@@ -506,6 +506,18 @@ _NONE_RESULTS: Final = frozenset(
         "autograph.experimental.set_loop_options",
     }
 )
+_FEATURE_COLUMNS: Final = (
+    "bucketized_column categorical_column_with_hash_bucket categorical_column_with_identity categorical_column_with_vocabulary_file "
+    "categorical_column_with_vocabulary_list crossed_column embedding_column indicator_column make_parse_example_spec numeric_column "
+    "sequence_numeric_column shared_embeddings weighted_categorical_column"
+)
+_YES_OR_NO: Final = (
+    "executing_eagerly inside_function distribute.has_strategy distribute.in_cross_replica_context config.functions_run_eagerly "
+    "config.get_soft_device_placement debugging.is_numeric_tensor test.is_gpu_available test.is_built_with_cuda "
+    "test.is_built_with_gpu_support compat.v1.executing_eagerly_outside_functions compat.v1.resource_variables_enabled "
+    "config.experimental.tensor_float_32_execution_enabled python.tf2.enabled "
+    "python.ops.control_flow_util.GraphOrParentsInXlaContext"
+)
 _ARRAY: Final = "tensorflow.TensorArray"
 _TAPE: Final = "tensorflow.GradientTape"
 
@@ -542,11 +554,11 @@ RULES: Final[Mapping[str, Rule]] = {
     f"{_ARRAY}.gather": _array_stack,
     f"{_ARRAY}.concat": _array_concat,
     f"{_ARRAY}.size": _size,
-    "tensorflow.executing_eagerly": _always(UNKNOWN_BOOL),
-    "tensorflow.inside_function": _always(UNKNOWN_BOOL),
-    "tensorflow.distribute.has_strategy": _always(UNKNOWN_BOOL),
-    "tensorflow.distribute.in_cross_replica_context": _always(UNKNOWN_BOOL),
-    "tensorflow.config.functions_run_eagerly": _always(UNKNOWN_BOOL),
+    **{f"tensorflow.{name}": _always(UNKNOWN_BOOL) for name in _YES_OR_NO.split()},
+    **{f"tensorflow.feature_column.{name}": opaque for name in _FEATURE_COLUMNS.split()},
+    "tensorflow.Module.__init__": _always(NONE),
+    "tensorflow.python.util.nest.assert_shallow_structure": _always(NONE),
+    "tensorflow.python.util.nest.flatten_up_to": _always(FrozenList(None, UNKNOWN)),
     "tensorflow.config.list_physical_devices": _always(FrozenList(None, NOT_A_TENSOR)),
     "tensorflow.config.list_logical_devices": _always(FrozenList(None, NOT_A_TENSOR)),
     "tensorflow.config.get_visible_devices": _always(FrozenList(None, NOT_A_TENSOR)),

@@ -70,6 +70,12 @@ class Operand:
         return self.kind in _NDARRAYS
 
 
+def fits(part: Operand, wanted: DType | None) -> bool:
+    """Whether a Python value can become a tensor of dtype `wanted`; an empty list can become anything."""
+    empty = part.type.shape is not None and 0 in part.type.shape
+    return empty or python_value_fits(part.type.dtype, wanted)
+
+
 def operand(value: Value | None) -> Operand:
     """The value as an operand. Raises OperationError if it certainly can be no tensor."""
     if isinstance(value, TensorValue):
@@ -106,7 +112,7 @@ def convert_rule(value: Value, dtype: DType | None = None) -> Value:
             f"convert_to_tensor: a tensor of dtype {given} is not converted to {dtype}",
             ("value", "dtype"),
         )
-    if source.weak and not python_value_fits(given, dtype):
+    if source.weak and not fits(source, dtype):
         raise OperationError(
             ErrorKind.DTYPE,
             f"convert_to_tensor: a Python value of dtype {given} is not converted to {dtype}",

@@ -207,8 +207,18 @@ def _solve(call: BoundCall) -> Value:
     least_squares = call.name.endswith("lstsq")
     _matrix(call, matrix.type.shape, name, square=not least_squares)
     _matrix(call, right.type.shape, "rhs")
+    same_rank = call.name.endswith(".solve")
+    if same_rank and matrix.type.shape is not None and right.type.shape is None:
+        return result(dtype, (*matrix.type.shape[:-2], matrix.type.shape[-1], None))
     if matrix.type.shape is None or right.type.shape is None or not right.known or not matrix.known:
-        return result(dtype)
+        return result(dtype, right.type.shape if same_rank else None)
+    if same_rank and len(matrix.type.shape) != len(right.type.shape):
+        raise OperationError(
+            ErrorKind.RANK,
+            f"{short_name(call)}: {name} of shape {format_shape(matrix.type.shape)} and rhs of shape {format_shape(right.type.shape)} "
+            "differ in rank",
+            (name, "rhs"),
+        )
     a, b = matrix.type.shape, right.type.shape
     if definitely_different(a[-2], b[-2]):
         raise OperationError(

@@ -40,8 +40,8 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.tf_model.arguments import dtype_argument, elements, integer, is_none
-from terra_refactor.tf_model.dtype_rules import python_value_fits, quotient_dtype
-from terra_refactor.tf_model.ops.conversion import Operand, operand
+from terra_refactor.tf_model.dtype_rules import quotient_dtype
+from terra_refactor.tf_model.ops.conversion import Operand, fits, operand
 from terra_refactor.tf_model.ops.operators import content_result, unary_rule
 from terra_refactor.tf_model.ops.results import (
     argument,
@@ -161,7 +161,7 @@ def agreed_dtype(
         return left or right
     if first.is_tensor or second.is_tensor:
         tensor, other = (first, second) if first.is_tensor else (second, first)
-        if other.weak and not python_value_fits(other.type.dtype, tensor.type.dtype):
+        if other.weak and not fits(other, tensor.type.dtype):
             raise OperationError(
                 ErrorKind.DTYPE,
                 f"{short_name(call)}: a tensor of dtype {tensor.type.dtype} and a Python value of dtype {other.type.dtype}",
@@ -172,7 +172,7 @@ def agreed_dtype(
         return None
     if first.is_ndarray and second.is_ndarray:
         return left if left == right else None
-    if second.weak and not python_value_fits(right, left):
+    if second.weak and not fits(second, left):
         return None
     return left
 
@@ -265,7 +265,7 @@ def _clip_by_value(call: BoundCall) -> Value:
             raise OperationError(
                 ErrorKind.DTYPE, f"clip_by_value: t has dtype {dtype}, {name} has dtype {bound.type.dtype}", ("t", name)
             )
-        if data.is_tensor and bound.weak and not python_value_fits(bound.type.dtype, dtype):
+        if data.is_tensor and bound.weak and not fits(bound, dtype):
             raise OperationError(
                 ErrorKind.DTYPE,
                 f"clip_by_value: t has dtype {dtype}, {name} is a Python value of dtype {bound.type.dtype}",
@@ -561,6 +561,11 @@ def _invert_permutation(call: BoundCall) -> Value:
     return result(data.type.dtype, data.type.shape)
 
 
+def _log_beta(call: BoundCall) -> Value:
+    data = primary(call)
+    return result(data.type.dtype, data.type.shape[:-1] if data.type.shape else data.type.shape)
+
+
 def _zero_fraction(call: BoundCall) -> Value:
     return result(FLOAT32, ())
 
@@ -603,6 +608,7 @@ _PLAIN: Final[dict[str, Rule]] = {
     "math.is_non_decreasing": _monotone,
     "math.is_strictly_increasing": _monotone,
     "math.invert_permutation": _invert_permutation,
+    "math.lbeta": _log_beta,
     "math.zero_fraction": _zero_fraction,
 }
 

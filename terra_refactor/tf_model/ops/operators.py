@@ -49,10 +49,9 @@ from terra_refactor.tf_model.dtype_rules import (
     REFUSED,
     numpy_promotion,
     numpy_promotion_with_python,
-    python_value_fits,
     quotient_dtype,
 )
-from terra_refactor.tf_model.ops.conversion import Operand, convert_rule, operand, size_value, value_size
+from terra_refactor.tf_model.ops.conversion import Operand, convert_rule, fits, operand, size_value, value_size
 from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
 from terra_refactor.tf_model.shape_rules.indexing import slice_size
 from terra_refactor.tf_model.shape_rules.matmul import matmul_shape
@@ -196,7 +195,7 @@ def _tensor_operand_dtype(op: str, first: Operand, second: Operand) -> DType | N
         dtype = tensor.type.dtype
         if op == "*" and dtype == BOOL:
             return BOOL
-        if other.weak and not python_value_fits(other.type.dtype, dtype):
+        if other.weak and not fits(other, dtype):
             raise OperationError(
                 ErrorKind.DTYPE,
                 f"operator {op}: a tensor of dtype {dtype} and a Python value of dtype {other.type.dtype}",

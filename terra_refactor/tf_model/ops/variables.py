@@ -30,8 +30,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.tf_model.arguments import is_none, shape_argument
-from terra_refactor.tf_model.dtype_rules import python_value_fits
-from terra_refactor.tf_model.ops.conversion import convert_rule, operand
+from terra_refactor.tf_model.ops.conversion import convert_rule, fits, operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.results import argument, primary, result
 from terra_refactor.tf_model.shape_rules.reshaping import gathered, gathered_nd
@@ -84,7 +83,7 @@ def _assign(call: BoundCall) -> Value:
         raise OperationError(
             ErrorKind.DTYPE, f"Variable.assign: the variable has dtype {dtype}, the value {part.type.dtype}", ("value",)
         )
-    if part.weak and not python_value_fits(part.type.dtype, dtype):
+    if part.weak and not fits(part, dtype):
         raise OperationError(
             ErrorKind.DTYPE,
             f"Variable.assign: the variable has dtype {dtype}, the Python value {part.type.dtype}",
