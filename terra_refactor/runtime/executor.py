@@ -97,8 +97,10 @@ def wait_for_segments() -> None:
     for queue in queues:
         try:
             queue.wait()
-        except ops.core._NotOkStatusException as error:
+        except Exception as error:
             queue.clear_error()
             failure = failure or error
-    if failure is not None:
+    if isinstance(failure, ops.core._NotOkStatusException):
         raise ops.core._status_to_exception(failure) from None
+    if failure is not None:
+        raise failure

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from terra_refactor.runtime import op_rules
 from terra_refactor.runtime.function_rules import function_problem
 from terra_refactor.runtime.lazy_tensor import LazyTensor
-from terra_refactor.runtime.tf_internals import EagerTensor, op_def_registry
+from terra_refactor.runtime.tf_internals import EagerTensor, KerasVariable, Variable, as_dtype, op_def_registry, tf
 from terra_refactor.runtime.trie import Guard, InputRef, SlotSpec
 
 _MAX_STATIC_ELEMENTS = 1024
@@ -92,7 +94,8 @@ class Observation:
                 self._check_total(name, operands)
         outputs = flat_tensors(result if isinstance(result, (list, tuple)) else [result])
         tensors = flat_tensors(operands)
-        reads_variable = any(tensor._datatype_enum() == 20 for tensor in tensors)
+        # A variable given to an operation is read inside TensorFlow; anything else that is not plain may change too.
+        reads_variable = any(tensor._datatype_enum() == 20 for tensor in tensors) or _has_objects(operands)
         if name in op_rules.SHAPE_READING_OPS:
             return
         if not reads_variable and not any(id(tensor) in self._dynamic for tensor in tensors):
@@ -187,23 +190,41 @@ class Observation:
         return SlotSpec(tensor.dtype, tensor.shape, source=source, bound=bound)
 
 
+_PLAIN = (EagerTensor, int, float, complex, bool, str, bytes, type(None), np.ndarray, np.generic, tf.DType, tf.TensorShape)
+
+
+def _has_objects(values: Any) -> bool:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            if _has_objects(value):
+                return True
+        elif not isinstance(value, _PLAIN):
+            return True
+    return False
+
+
 def _is_floating(operands: list[Any]) -> bool:
-    for tensor in flat_tensors(operands):
-        dtype = tensor.dtype
-        return bool(dtype.is_floating or dtype.is_complex)
+    for operand in operands:
+        if isinstance(operand, (list, tuple)):
+            return _is_floating(list(operand))
+        if hasattr(operand, "dtype"):
+            dtype = as_dtype(operand.dtype)
+            return bool(dtype.is_floating or dtype.is_complex)
     return False
 
 
 def _size_along(data: Any, axis: Any) -> int | None:
     if type(data) is LazyTensor:
         return None
-    if type(data) is not EagerTensor:
+    if isinstance(data, (Variable, KerasVariable)):
+        sizes: tuple[int, ...] = tuple(data.shape)
+    elif type(data) is not EagerTensor:
         return None
-    if data._datatype_enum() == 20:
+    elif data._datatype_enum() == 20:
         handle = getattr(data, "_handle_data", None)
         if handle is None or not handle.is_set or not handle.shape_and_type:
             return None
-        sizes: tuple[int, ...] = tuple(dim.size for dim in handle.shape_and_type[0].shape.dim)
+        sizes = tuple(dim.size for dim in handle.shape_and_type[0].shape.dim)
     else:
         sizes = data._shape_tuple()
     index = int(axis) if not hasattr(axis, "_numpy_internal") else int(axis._numpy_internal())

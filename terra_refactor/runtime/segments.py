@@ -104,10 +104,18 @@ def trace_nodes(
         tapes: dict[int, Any] = {}
         for node in nodes:
             _replay_in_graph(node, slots, outside, tapes)
-        return [slots[slot] for slot in live]
+        for slot in live:
+            tensor = slots[slot]
+            if any(tensor is other for other in (*kept, *tensors)):
+                tensor = tf.identity(tensor)  # two results may not be one tensor: each has a gradient of its own
+            kept.append(tensor)
+        return list(kept)
 
+    kept: list[Any] = []
     with _without_real_tapes():
-        return func_graph.func_graph_from_py_func(name, body, tuple(specs), {})
+        graph = func_graph.func_graph_from_py_func(name, body, tuple(specs), {})
+    graph.coexec_results = kept  # the outputs are copies of these
+    return graph
 
 
 def _replay_in_graph(node: Node, slots: Any, inputs: Any, tapes: Any) -> None:

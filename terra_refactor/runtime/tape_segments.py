@@ -113,7 +113,7 @@ class TapeSegment:
 
     def _differentiate(self, watched: tuple[int, ...]) -> Differentiated:
         graph = self.graph
-        results = list(graph.outputs[: len(self.live)])
+        results = list(graph.coexec_results)  # not the outputs, which are copies that nothing was computed from
         extra: list[Any] = []
         positions = {id(tensor): position for position, tensor in enumerate(graph.inputs)}
         for position, tensor in enumerate(results):
@@ -122,7 +122,7 @@ class TapeSegment:
         recorded: list[tuple[Any, int]] = []
         entries: list[Entry] = []
         for position, result in enumerate(results):
-            if not (result.dtype.is_floating or result.dtype.is_complex) or id(result) in [id(r) for r, _ in recorded]:
+            if not (result.dtype.is_floating or result.dtype.is_complex):
                 continue
             entry = self._entry(result, position, [*sources, *recorded], [r for r, _ in recorded], positions, extra)
             if entry is not None:

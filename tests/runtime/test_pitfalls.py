@@ -1,0 +1,419 @@
+"""Each pitfall of co-execution, as a program on which an implementation without its mend gives something else."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+tf = pytest.importorskip("tensorflow")
+
+from terra_refactor.runtime import co_execute, disable, enable  # noqa: E402
+
+pytestmark = pytest.mark.tensorflow
+
+
+def ones(value: float = 1.0) -> Any:
+    return tf.fill([2, 3], tf.constant(value, tf.float64))
+
+
+def test_an_untraced_operation_under_a_live_tape_keeps_its_gradient(same: Any) -> None:
+    def build() -> Any:
+        v = tf.Variable(ones(0.5))
+
+        def step(number: int) -> Any:
+            with tf.GradientTape() as tape:
+                x = tf.tanh(v * 2.0)
+                y = tf.reshape(tf.py_function(lambda t: t * t, [x], tf.float64), [2, 3])  # runs at once, on the tape
+                loss = tf.reduce_sum(y * x)
+            gradient = tape.gradient(loss, v)
+            v.assign_sub(0.1 * gradient)
+            return gradient
+
+        return step, lambda: [v]
+
+    same(build)
+
+
+def test_the_gradient_of_an_intermediate_result_across_a_fetch(same: Any) -> None:
+    def build() -> Any:
+        v, w = tf.Variable(ones(0.5)), tf.Variable(ones(0.2))
+
+        def step(number: int) -> Any:
+            with tf.GradientTape() as tape:
+                h = tf.tanh(v)
+                unused = w * 3.0
+                y = h * h + v
+                print(float(tf.reduce_sum(y)))
+                loss = tf.reduce_sum(y * h)
+            gradients = tape.gradient(loss, [h, v, y, w])
+            del unused
+            return [0.0 if gradient is None else gradient for gradient in gradients]
+
+        return step, lambda: [v, w]
+
+    same(build)
+
+
+def test_constants_are_told_apart_by_type(same: Any) -> None:
+    def build() -> Any:
+        def step(number: int) -> Any:
+            constant = [1, 1.0, True, 0.0, -0.0, float("nan")][number % 6]
+            return tf.convert_to_tensor(constant), tf.math.atan2(tf.constant(0.0), tf.add(constant, 0.0) if number > 2 else 1.0)
+
+        return step, list
+
+    same(build, calls=12)
+
+
+def test_arrays_are_read_when_the_call_is_made(same: Any) -> None:
+    def build() -> Any:
+        buffer = np.zeros([40, 3])
+
+        def step(number: int) -> Any:
+            buffer[:] = number
+            result = tf.ones([40, 3], tf.float64) * buffer
+            buffer[:] = -1.0  # too late to matter
+            return result
+
+        return step, list
+
+    same(build)
+
+
+def test_small_integer_arrays_stay_static_shapes(same: Any) -> None:
+    def build() -> Any:
+        def step(number: int) -> Any:
+            x = tf.reshape(tf.range(6.0) + number, np.array([2, 3]))
+            return tf.transpose(x, np.array([1, 0])), int(x.shape[1])
+
+        return step, list
+
+    same(build)
+
+
+def test_a_variable_read_by_its_raw_operation_is_watched(same: Any) -> None:
+    def build() -> Any:
+        v = tf.Variable(ones(0.5))
+
+        def step(number: int) -> Any:
+            with tf.GradientTape() as tape:
+                tape.watch(v)
+                y = tf.raw_ops.ReadVariableOp(resource=v.handle, dtype=tf.float64) * v
+            return tape.gradient(y, v)
+
+        return step, lambda: [v]
+
+    same(build)
+
+
+def test_random_numbers_are_those_of_eager_execution(same: Any) -> None:
+    def build() -> Any:
+        tf.random.set_seed(5)
+        generator = tf.random.Generator.from_seed(3)
+
+        def step(number: int) -> Any:
+            x = tf.random.normal([2, 3], dtype=tf.float64)
+            y = tf.random.uniform([2, 3], dtype=tf.float64, seed=7)
+            z = tf.nn.dropout(x, 0.5) + generator.normal([2, 3], dtype=tf.float64)
+            return x * 2.0, y + x, z, tf.random.shuffle(tf.range(5)), tf.random.stateless_normal([3], [number, 1])
+
+        return step, list
+
+    same(build, tolerance=0.0)
+
+
+def test_random_numbers_stay_the_same_with_xla(same: Any) -> None:
+    def build() -> Any:
+        tf.random.set_seed(5)
+        v = tf.Variable(ones())
+
+        def step(number: int) -> Any:
+            v.assign(v * 0.5 + tf.random.stateless_uniform([2, 3], [1, 2], dtype=tf.float64))
+            return tf.tanh(v) * tf.random.normal([2, 3], dtype=tf.float64)
+
+        return step, lambda: [v]
+
+    same(build, xla=True, tolerance=1e-14)
+
+
+@pytest.mark.parametrize("xla", [False, True])
+def test_an_index_out_of_range_raises_at_its_own_line(same: Any, xla: bool) -> None:
+    def build() -> Any:
+        table = tf.Variable(tf.reshape(tf.range(12.0), [4, 3]))
+        log: list[str] = []
+
+        def step(number: int) -> Any:
+            try:
+                row = tf.gather(table, tf.constant([0, number % 6]))
+                log.append("looked up")
+                return tf.reduce_sum(row * 2.0)
+            except tf.errors.InvalidArgumentError:
+                log.append("out of range")
+                return -1.0
+
+        return step, lambda: [table, log]
+
+    same(build, calls=12, xla=xla)
+
+
+def test_assignments_before_a_failure_happen_and_those_after_it_do_not(same: Any) -> None:
+    def build() -> Any:
+        before, after = tf.Variable(0.0, dtype=tf.float64), tf.Variable(0.0, dtype=tf.float64)
+
+        def step(number: int) -> Any:
+            before.assign_add(1.0)
+            tf.debugging.check_numerics(tf.math.log(tf.constant(2.0 - number % 4, tf.float64)), "log")
+            after.assign_add(1.0)
+            return after * 2.0
+
+        return step, lambda: [before, after]
+
+    for _ in range(5):
+        same(build, calls=8)
+
+
+def test_a_failure_leaves_nothing_behind(same: Any) -> None:
+    def build() -> Any:
+        v = tf.Variable(ones())
+
+        def step(number: int) -> Any:
+            x = tf.tanh(v)
+            if number == 3:
+                tf.linalg.cholesky(tf.constant([[-1.0]]))
+            v.assign(x + 0.1)
+            return tf.reduce_sum(v)
+
+        return step, lambda: [v]
+
+    same(build, calls=8)
+
+
+def test_operations_run_at_once_see_pending_assignments(same: Any) -> None:
+    def build() -> Any:
+        v = tf.Variable(ones())
+
+        def step(number: int) -> Any:
+            v.assign_add(tf.tanh(v))
+            looked = tf.py_function(lambda: v * 1.0, [], tf.float64)
+            v.assign_add(ones())
+            return looked, tf.boolean_mask(v, v > 2.0)
+
+        return step, lambda: [v]
+
+    same(build)
+
+
+def test_variables_read_outside_after_the_call_are_up_to_date() -> None:
+    v = tf.Variable(tf.zeros([300, 300]))
+
+    @co_execute
+    def step() -> None:
+        v.assign(tf.linalg.matmul(v, v) * 0.0 + v + 1.0)
+
+    for number in range(30):
+        step()
+        assert float(v[0, 0]) == number + 1.0
+        assert v.numpy()[1, 1] == number + 1.0
+
+
+def test_shapes_that_depend_on_data(same: Any) -> None:
+    def build() -> Any:
+        def step(number: int) -> Any:
+            x = tf.constant(np.arange(6.0) * (number % 4))
+            picked = tf.boolean_mask(x, x > 2.5)
+            return picked * 2.0, picked.shape[0], tf.unique(tf.cast(x, tf.int32) % 3)[0] + 1
+
+        return step, list
+
+    same(build, calls=10)
+
+
+def test_many_paths_share_what_they_have_in_common(same: Any) -> None:
+    def build() -> Any:
+        random = np.random.default_rng(1)
+
+        def step(number: int) -> Any:
+            x = ones(0.3)
+            for _ in range(6):
+                x = tf.tanh(x) if float(tf.reduce_sum(x)) + random.normal() > 0 else tf.sin(x + 0.1)
+            return x
+
+        return step, list
+
+    same(build, calls=60)
+    assert same.program.segments_built < 16, same.report
+    assert not same.program.frozen
+
+
+def test_more_paths_than_allowed_run_eagerly(same: Any) -> None:
+    def build() -> Any:
+        def step(number: int) -> Any:
+            x = ones(0.3)
+            for bit in range(5):
+                x = tf.tanh(x) if number >> bit & 1 else tf.sin(x)
+            return x
+
+        return step, list
+
+    same(build, calls=16, max_paths=4)
+    assert same.program.frozen
+    assert "more paths than max_paths" in same.report
+
+
+def test_a_function_that_always_takes_new_paths_is_left_eager_with_one_warning() -> None:
+    @co_execute(max_paths=2)
+    def step(number: int) -> Any:
+        return tf.reshape(tf.range(4.0), [1] * (number + 1) + [4]) + 1.0
+
+    with pytest.warns(UserWarning, match="no longer co-executed") as seen:
+        for number in range(5):
+            step(number)
+        for number in range(30):
+            assert step(number % 7 + 5 * (number % 11)).shape[-1] == 4
+    assert len(seen) == 1
+
+
+def test_floats_that_change_become_inputs(same: Any) -> None:
+    def build() -> Any:
+        v = tf.Variable(ones())
+
+        def step(number: int) -> Any:
+            rate = 0.1 / (number + 1)
+            v.assign_sub(v * rate)
+            return v * np.float64(rate) + number
+
+        return step, lambda: [v]
+
+    same(build, calls=20)
+    assert same.program.segments_built <= 4, same.report
+
+
+def test_attributes_of_layers_are_structure(same: Any) -> None:
+    import keras
+
+    def build() -> Any:
+        keras.config.set_floatx("float64")
+        dense = keras.layers.Dense(3, activation="tanh")
+        dropout = keras.layers.Dropout(0.5, seed=1)
+        dense.build((None, 3))
+        keras.config.set_floatx("float32")
+
+        def step(number: int) -> Any:
+            if number == 4:
+                dense.activation = keras.activations.relu
+            if number == 6:
+                dense.trainable = False
+            if number == 8:
+                dropout.rate = 0.25
+            with tf.GradientTape() as tape:
+                y = tf.reduce_sum(dropout(dense(ones(0.3)), training=True))
+            gradients = tape.gradient(y, [dense.kernel.value])
+            return y, [0.0 if gradient is None else gradient for gradient in gradients]
+
+        return step, lambda: [dense.kernel.value]
+
+    same(build, calls=12)
+
+
+def test_another_thread_sees_what_was_assigned_before_it_started(same: Any) -> None:
+    def build() -> Any:
+        v = tf.Variable(ones())
+        seen: list[float] = []
+
+        def step(number: int) -> Any:
+            v.assign_add(ones())
+            thread = threading.Thread(target=lambda: seen.append(float(tf.reduce_sum(v))))
+            thread.start()
+            thread.join()
+            v.assign_add(ones())
+            return tf.reduce_sum(v)
+
+        return step, lambda: [v, seen]
+
+    same(build)
+
+
+def test_a_thread_that_was_there_before_sees_it_too(same: Any) -> None:
+    def build() -> Any:
+        v = tf.Variable(ones())
+        seen: list[float] = []
+        go, done, stop = threading.Event(), threading.Event(), []
+
+        def watch() -> None:
+            while True:
+                go.wait()
+                go.clear()
+                if stop:
+                    return
+                seen.append(float(tf.reduce_sum(v)))
+                done.set()
+
+        thread = threading.Thread(target=watch, daemon=True)
+        thread.start()
+
+        def step(number: int) -> Any:
+            v.assign_add(ones())
+            go.set()
+            done.wait()
+            done.clear()
+            if number == 5:
+                stop.append(True)
+                go.set()
+                thread.join()
+            return tf.reduce_sum(v)
+
+        return step, lambda: [v, seen]
+
+    same(build, calls=6)
+
+
+def test_ragged_tensors(same: Any) -> None:
+    def build() -> Any:
+        def step(number: int) -> Any:
+            rows = [tf.range(2.0), tf.range(3.0) * number, tf.constant([1.0])]
+            stacked = tf.ragged.stack(rows)
+            return stacked.to_tensor() * 2.0, tf.reduce_sum(stacked, axis=1), stacked.row_lengths()
+
+        return step, list
+
+    same(build)
+
+
+def test_what_cannot_be_built_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    from terra_refactor.runtime import segments
+
+    def refuse(*args: Any) -> Any:
+        raise NotImplementedError("no such graph")
+
+    from terra_refactor.runtime import flush
+
+    monkeypatch.setattr(flush, "build_segment", refuse)
+    assert segments.build_segment is not refuse
+
+    @co_execute(name="cannot be built")
+    def step(x: Any) -> Any:
+        return tf.tanh(x) * 2.0
+
+    for _ in range(4):
+        np.testing.assert_array_equal(step(ones()).numpy(), np.tanh(np.ones([2, 3])) * 2.0)
+    from terra_refactor.runtime import report
+
+    assert "could not be built: NotImplementedError: no such graph" in report()
+
+
+def test_hooks_go_away() -> None:
+    original = tf.tanh.__wrapped__ if hasattr(tf.tanh, "__coexec_original__") else tf.tanh
+    step: Callable[[Any], Any] = co_execute(lambda x: tf.tanh(x))
+    enable()
+    step(ones())
+    assert hasattr(tf.tanh, "__coexec_original__")
+    disable()
+    assert not hasattr(tf.tanh, "__coexec_original__")
+    assert tf.tanh is original or tf.tanh is not None
+    np.testing.assert_array_equal(step(ones()).numpy(), np.tanh(np.ones([2, 3])))
+    assert not hasattr(tf.tanh, "__coexec_original__")
+    enable()
