@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import references
-from terra_refactor.domain.state import CELL, CLASS, EXISTS, ITEMS
+from terra_refactor.domain.state import CELL, CLASS, EXISTS, ITEMS, Naming
 from terra_refactor.domain.value import FunctionValue, ObjectId, TensorValue, UnknownValue, Value, members
 from terra_refactor.ir.function import FunctionKind
 
@@ -168,6 +168,7 @@ def compose_effects(
     summary: Summary,
     bound: Mapping[str, Value],
     mapping: Mapping[ObjectId, ObjectId],
+    naming: Naming,
 ) -> Iterator[Effect]:
     """A callee's effects as effects of the caller, each with this call in front of its chain."""
     here = frame.site(op)
@@ -177,8 +178,11 @@ def compose_effects(
         via = (here, *effect.via)
         number = effect.target.object
         if number is not None:
-            outer = mapping.get(number, number)
-            if outer in frame.allocated:
+            outer = mapping.get(number)
+            if outer is None:
+                outer = naming.outward_object(number)
+            if outer is None or outer in frame.allocated:
+                # made in this call; or of a context that several calls share, and on what another one gave
                 continue
             yield replace(effect, target=Target(RootKind.UNKNOWN, "", own_field(effect.target), outer), via=via)
         elif effect.target.root in (RootKind.PARAMETER, RootKind.SELF):

@@ -24,7 +24,7 @@ from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.objects import ObjectTable
 from terra_refactor.domain.lattice import join, references, rename, widen
-from terra_refactor.domain.state import CELL, CLASS, EXISTS, HeapKey, State, same_reads
+from terra_refactor.domain.state import CELL, CLASS, EXISTS, HeapKey, Naming, State, same_reads
 from terra_refactor.domain.value import (
     BOTTOM,
     FALSE,
@@ -128,6 +128,8 @@ class Interpreter:
         """The function objects that were made of each function, as first made (before decorators)."""
         self._by_key: dict[tuple[object, ...], list[Summary]] = {}
         self._contexts: dict[FunctionId, list[Summary]] = {}
+        self._contexts_of_closure: dict[tuple[FunctionId, tuple[tuple[str, ObjectId], ...]], list[Summary]] = {}
+        """The contexts of one function object: a decorator's wrapper is another one for each function that it wraps."""
         self._general: dict[tuple[FunctionId, tuple[tuple[str, ObjectId], ...], bool], dict[str, Value]] = {}
         self._active: dict[tuple[object, ...], Value] = {}
         self._active_of: dict[FunctionId, list[dict[str, Value]]] = {}
@@ -334,14 +336,28 @@ class Interpreter:
             seen = arrivals.setdefault(name, {})
             if len(seen) < 2 * MAX_CONTEXTS:
                 seen[value] = None
-        inward = self._stand_ins(bound)
-        parameters = {name: rename(_as_parameter(name, value), inward) for name, value in bound.items()}
-        summary = self.summarize(
-            frame.state, identity, function.closure, parameters, EntryKind.CALLED, in_graph, inward
-        )
+        naming = Naming(self._stand_ins(bound), self.objects.level_names)
+        parameters = {name: naming.inward(_as_parameter(name, value)) for name, value in bound.items()}
+        closure = tuple((name, naming.inward_object(cell)) for name, cell in function.closure)
+        summary = self.summarize(frame.state, identity, closure, parameters, EntryKind.CALLED, in_graph, naming)
         if isinstance(summary, Summary):
-            return self.apply(frame, op, summary, bound, inward)
-        return rename(summary, {inner: outer for outer, inner in inward.items()})
+            return self.apply(frame, op, summary, bound, naming)
+        return self._outward(summary, naming, {})
+
+    def _outward(self, value: Value, naming: Naming, mapping: Mapping[ObjectId, ObjectId]) -> Value:
+        """A callee's value in the caller's names; unknown where it holds what only another call gave."""
+        found = references(value)
+        if not found:
+            return value
+        renamed: dict[ObjectId, ObjectId] = {}
+        for number in found:
+            outer = mapping.get(number)
+            if outer is None:
+                outer = naming.outward_object(number)
+            if outer is None:
+                return UnknownValue(reason="an object that another call gave")
+            renamed[number] = outer
+        return rename(value, renamed)
 
     def _stand_ins(self, bound: Mapping[str, Value]) -> dict[ObjectId, ObjectId]:
         """The names by which a callee knows the objects that it is given. Classes and modules keep theirs: they are what they are."""
@@ -367,12 +383,11 @@ class Interpreter:
         parameters: dict[str, Value],
         entry: EntryKind,
         in_graph: bool,
-        inward: Mapping[ObjectId, ObjectId] | None = None,
+        naming: Naming | None = None,
     ) -> Summary | Value:
         """The summary of a call, made anew if none fits; a plain value where there can be none (recursion, budget)."""
-        inward = inward or {}
         key = (identity, tuple(parameters.values()), closure, in_graph)
-        found = self._known_summary(key, state, inward)
+        found = self._known_summary(key, state, naming)
         if found is not None:
             return found
         active = self._active_of.setdefault(identity, [])
@@ -386,11 +401,11 @@ class Interpreter:
         if len(self._active) >= MAX_DEPTH or self._steps_left <= 0 or len(active) >= 4 * MAX_ACTIVE:
             self.problems.setdefault(identity, "recursion depth" if self._steps_left > 0 else "budget")
             return UnknownValue(reason="budget")
-        known_contexts = self._contexts.setdefault(identity, [])
+        known_contexts = self._contexts_of_closure.setdefault((identity, closure), [])
         if len(known_contexts) >= MAX_CONTEXTS and entry is EntryKind.CALLED:
             parameters = self._generalized(identity, closure, in_graph, parameters, known_contexts)
             key = (identity, tuple(parameters.values()), closure, in_graph)
-            found = self._known_summary(key, state, inward)
+            found = self._known_summary(key, state, naming)
             if found is not None:
                 return found
             if key in self._active:
@@ -400,13 +415,11 @@ class Interpreter:
             if len(known_contexts) >= HARD_LIMIT:
                 self.problems.setdefault(identity, "budget")
                 return UnknownValue(reason="budget")
-        return self._make_summary(key, state, identity, closure, parameters, entry, in_graph, inward)
+        return self._make_summary(key, state, identity, closure, parameters, entry, in_graph, naming)
 
-    def _known_summary(
-        self, key: tuple[object, ...], state: State, inward: Mapping[ObjectId, ObjectId]
-    ) -> Summary | None:
+    def _known_summary(self, key: tuple[object, ...], state: State, naming: Naming | None) -> Summary | None:
         for summary in self._by_key.get(key, ()):
-            if same_reads(state, summary.reads, inward):
+            if same_reads(state, summary.reads, naming):
                 self.touch(summary)
                 return summary
         return None
@@ -488,7 +501,7 @@ class Interpreter:
         parameters: dict[str, Value],
         entry: EntryKind,
         in_graph: bool,
-        inward: Mapping[ObjectId, ObjectId],
+        naming: Naming | None,
     ) -> Summary:
         active = self._active_of.setdefault(identity, [])
         self._active[key] = BOTTOM
@@ -496,7 +509,7 @@ class Interpreter:
         try:
             for _ in range(MAX_ROUNDS_OF_RECURSION):
                 self._recursed.discard(key)
-                summary = self._run(state, identity, closure, parameters, entry, in_graph, inward)
+                summary = self._run(state, identity, closure, parameters, entry, in_graph, naming)
                 if key not in self._recursed or summary.returns == self._active[key]:
                     break
                 self._active[key] = widen(self._active[key], summary.returns)
@@ -509,6 +522,7 @@ class Interpreter:
         self.summaries.append(summary)
         self._by_key.setdefault(key, []).insert(0, summary)
         self._contexts.setdefault(identity, []).append(summary)
+        self._contexts_of_closure.setdefault((identity, closure), []).append(summary)
         return summary
 
     def _run(
@@ -519,10 +533,10 @@ class Interpreter:
         parameters: dict[str, Value],
         entry: EntryKind,
         in_graph: bool,
-        inward: Mapping[ObjectId, ObjectId],
+        naming: Naming | None,
     ) -> Summary:
         code = self.program.function(identity)
-        boundary = state.call(inward)
+        boundary = state.call(naming)
         frame = Frame(
             code, boundary, dict(closure), parameters, self.loader.object_of(identity.module), entry, in_graph
         )
@@ -623,12 +637,10 @@ class Interpreter:
             return join(result, UnknownValue(reason="abstract method"))
         return result
 
-    def apply(
-        self, frame: Frame, op: OpId, summary: Summary, bound: Mapping[str, Value], inward: Mapping[ObjectId, ObjectId]
-    ) -> Value:
+    def apply(self, frame: Frame, op: OpId, summary: Summary, bound: Mapping[str, Value], naming: Naming) -> Value:
         """Makes a summary's effects and writes those of the caller; its result, with new objects named by this call."""
         frame.call_record(op).callees[summary.identity] = None
-        mapping: dict[int, int] = {inner: outer for outer, inner in inward.items()}
+        mapping: dict[ObjectId, ObjectId] = {}
         if summary.allocated:
             call = (frame.function.id, op, frame.iteration)
             surviving = {key[0] for key in summary.writes if key[0] in summary.allocated}
@@ -640,8 +652,14 @@ class Interpreter:
                 frame.allocated.add(outer)
         collapsed = len(set(mapping.values())) < len(mapping)
         for (number, name), value in summary.writes.items():
-            key = (mapping.get(number, number), name)
-            renamed = rename(value, mapping) if mapping else value
+            target = mapping.get(number)
+            if target is None:
+                target = naming.outward_object(number)
+            if target is None:
+                # a context that several calls share: this speaks of what another one gave
+                continue
+            key = (target, name)
+            renamed = self._outward(value, naming, mapping)
             if collapsed and number in mapping and name != EXISTS:
                 # several objects collapsed into one: keep what the others wrote
                 known = frame.state.heap.get(key)
@@ -650,14 +668,15 @@ class Interpreter:
         for name in self.usage.get(summary.function.id, ()):
             if name in bound:
                 self.note_usage(bound[name], frame)
-        for effect in compose_effects(self, frame, op, summary, bound, mapping):
+        for effect in compose_effects(self, frame, op, summary, bound, mapping, naming):
             frame.add_effect(effect)
         for read, (site, via) in summary.state_reads.items():
-            outer_read = (mapping.get(read[0], read[0]), read[1])
-            inner_object = read[0] in summary.allocated or outer_read[0] in frame.allocated
-            if not inner_object and outer_read not in frame.state_reads and len(via) < MAX_VIA:
-                frame.state_reads[outer_read] = (site, (frame.site(op), *via))
-        return rename(summary.returns, mapping) if mapping else summary.returns
+            if read[0] in summary.allocated or len(via) >= MAX_VIA:
+                continue
+            actual = naming.outward_object(read[0])
+            if actual is not None and actual not in frame.allocated and (actual, read[1]) not in frame.state_reads:
+                frame.state_reads[actual, read[1]] = (site, (frame.site(op), *via))
+        return self._outward(summary.returns, naming, mapping)
 
     # --- notes -----------------------------------------------------------------------------------------------------------------------
 

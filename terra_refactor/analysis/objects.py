@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from terra_refactor.analysis.facts import ObjectFacts, ObjectKind
+from terra_refactor.domain.state import LevelNames
 from terra_refactor.domain.value import ObjectId
 from terra_refactor.ir.ids import FunctionId, OpId
 
@@ -24,6 +25,8 @@ class ObjectTable:
         self.facts: list[ObjectFacts] = []
         self._numbers: dict[Hashable, ObjectId] = {}
         self._depths: list[int] = []
+        self.level_names = LevelNames(self._shifted)
+        """The numbers by which callees know what they are given."""
 
     def at_site(
         self,
@@ -48,7 +51,13 @@ class ObjectTable:
         """What a callee calls the object that it is given in place `position`: one name for all objects of that kind."""
         facts = self.facts[actual]
         key: Hashable = ("given", position, facts.kind, facts.name, open_instance)
-        return self._intern(key, facts.kind, facts.name, None, None, 0)
+        number = self._intern(key, facts.kind, facts.name, None, None, 0)
+        self.level_names.all.add(number)
+        return number
+
+    def _shifted(self, number: ObjectId) -> ObjectId:
+        facts = self.facts[number]
+        return self._intern(("shifted", number), facts.kind, facts.name, None, None, 0)
 
     def older(self, recent: ObjectId) -> ObjectId:
         """The object that stands for all earlier ones that were made at the place where `recent` is now made again."""

@@ -10,10 +10,10 @@ and what tells whether the summary holds in another state.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from terra_refactor.domain.lattice import join, rename, widen
+from terra_refactor.domain.lattice import join, references, rename, widen
 from terra_refactor.domain.value import UNBOUND, ObjectId, Value
 
 HeapKey: TypeAlias = tuple[ObjectId, str]
@@ -44,37 +44,90 @@ class SettledHeap:
         """The method resolution orders of settled classes, as far as they were asked for."""
 
 
+class Naming:
+    """How a callee names the objects that it meets, so that its summary holds for other objects, too.
+
+    What it is given has a stand-in for a name (`given`). A name of that kind that its caller uses itself, and that it meets through the heap,
+    is shifted by one level, so that the two are never taken for each other; all other objects keep their names.
+    """
+
+    __slots__ = ("given", "names", "outer")
+
+    def __init__(self, given: Mapping[ObjectId, ObjectId], names: LevelNames) -> None:
+        self.given = given
+        self.names = names
+        self.outer = {inner: actual for actual, inner in given.items()}
+
+    def inward(self, value: Value) -> Value:
+        """A caller's value, in the callee's names."""
+        found = references(value)
+        if not found or (found.isdisjoint(self.given) and found.isdisjoint(self.names.all)):
+            return value
+        return rename(value, {number: self.inward_object(number) for number in found})
+
+    def inward_object(self, number: ObjectId) -> ObjectId:
+        """The callee's name of an object of its caller."""
+        inner = self.given.get(number)
+        if inner is not None:
+            return inner
+        return self.names.shifted(number) if number in self.names.all else number
+
+    def outward_object(self, number: ObjectId) -> ObjectId | None:
+        """The caller's name of an object of its callee; None for a stand-in of something that this call does not give."""
+        actual = self.outer.get(number)
+        if actual is not None:
+            return actual
+        if number in self.names.all:
+            return self.names.unshifted.get(number)
+        return number
+
+
+class LevelNames:
+    """The names that are relative to a call: stand-ins, and these shifted by one or more levels."""
+
+    __slots__ = ("all", "make", "unshifted")
+
+    def __init__(self, make: Callable[[ObjectId], ObjectId]) -> None:
+        self.make = make
+        """Makes the number of a name shifted by one level."""
+        self.all: set[ObjectId] = set()
+        self.unshifted: dict[ObjectId, ObjectId] = {}
+
+    def shifted(self, number: ObjectId) -> ObjectId:
+        """The name, seen from one call further in."""
+        further = self.make(number)
+        self.all.add(further)
+        self.unshifted[further] = number
+        return further
+
+
 class State:
     """Local variables and heap on one path of execution."""
 
-    __slots__ = ("heap", "inward", "locals", "outward", "parent", "reads", "settled")
+    __slots__ = ("heap", "locals", "naming", "parent", "reads", "settled")
 
     def __init__(
         self,
         parent: State | None,
         variables: dict[str, Value],
         reads: dict[HeapKey, Value | None] | None,
-        inward: Mapping[ObjectId, ObjectId] | None = None,
+        naming: Naming | None = None,
     ) -> None:
         self.parent = parent
         self.settled: SettledHeap = SettledHeap() if parent is None else parent.settled
         self.heap: dict[HeapKey, Value] = {}
         self.locals = variables
         self.reads = reads
-        self.inward = inward or {}
-        """At the boundary of a call: what the callee calls each object that it is given."""
-        self.outward = {inner: outer for outer, inner in self.inward.items()} if inward else {}
+        self.naming = naming
+        """At the boundary of a call: how the callee names what it meets."""
 
     def fork(self) -> State:
         """A state that starts as this one and whose writes do not reach this one until they are merged."""
         return State(self, self.locals.copy(), None)
 
-    def call(self, inward: Mapping[ObjectId, ObjectId] | None = None) -> State:
-        """The state in which a callee starts: no locals, the heap read through a recording boundary.
-
-        `inward` names the objects that the callee is given: it knows them by these names only, so that its summary holds for others, too.
-        """
-        return State(self, {}, {}, inward)
+    def call(self, naming: Naming | None = None) -> State:
+        """The state in which a callee starts: no locals, the heap read through a recording boundary."""
+        return State(self, {}, {}, naming)
 
     def get(self, key: HeapKey) -> Value | None:
         """The field's value, or None if it was never written on this path."""
@@ -93,7 +146,7 @@ class State:
                     return state.reads[key]
                 value = None
                 if state.parent is not None:
-                    value = read_across(state.parent, key, state.inward, state.outward)
+                    value = read_across(state.parent, key, state.naming)
                 state.reads[key] = value
                 return value
             state = state.parent
@@ -169,21 +222,26 @@ class State:
         return True
 
 
-def read_across(
-    outside: State, key: HeapKey, inward: Mapping[ObjectId, ObjectId], outward: Mapping[ObjectId, ObjectId]
-) -> Value | None:
+def read_across(outside: State, key: HeapKey, naming: Naming | None) -> Value | None:
     """What a callee reads from its caller's state, in the callee's names."""
-    value = outside.get((outward.get(key[0], key[0]), key[1]))
-    if value is None or not inward:
-        return value
-    return rename(value, inward)
+    if naming is None:
+        return outside.get(key)
+    number = naming.outward_object(key[0])
+    if number is None:
+        return None
+    value = outside.get((number, key[1]))
+    return None if value is None else naming.inward(value)
 
 
-def same_reads(state: State, reads: Mapping[HeapKey, Value | None], inward: Mapping[ObjectId, ObjectId]) -> bool:
-    """Whether every recorded read gives the same value in `state`, for a call that names objects by `inward`."""
-    outward = {inner: outer for outer, inner in inward.items()}
+def same_reads(state: State, reads: Mapping[HeapKey, Value | None], naming: Naming | None) -> bool:
+    """Whether every recorded read gives the same value in `state`, for a call that names objects so.
+
+    What a summary says of an object that this call does not give is about another call's object, and does not matter.
+    """
     for key, value in reads.items():
-        current = read_across(state, key, inward, outward)
+        if naming is not None and naming.outward_object(key[0]) is None:
+            continue
+        current = read_across(state, key, naming)
         if current is not value and current != value:
             return False
     return True
