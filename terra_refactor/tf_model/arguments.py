@@ -171,11 +171,6 @@ def dtype_argument(value: Value | None) -> DType | None:
             return None
 
 
-def is_array(value: Value | None) -> bool:
-    """True for a tensor, variable or array."""
-    return isinstance(value, TensorValue)
-
-
 def python_scalar_dtype(value: Value, *, numpy: bool) -> DType | None:
     """The dtype that a Python number or text gets when it is converted alone, by TensorFlow or by NumPy."""
     kind: str | None = None

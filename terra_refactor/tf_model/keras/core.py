@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from terra_refactor.domain.dim import Dim, Truth, equal, floor_divide
+from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.dtype import FLOAT32, INT64, STRING
 from terra_refactor.domain.shape import Shape, element_count, format_shape
 from terra_refactor.domain.value import UNKNOWN, TensorValue, Value
@@ -24,6 +24,7 @@ from terra_refactor.tf_model.keras.layer_call import (
     single_input,
 )
 from terra_refactor.tf_model.keras.weights import WeightsRule, typed_weights
+from terra_refactor.tf_model.numpy_api import shapes
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
 
 
@@ -41,27 +42,6 @@ def _flatten(settings: Settings, shape: Shape) -> Shape:
     return (shape[0] if shape else None, element_count(shape[1:]))
 
 
-def reshaped(shape: Shape, target: tuple[Dim, ...], operation: str) -> Shape:
-    """The shape after a reshape to `target`, where -1 stands for what is left over.
-
-    Raises OperationError if the number of elements certainly differs.
-    """
-    count = None if shape is None else element_count(shape)
-    free = [axis for axis, dim in enumerate(target) if dim == -1]
-    if len(free) > 1:
-        return tuple(None if dim == -1 else dim for dim in target)
-    known = element_count(dim for dim in target if dim != -1)
-    message = f"{operation}: {format_shape(shape)} cannot take the shape {format_shape(target)}"
-    if not free:
-        if equal(count, known) is Truth.NO:
-            raise OperationError(ErrorKind.SHAPE, message, ("inputs",))
-        return target
-    rest = floor_divide(count, known) if count != 0 or known != 0 else None
-    if isinstance(count, int) and isinstance(known, int) and known > 0 and count % known:
-        raise OperationError(ErrorKind.SHAPE, message, ("inputs",))
-    return tuple(rest if axis == free[0] else dim for axis, dim in enumerate(target))
-
-
 def _reshape(settings: Settings, shape: Shape) -> Shape:
     target = read.integers(settings.get("target_shape"))
     if target is None:
@@ -70,7 +50,7 @@ def _reshape(settings: Settings, shape: Shape) -> Shape:
             return None
         target = (single,)
     batch = shape[0] if shape else None
-    rest = reshaped(None if shape is None else shape[1:], target, "Reshape")
+    rest = shapes.reshaped("Reshape", None if shape is None else shape[1:], target)
     return None if rest is None else (batch, *rest)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from terra_refactor.domain.dim import Dim, add, definitely_different
+from terra_refactor.domain.dim import definitely_different
 from terra_refactor.domain.dtype import FLOATING, DType
 from terra_refactor.domain.shape import BroadcastError, Shape, broadcast, format_shape
 from terra_refactor.domain.tensor import TensorType
@@ -23,6 +23,7 @@ from terra_refactor.tf_model.keras.layer_call import (
     layer_name,
     output_kind,
 )
+from terra_refactor.tf_model.numpy_api import shapes
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
 
 
@@ -59,52 +60,11 @@ def _merged_shape(name: str, left: Shape, right: Shape) -> Shape:
         ) from error
 
 
-def concatenated(operation: str, shapes: Sequence[Shape], axis: int | None) -> Shape:
-    """The shape of tensors put one after the other along `axis`.
-
-    Raises OperationError if ranks, or the sizes of another axis, certainly differ.
-    """
-    known = [shape for shape in shapes if shape is not None]
-    if not known:
-        return None
-    first = known[0]
-    for other in known[1:]:
-        if len(other) != len(first):
-            raise OperationError(
-                ErrorKind.RANK,
-                f"{operation}: ranks differ: {format_shape(first)} and {format_shape(other)}",
-                ("inputs",),
-            )
-    if axis is None:
-        return (None,) * len(first)
-    if not -len(first) <= axis < len(first):
-        raise OperationError(ErrorKind.RANK, f"{operation}: no axis {axis} in {format_shape(first)}", ("inputs",))
-    axis %= len(first)
-    result: list[Dim] = list(first)
-    for other in known[1:]:
-        for position, size in enumerate(other):
-            if position == axis:
-                continue
-            if definitely_different(result[position], size):
-                raise OperationError(
-                    ErrorKind.SHAPE,
-                    f"{operation} along axis {axis}: axis {position} differs: {format_shape(first)} and {format_shape(other)}",
-                    ("inputs",),
-                )
-            if result[position] is None or (isinstance(size, int) and not isinstance(result[position], int)):
-                result[position] = size
-    total: Dim = 0
-    for shape in shapes:
-        total = add(total, None if shape is None else shape[axis])
-    result[axis] = total
-    return tuple(result)
-
-
 def _concatenate(call: BoundCall, items: tuple[Value, ...], settings: Settings) -> Value:
     types = [cast_input(settings, item) for item in items]
     axis = -1 if settings.get("axis") is None else read.known_integer(settings.get("axis"))
     return read.tensor(
-        _dtype_of(types), concatenated("Concatenate", [item.shape for item in types], axis), _kind(items)
+        _dtype_of(types), shapes.concatenated("Concatenate", [item.shape for item in types], axis), _kind(items)
     )
 
 
