@@ -91,6 +91,12 @@ def decide(program: Program, facts: ProgramFacts, options: DecisionOptions) -> t
     return _Decider(program, facts, options).run()
 
 
+def _has_own_decorator(code: Function) -> bool:
+    """Whether the `tf.function` that wraps the function is written above it."""
+    names = (decorator.text.partition("(")[0].rpartition(".")[2].strip() for decorator in code.decorators)
+    return any(name in ("function", "defun", "tf_function") for name in names)
+
+
 def _takes_tensors(parameters: tuple[ParameterDecision, ...]) -> bool:
     """Whether a tensor, or something that holds one, is known to be passed."""
     tensors = (ParameterValueKind.TENSOR, ParameterValueKind.VARIABLE)
@@ -209,7 +215,8 @@ class _Decider:
         what = f"about {judgement.operations} tensor operations per call and nothing that a graph would change"
         if judgement.classification is Classification.SPECULATIVE:
             count = len(judgement.assumptions.sentences)
-            what = f"about {judgement.operations} tensor operations per call; safe if {count} assumption{'s' if count > 1 else ''} hold"
+            held = "one assumption holds" if count == 1 else f"{count} assumptions hold"
+            what = f"about {judgement.operations} tensor operations per call; safe if {held}"
         return what
 
     def is_covered(self, judgement: _Judgement, wanted: Mapping[FunctionId, _Judgement]) -> bool:
@@ -242,6 +249,9 @@ class _Decider:
 
     def judge_hybrid(self, judgement: _Judgement) -> None:
         """What to do with a function that is a `tf.function` already."""
+        if not _has_own_decorator(judgement.code):
+            judgement.reason = "it is wrapped by `tf.function(...)` where it is used: change that call, not the definition"
+            return
         certain = [
             hazard
             for hazard in judgement.hazards

@@ -19,7 +19,7 @@ from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Op
 from terra_refactor.ir.program import Program
-from terra_refactor.rules.registry import local_hazards, rules_by_effect
+from terra_refactor.rules.registry import all_rules, local_hazards, rules_by_effect
 from terra_refactor.rules.rule import Rule, RuleKind
 from terra_refactor.rules.view import CodeIndex, ContextView, has_trait
 from terra_refactor.tf_model.spec import Trait
@@ -126,7 +126,12 @@ class HazardMap:
     def _operations_of(self, context: ContextFacts) -> Iterator[ReachedHazard]:
         """The hazards of operations that a context reaches; its effects are composed by the analysis, which knows whose objects they touch."""
         by_effect = {rule.id for rule in rules_by_effect().values()}
-        return (hazard for hazard in self.reached(context) if hazard.rule not in by_effect)
+        rules = all_rules()
+        return (
+            hazard
+            for hazard in self.reached(context)
+            if hazard.rule not in by_effect and (rules[hazard.rule].inherited)
+        )
 
     def is_hybrid(self, identity: FunctionId) -> bool:
         """Whether the function is wrapped by `tf.function`."""

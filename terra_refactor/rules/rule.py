@@ -106,3 +106,5 @@ class Rule:
     """Effects of the analysis that this rule reports."""
     check: Check | None = None
     """Finds places in one context."""
+    inherited: bool = True
+    """Whether a caller has the hazard, too. False for what only matters at the boundary of the graph, such as what is returned."""

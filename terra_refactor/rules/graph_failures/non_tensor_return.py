@@ -41,7 +41,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         text, becomes_tensor = problems[0]
         if becomes_tensor:
             message = f"it returns {text}, which a graph returns as a tensor"
-            yield LocalHazard(op.id, message, f"callers take a tensor where it returns {text}")
+            called = any(not view.facts.contexts[caller.context].in_graph for caller in view.function_facts.callers)
+            # a caller that is known gets something else than it got; of one that is not, that is an assumption
+            yield LocalHazard(op.id, message, None if called else f"callers take a tensor where it returns {text}")
         elif len(problems) == len(alternatives):
             yield LocalHazard(op.id, f"it returns {text}: a traced function can only return tensors and None")
         else:
@@ -141,4 +143,5 @@ step(tf.ones([3]))
     ),
     cure="Return the tensors and make the object outside of the function.",
     check=check,
+    inherited=False,
 )
