@@ -127,6 +127,21 @@ def _transposed_shape(rank: int) -> ShapeRule:
     return rule
 
 
+def _pooled_size(size: Dim, image: tuple[Dim, ...], axis: int, window: Dim, stride: Dim) -> Dim:
+    """The size of a pooled axis. Where a window does not fit, eager pooling may still give an empty tensor: its kernel rounds to 0."""
+    if not isinstance(size, int) or size > 0:
+        return size
+    length = image[axis]
+    if (
+        isinstance(length, int)
+        and isinstance(window, int)
+        and isinstance(stride, int)
+        and length - window <= -2 * stride
+    ):
+        check_positive("pooling", size, image, axis, window)
+    return None
+
+
 def _pooling_shape(rank: int) -> ShapeRule:
     def rule(settings: Settings, shape: Shape) -> Shape:
         channels_first = settings.channels_first()
@@ -139,8 +154,7 @@ def _pooling_shape(rank: int) -> ShapeRule:
         spatial: list[Dim] = []
         for index, axis in enumerate(spatial_axes(rank + 2, channels_first)):
             size = window_output(image[axis], windows[index], strides[index], padding)
-            check_positive(f"pooling over {rank} axes", size, shape, axis, windows[index])
-            spatial.append(size)
+            spatial.append(_pooled_size(size, image, axis, windows[index], strides[index]))
         return _with_channels(image, spatial, _channels(shape, channels_first), channels_first)
 
     return rule
