@@ -72,7 +72,7 @@ def assemble_facts(
                 in_graph=summary.in_graph,
                 parameters=summary.parameters,
                 values=summary.values,
-                returns=summary.returns,
+                returns=summary.contents,
                 calls=tuple(calls),
                 branches=tuple(fact for _, fact in sorted(summary.branches.items())),
                 effects=(*summary.effects, *reads),

@@ -81,6 +81,8 @@ class Summary:
     writes: Mapping[HeapKey, Value]
     """To objects that outlive the call, and to new objects that the result or such an object leads to."""
     returns: Value
+    contents: Value
+    """What is returned, with the contents of lists and dicts."""
     effects: tuple[Effect, ...]
     allocated: frozenset[ObjectId]
     state_reads: Mapping[HeapKey, tuple[EffectSite, tuple[EffectSite, ...]]]

@@ -22,6 +22,7 @@ from terra_refactor.analysis.binding import bind_arguments
 from terra_refactor.analysis.effects import compose_effects, resolve_targets
 from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
+from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.objects import ObjectTable
 from terra_refactor.domain.lattice import join, references, rename, widen
 from terra_refactor.domain.state import CELL, CLASS, EXISTS, HeapKey, Naming, State, same_reads
@@ -567,6 +568,7 @@ class Interpreter:
             reads=frame.root.reads or {},
             writes=writes,
             returns=returns,
+            contents=freeze(frame, returns),
             effects=resolve_targets(self, frame),
             allocated=frozenset(frame.allocated),
             state_reads=frame.state_reads,

@@ -51,7 +51,9 @@ _REPORTED_EFFECTS: Final = frozenset(
 """The effects that are Python side effects in the report's sense."""
 _WRONG_AS_GRAPH: Final = ("TR102", "TR105", "TR3")
 """Hazards that make a function wrong that is a graph already; the others only surprise."""
-_WORTH_CO_EXECUTING: Final = frozenset({"TR101", "TR102", "TR103", "TR105", "TR106", "TR301", "TR302", "TR303", "TR304", "TR306", "TR308", "TR315"})
+_WORTH_CO_EXECUTING: Final = frozenset(
+    {"TR101", "TR102", "TR103", "TR105", "TR106", "TR301", "TR302", "TR303", "TR304", "TR306", "TR308", "TR315"}
+)
 """Hazards that the shim's exact Python semantics take away."""
 _SET_UP: Final = frozenset({"TR311", "TR603"})
 """Hazards of code that builds models: it runs once, and speed is not its problem."""
@@ -250,7 +252,9 @@ class _Decider:
     def judge_hybrid(self, judgement: _Judgement) -> None:
         """What to do with a function that is a `tf.function` already."""
         if not _has_own_decorator(judgement.code):
-            judgement.reason = "it is wrapped by `tf.function(...)` where it is used: change that call, not the definition"
+            judgement.reason = (
+                "it is wrapped by `tf.function(...)` where it is used: change that call, not the definition"
+            )
             return
         certain = [
             hazard

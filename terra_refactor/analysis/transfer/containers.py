@@ -13,6 +13,7 @@ from typing_extensions import assert_never
 from terra_refactor.analysis.effects import external_effect, unknown_target, write_effect
 from terra_refactor.analysis.facts import BranchKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Handler, Interpreter
 from terra_refactor.domain.dim import subtract
 from terra_refactor.domain.effect import Effect, EffectKind
@@ -24,7 +25,7 @@ from terra_refactor.domain.lattice import (
     list_element,
     without_unbound,
 )
-from terra_refactor.domain.state import CLASS, EXISTS, ITEMS
+from terra_refactor.domain.state import EXISTS, ITEMS
 from terra_refactor.domain.value import (
     BOTTOM,
     FALSE,
@@ -62,7 +63,6 @@ from terra_refactor.tf_model.spec import OperationError
 
 MAX_ELEMENTS: Final = 64
 """A container with more elements is known by the join of its elements."""
-MAX_FREEZE_DEPTH: Final = 6
 
 
 def build_container(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
@@ -549,37 +549,6 @@ def delete_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:
 
 
 # --- to and from tf_model ------------------------------------------------------------------------------------------------------------
-
-
-def freeze(frame: Frame, value: Value, depth: int = 0) -> Value:
-    """The value as rules see it: the contents of lists and dicts instead of references to them."""
-    if depth > MAX_FREEZE_DEPTH:
-        return UNKNOWN
-    match value:
-        case Reference():
-            content = frame.state.get((value.object, ITEMS))
-            if content is None or frame.state.get((value.object, CLASS)) is not None:
-                return value
-            return freeze(frame, content, depth)
-        case TupleValue():
-            return TupleValue(
-                tuple(freeze(frame, element, depth + 1) for element in value.elements), value.name, value.fields
-            )
-        case SequenceValue():
-            return SequenceValue(freeze(frame, value.element, depth + 1), value.kind)
-        case FrozenList():
-            elements = value.elements
-            frozen = None if elements is None else tuple(freeze(frame, element, depth + 1) for element in elements)
-            return FrozenList(frozen, None if value.element is None else freeze(frame, value.element, depth + 1))
-        case FrozenDict():
-            items = tuple((key, freeze(frame, item, depth + 1)) for key, item in value.items)
-            return FrozenDict(items, None if value.rest is None else freeze(frame, value.rest, depth + 1))
-        case UnionValue():
-            return join_all(freeze(frame, member, depth + 1) for member in value.members)
-        case SliceValue():
-            return value
-        case _:
-            return value
 
 
 def thaw(interpreter: Interpreter, frame: Frame, op: int, value: Value, tag: object = None) -> Value:

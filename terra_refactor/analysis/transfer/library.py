@@ -15,9 +15,10 @@ from typing import Final
 from terra_refactor.analysis.effects import EXTERNAL, external_effect, is_local, only_local, unknown_target
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
-from terra_refactor.analysis.transfer.containers import freeze, thaw
+from terra_refactor.analysis.transfer.containers import thaw
 from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.state import CLASS

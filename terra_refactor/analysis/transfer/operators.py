@@ -13,11 +13,11 @@ from typing import Any, Final
 from terra_refactor.analysis.effects import unknown_target, write_effect
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Handler, Interpreter
 from terra_refactor.analysis.transfer.containers import (
     MAX_ELEMENTS,
     extend_list,
-    freeze,
     iterate,
     new_list,
     size_value,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import ObjectKind
@@ -11,6 +11,8 @@ from terra_refactor.domain.value import (
     Constant,
     DatasetValue,
     DTypeValue,
+    FrozenDict,
+    FrozenList,
     FunctionValue,
     LibraryValue,
     ModuleValue,
@@ -31,24 +33,29 @@ from terra_refactor.rules.view import ContextView
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    for op in view.code.ops:
-        if not isinstance(op, ops.Return) or op.value is None:
-            continue
-        alternatives = members(view.value(op.value))
-        problems = [found for member in alternatives if (found := _problem(view, member, 0)) is not None]
-        if not problems:
-            continue
-        text, becomes_tensor = problems[0]
-        if becomes_tensor:
-            message = f"it returns {text}, which a graph returns as a tensor"
-            called = any(not view.facts.contexts[caller.context].in_graph for caller in view.function_facts.callers)
-            # a caller that is known gets something else than it got; of one that is not, that is an assumption
-            yield LocalHazard(op.id, message, None if called else f"callers take a tensor where it returns {text}")
-        elif len(problems) == len(alternatives):
-            yield LocalHazard(op.id, f"it returns {text}: a traced function can only return tensors and None")
-        else:
-            message = f"it may return {text}: a traced function can only return tensors and None"
-            yield LocalHazard(op.id, message, f"`{view.written(op.value)}`, which it returns, is never {text}")
+    places = [op for op in view.code.ops if isinstance(op, ops.Return) and op.value is not None]
+    alternatives = members(view.context.returns)
+    problems = [found for member in alternatives if (found := _problem(view, member, 0)) is not None]
+    if not places or not problems:
+        return
+    op = places[-1]
+    text, becomes_tensor = problems[0]
+    if becomes_tensor:
+        message = f"it returns {text}, which a graph returns as a tensor"
+        called = any(not view.facts.contexts[caller.context].in_graph for caller in view.function_facts.callers)
+        # a caller that is known gets something else than it got; of one that is not, that is an assumption
+        yield LocalHazard(op.id, message, None if called else f"callers take a tensor where it returns {text}")
+    elif len(problems) == len(alternatives):
+        yield LocalHazard(op.id, f"it returns {text}: a traced function can only return tensors and None")
+    else:
+        message = f"it may return {text}: a traced function can only return tensors and None"
+        yield LocalHazard(op.id, message, f"it never returns {text}")
+
+
+def _first_problem(view: ContextView, parts: Iterable[Value], depth: int) -> tuple[str, bool] | None:
+    """The first part of a structure that is no tensor."""
+    found = (_problem(view, member, depth + 1) for part in parts for member in members(part))
+    return next((problem for problem in found if problem is not None), None)
 
 
 def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | None:
@@ -59,15 +66,11 @@ def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | 
         case Constant(bool() | int() | float() | complex() | str() | bytes()) | Scalar():
             return "a Python value", True
         case TupleValue(elements):
-            return next(
-                (
-                    found
-                    for element in elements
-                    for member in members(element)
-                    if (found := _problem(view, member, depth + 1))
-                ),
-                None,
-            )
+            return _first_problem(view, elements, depth)
+        case FrozenList(elements, rest):
+            return _first_problem(view, elements or (() if rest is None else (rest,)), depth)
+        case FrozenDict(items, rest):
+            return _first_problem(view, (*(item for _, item in items), *(() if rest is None else (rest,))), depth)
         case Reference(number):
             facts = view.facts.objects[number]
             if facts.kind in (ObjectKind.INSTANCE, ObjectKind.CLASS):
