@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from terra_refactor.analysis.facts import ProgramFacts
+from terra_refactor.analysis.facts import ContextId, ProgramFacts
 from terra_refactor.classify.decision import Action, Decision, Level
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
 from terra_refactor.domain.effect import EffectSite
@@ -39,14 +39,30 @@ def find(program: Program, facts: ProgramFacts, decisions: tuple[Decision, ...])
 
 def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Iterator[Finding]:
     """Hazards that code reaches which is a graph already."""
+    entered = _entered_from_outside(facts)
     for context in facts.contexts:
-        if not hazards.is_hybrid(context.function):
+        if not hazards.is_hybrid(context.function) and context.id not in entered:
             continue
         for hazard in hazards.reached(context):
             rule = all_rules()[hazard.rule]
             # an error needs proof; a warning tells of a trap, which is there whether or not somebody falls into it today
             if rule.severity is Severity.WARNING or (rule.severity is Severity.ERROR and hazard.assumption is None):
                 yield _finding(program, rule, hazard.site, hazard.message, _way(program, hazard))
+
+
+def _entered_from_outside(facts: ProgramFacts) -> frozenset[ContextId]:
+    """The contexts at which eager code enters a graph: traced functions, and functions given to `Dataset.map`, `fit` and the like.
+
+    What is deeper inside is judged from there, since only there is it known whose objects it changes.
+    """
+    return frozenset(
+        callee
+        for context in facts.contexts
+        if not context.in_graph
+        for call in context.calls
+        for callee in call.callees
+        if facts.contexts[callee].in_graph
+    )
 
 
 def _diagnostics(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Iterator[Finding]:

@@ -1,0 +1,228 @@
+"""Runs programs in real TensorFlow, as graphs and eagerly, and says what can be seen of each run.
+
+Called as a script with a JSON file of programs (`{name: text}`) and the name of the JSON file to write; `observe` does that in a child process, so that
+one TensorFlow is loaded for many programs. For the eager run `tf.function` is replaced by a function that changes nothing.
+
+Seen of a run: what it printed, logged and slept (`output`), the values of its global variables (`values`), the exception that ended it (`error`), and the most
+traces that any one traced function needed, and how many there were in all (`traces`, `functions`).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+LIMIT_SECONDS = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What was seen of one run."""
+
+    output: str
+    values: dict[str, Any]
+    error: str | None
+    traces: int
+    functions: int
+
+    def same_as(self, other: Run) -> bool:
+        """Whether both printed, computed and raised the same."""
+        return self.output == other.output and self.values == other.values and self.error == other.error
+
+    def difference(self, other: Run) -> str:
+        """The differences, for a person."""
+        lines = [
+            f"{field}: {getattr(self, field)!r}\n  vs {getattr(other, field)!r}"
+            for field in ("error", "output")
+            if getattr(self, field) != getattr(other, field)
+        ]
+        names = sorted(self.values.keys() | other.values.keys())
+        for name in names:
+            if self.values.get(name) != other.values.get(name):
+                lines.append(f"{name}: {self.values.get(name)!r}\n  vs {other.values.get(name)!r}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Both runs of one program."""
+
+    eager: Run
+    graph: Run
+
+
+def observe(programs: dict[str, str], folder: Path) -> dict[str, Observation]:
+    """Runs every program both ways in a child process."""
+    asked, answered = folder / "programs.json", folder / "runs.json"
+    asked.write_text(json.dumps(programs), encoding="utf-8")
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "KERAS_BACKEND": "tensorflow"}
+    done = subprocess.run(
+        [sys.executable, __file__, str(asked), str(answered)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    runs = json.loads(answered.read_text(encoding="utf-8"))
+    return {name: Observation(Run(**both["eager"]), Run(**both["graph"])) for name, both in runs.items()}
+
+
+# --- in the child --------------------------------------------------------------------------------------------------------------------
+
+
+def _shown(value: Any, depth: int = 0) -> Any:
+    """A value in terms that JSON keeps and that two runs can be compared by."""
+    import numpy as np  # noqa: PLC0415 - only the child needs it
+    import tensorflow as tf  # noqa: PLC0415
+
+    if depth > 5:
+        return "..."
+    if isinstance(value, tf.Variable):
+        return ["variable", value.dtype.name, repr(value.numpy().tolist())]
+    if isinstance(value, tf.Tensor):
+        if not hasattr(value, "numpy"):
+            return ["symbolic"]
+        return ["tensor", value.dtype.name, value.shape.as_list(), repr(np.round(value.numpy(), 4).tolist()) if value.dtype.is_floating else repr(value.numpy().tolist())]
+    if isinstance(value, np.ndarray | np.generic):
+        return ["array", str(value.dtype), repr(value.tolist())]
+    if isinstance(value, bool | int | float | complex | str | bytes) or value is None:
+        return [type(value).__name__, repr(value)]
+    if isinstance(value, list | tuple):
+        return [type(value).__name__.strip("_").replace("ListWrapper", "list").replace("TupleWrapper", "tuple"), [_shown(each, depth + 1) for each in value]]
+    if isinstance(value, dict):
+        return ["dict", [[repr(key), _shown(each, depth + 1)] for key, each in value.items()]]
+    if type(value).__module__.startswith("program_"):
+        return ["object", {name: _shown(each, depth + 1) for name, each in sorted(vars(value).items()) if not name.startswith("_")}]
+    return [type(value).__name__.partition("_")[0]] if isinstance(value, Exception) else ["other"]
+
+
+class _Watch:
+    """Puts recorders in the place of what a program prints, logs, sleeps and traces with."""
+
+    def __init__(self, tf: Any, eager: bool, path: Path) -> None:
+        self.tf, self.eager, self.path = tf, eager, path
+        self.traced: list[Any] = []
+        self.saved = (tf.function, tf.print, time.sleep, sys.stdout, warnings.showwarning)
+
+    def __enter__(self) -> _Watch:
+        self.path.write_text("")
+        self.stream = self.path.open("a", buffering=1)
+        sys.stdout = self.stream
+        original_print, original_function = self.saved[1], self.saved[0]
+
+        def recorded(func: Any = None, *arguments: Any, **options: Any) -> Any:
+            if func is None:
+                return lambda inner: recorded(inner, *arguments, **options)
+            if self.eager:
+                return func
+            made = original_function(func, *arguments, **options)
+            self.traced.append(made)
+            return made
+
+        self.tf.function = recorded
+        self.tf.print = lambda *values, **options: original_print(
+            *values, **{**options, "output_stream": f"file://{self.path}"}
+        )
+        time.sleep = lambda seconds: self.note(f"slept {seconds}")
+        warnings.showwarning = lambda message, *rest, **more: self.note(f"warning: {message}")
+        warnings.simplefilter("always", UserWarning)
+        self.handler = logging.StreamHandler(self.stream)
+        logging.getLogger("program").addHandler(self.handler)
+        logging.getLogger("program").setLevel(logging.INFO)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.tf.function, self.tf.print, time.sleep, sys.stdout, warnings.showwarning = self.saved
+        logging.getLogger("program").removeHandler(self.handler)
+        self.stream.close()
+
+    def note(self, text: str) -> None:
+        self.stream.write(text + "\n")
+
+    def counts(self) -> list[int]:
+        """Traces of each traced function; a method has a copy for each instance."""
+        found = []
+        for made in self.traced:
+            copies = [made, *getattr(made, "_descriptor_cache", {}).values()]
+            found.append(sum(copy.experimental_get_tracing_count() for copy in copies))
+        return found
+
+
+def _run(tf: Any, name: str, text: str, eager: bool, folder: Path) -> dict[str, Any]:
+    import keras  # noqa: PLC0415
+    import numpy as np  # noqa: PLC0415
+
+    keras.utils.clear_session()
+    keras.utils.set_random_seed(7)
+    module_name = f"program_{name}_{'eager' if eager else 'graph'}"
+    file = folder / f"{module_name}.py"
+    file.write_text(text, encoding="utf-8")
+    output = folder / f"{module_name}.out"
+    spec = importlib.util.spec_from_file_location(module_name, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    error: str | None = None
+    before = Path.cwd()
+    place = folder / module_name
+    place.mkdir()
+    os.chdir(place)
+    os.environ.pop("TERRA_PROOF", None)
+    np.random.seed(7)
+    with _Watch(tf, eager, output) as watch:
+        try:
+            spec.loader.exec_module(module)
+        except Exception as caught:  # noqa: BLE001 - whatever it is, it is what is to be seen
+            error = f"{type(caught).__name__}: {caught}"
+            if os.environ.get("PROOF_TRACEBACKS"):
+                traceback.print_exc()
+    os.chdir(before)
+    counts = watch.counts()
+    values = {
+        key: _shown(value)
+        for key, value in vars(module).items()
+        if not key.startswith("_") and not callable(value) and not isinstance(value, ModuleType)
+    }
+    return {
+        "output": output.read_text().replace(module_name, "program"),
+        "values": values,
+        "error": error,
+        "traces": max(counts, default=0),
+        "functions": len(counts),
+    }
+
+
+def main(asked: str, answered: str) -> None:
+    """Runs the programs of one JSON file and writes what was seen to the other."""
+    import tensorflow as tf  # noqa: PLC0415
+
+    programs: dict[str, str] = json.loads(Path(asked).read_text(encoding="utf-8"))
+    tf.get_logger().setLevel("ERROR")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        runs = {
+            name: {
+                "eager": _run(tf, name, text, True, folder),
+                "graph": _run(tf, name, text, False, folder),
+            }
+            for name, text in programs.items()
+        }
+        Path(answered).write_text(json.dumps(runs), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

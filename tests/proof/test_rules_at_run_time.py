@@ -1,0 +1,85 @@
+"""TensorFlow is the judge: what the rules report is wrong as a graph and right eagerly, and what they do not report agrees.
+
+The analyser is asked twice: about the program with its `tf.function`s (what `lint` says), and about the same program before anybody
+decorated it (what is decided: a function that would be wrong as a graph must not be called safe).
+"""
+
+from __future__ import annotations
+
+import pytest
+from analysis_support import Result, analyze_text
+from proofs import Proof, all_programs
+from run_programs import Observation, observe
+
+from terra_refactor.classify.decision import Action, Classification
+from terra_refactor.rules.registry import all_rules
+from terra_refactor.rules.rule import RuleKind, Severity
+
+PROGRAMS = all_programs()
+NOT_RUN = frozenset({"TR107"})
+"""Needs a library that does not exist: that nobody knows what it does is the point."""
+RETRACING = frozenset({"TR201", "TR202", "TR203", "TR204", "TR503"})
+"""Graphs that are right, and are built too often."""
+ANY_MODE = frozenset({"TR401", "TR402", "TR403", "TR404", "TR405", "TR501", "TR502", "TR504", "TR505", "TR506", "TR602", "TR606"})
+"""Not about a difference between eager and graph."""
+RUN = tuple(proof for proof in PROGRAMS if proof.rule not in NOT_RUN)
+HAZARDS = frozenset(rule.id for rule in all_rules().values() if rule.kind is RuleKind.HAZARD)
+
+
+@pytest.fixture(scope="module")
+def observations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Observation]:
+    return observe({proof.name: proof.text for proof in RUN}, tmp_path_factory.mktemp("programs"))
+
+
+def reported(result: Result) -> list[str]:
+    return [f"{finding.span.line}: {finding.rule} {finding.message}" for finding in result.findings]
+
+
+@pytest.mark.tensorflow
+@pytest.mark.slow
+@pytest.mark.parametrize("proof", [proof for proof in RUN if proof.rule not in ANY_MODE], ids=lambda proof: proof.name)
+def test_tensorflow_says_so(proof: Proof, observations: dict[str, Observation]) -> None:
+    seen = observations[proof.name]
+    assert seen.eager.error is None, "the program is wrong eagerly, too"
+    if proof.rule in RETRACING:
+        assert seen.graph.error is None
+        most = max(seen.graph.traces, seen.graph.functions)
+        assert most > 2 if proof.bad else seen.graph.traces <= 2, (seen.graph.traces, seen.graph.functions)
+    elif proof.bad:
+        assert not seen.graph.same_as(seen.eager), "as a graph it is the same"
+    else:
+        assert seen.graph.same_as(seen.eager), seen.eager.difference(seen.graph)
+
+
+@pytest.mark.parametrize("proof", PROGRAMS, ids=lambda proof: proof.name)
+def test_lint_says_so(proof: Proof) -> None:
+    rule = all_rules()[proof.rule]
+    if rule.kind is RuleKind.HAZARD and rule.severity is Severity.INFORMATION:
+        pytest.skip("not a part of lint")
+    result = analyze_text(proof.text)
+    if proof.bad:
+        assert proof.marked, "the program has no mark"
+        assert result.lines(proof.rule) == proof.marked, reported(result)
+    else:
+        assert result.lines(proof.rule) == (), reported(result)
+
+
+@pytest.mark.parametrize("proof", [proof for proof in PROGRAMS if proof.rule in HAZARDS], ids=lambda proof: proof.name)
+def test_decision_says_so(proof: Proof) -> None:
+    result = analyze_text(proof.eager_text)
+    about = [
+        decision
+        for decision in result.decisions
+        if any(hazard.rule == proof.rule for hazard in decision.hazards)
+    ]
+    if proof.bad:
+        assert about, [(decision.qualname, decision.classification.value) for decision in result.decisions]
+        assert all(decision.classification is not Classification.SAFE for decision in about)
+    else:
+        certain = [
+            decision.qualname
+            for decision in about
+            if any(hazard.rule == proof.rule and not hazard.assumed for hazard in decision.hazards)
+            and decision.action is not Action.NONE
+        ]
+        assert certain == []
