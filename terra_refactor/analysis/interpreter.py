@@ -388,6 +388,7 @@ class Interpreter:
     ) -> Summary | Value:
         """The summary of a call, made anew if none fits; a plain value where there can be none (recursion, budget)."""
         key = (identity, tuple(parameters.values()), closure, in_graph)
+        general = False
         found = self._known_summary(key, state, naming)
         if found is not None:
             return found
@@ -405,6 +406,7 @@ class Interpreter:
         known_contexts = self._contexts_of_closure.setdefault((identity, closure), [])
         if len(known_contexts) >= MAX_CONTEXTS and entry is EntryKind.CALLED:
             parameters = self._generalized(identity, closure, in_graph, parameters, known_contexts)
+            general = True
             key = (identity, tuple(parameters.values()), closure, in_graph)
             found = self._known_summary(key, state, naming)
             if found is not None:
@@ -416,7 +418,11 @@ class Interpreter:
             if len(known_contexts) >= HARD_LIMIT:
                 self.problems.setdefault(identity, "budget")
                 return UnknownValue(reason="budget")
-        return self._make_summary(key, state, identity, closure, parameters, entry, in_graph, naming)
+        summary = self._make_summary(key, state, identity, closure, parameters, entry, in_graph, naming)
+        if general:
+            # its arguments are put together from several calls: that an operation fails on them proves nothing
+            summary.failures = {}
+        return summary
 
     def _known_summary(self, key: tuple[object, ...], state: State, naming: Naming | None) -> Summary | None:
         for summary in self._by_key.get(key, ()):

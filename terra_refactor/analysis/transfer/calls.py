@@ -17,6 +17,7 @@ from terra_refactor.analysis.transfer.library import call_library
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.state import State
+from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     BOTTOM,
     NONE,
@@ -24,11 +25,15 @@ from terra_refactor.domain.value import (
     UNKNOWN,
     BoundMethod,
     Constant,
+    DTypeValue,
     FunctionValue,
     LibraryValue,
     Origin,
     PartialValue,
     Reference,
+    Scalar,
+    TensorKind,
+    TensorValue,
     UnknownValue,
     Value,
     members,
@@ -138,10 +143,28 @@ def _call_one(
             return call_library(interpreter, frame, op, callee.name, arguments, None, graph=graph)
         case Reference():
             return _call_object(interpreter, frame, op, callee, arguments, graph)
+        case DTypeValue():
+            return _numpy_scalar(callee, arguments)
         case UnknownValue():
             return call_unknown(interpreter, frame, op, callee, arguments)
         case _:
             return UNKNOWN
+
+
+def _numpy_scalar(callee: DTypeValue, arguments: CallArguments) -> Value:
+    """`np.float32(x)`: the value of `x` in that type; an array stays an array of its shape."""
+    if not arguments.positional:
+        return UNKNOWN
+    results: list[Value] = []
+    for member in members(arguments.positional[0]):
+        if isinstance(member, TensorValue):
+            kind = TensorKind.NUMPY_SCALAR if member.type.shape == () else TensorKind.NDARRAY
+            results.append(TensorValue(TensorType(callee.dtype, member.type.shape), kind))
+        elif isinstance(member, Constant | Scalar):
+            results.append(TensorValue(TensorType(callee.dtype, ()), TensorKind.NUMPY_SCALAR))
+        else:
+            results.append(TensorValue(TensorType(callee.dtype, None), TensorKind.NDARRAY))
+    return join_all(results)
 
 
 def _call_partial(

@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
+from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.transfer.containers import iterate
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.value import (
+    NONE,
     UNKNOWN,
     UNKNOWN_TENSOR,
     BoundMethod,
+    Constant,
     DatasetValue,
     FunctionValue,
     Reference,
@@ -165,8 +169,31 @@ def _batched(value: Value) -> Value:
     return UNKNOWN
 
 
+def add_layer(
+    interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value
+) -> Value | None:
+    """`model.add(layer)` of a `keras.Sequential`: its layers are part of its configuration."""
+    if not isinstance(receiver, Reference) or not registry.is_subclass(name.rpartition(".")[0], "keras.Sequential"):
+        return None
+    layer = arguments.positional[0] if arguments.positional else UNKNOWN
+    names = frame.state.get((receiver.object, CONFIGURED))
+    known = names.elements if isinstance(names, TupleValue) else ()
+    if Constant("layers") not in known:
+        frame.state.set((receiver.object, CONFIGURED), TupleValue((*known, Constant("layers"))))
+    layers = frame.state.get((receiver.object, CONFIGURATION + "layers"))
+    elements: tuple[Value, ...] | None = ()
+    if layers is not None and layers != NONE:
+        elements = iterate(interpreter, frame, op, layers).elements
+    if elements is None or frame.uncertainty:
+        frame.state.set((receiver.object, CONFIGURATION + "layers"), UNKNOWN)
+    else:
+        frame.state.set((receiver.object, CONFIGURATION + "layers"), TupleValue((*elements, layer)))
+    return NONE
+
+
 KERAS_PROTOCOL: Final[dict[str, Protocol]] = {
     "__call__": call_loss,
+    "add": add_layer,
     "fit": fit,
     "evaluate": fit,
     "predict": fit,

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Final
 
+from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED, configuration_of
 from terra_refactor.analysis.effects import EXTERNAL, external_effect, is_local, only_local, unknown_target
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
@@ -28,6 +29,7 @@ from terra_refactor.domain.value import (
     Constant,
     LibraryValue,
     Reference,
+    TensorKind,
     TensorValue,
     TupleValue,
     UnknownValue,
@@ -39,10 +41,6 @@ from terra_refactor.tf_model.spec import BoundCall, Entity, EntityKind, Paramete
 
 MAX_COMBINATIONS: Final = 8
 """Rules are asked for at most so many combinations of alternatives of their arguments."""
-CONFIGURATION: Final = "@configuration:"
-"""Prefix of the fields of a library class's instance that hold what its constructor was given."""
-CONFIGURED: Final = "@configured"
-"""Field that holds the names of these, as a tuple."""
 
 
 def call_library(
@@ -100,6 +98,10 @@ def short_name(name: str) -> str:
     return name
 
 
+_CONSTRUCTED_FROM: Final = {"keras.Model": ("inputs", "outputs", "name")}
+"""Positional parameters of constructors whose signature is `*args, **kwargs`."""
+
+
 def _call_unlisted(
     interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value | None
 ) -> Value:
@@ -124,26 +126,14 @@ def _instance_of(interpreter: Interpreter, frame: Frame, op: int, entity: Entity
     number = interpreter.allocate(frame, op, ObjectKind.INSTANCE, entity.name.rpartition(".")[2])
     frame.state.set((number, CLASS), LibraryValue(entity.name))
     bound, extra, keywords, _ = bind_library_arguments(entity, arguments)
+    for parameter, value in zip(_CONSTRUCTED_FROM.get(entity.name, ()), extra, strict=False):
+        keywords.setdefault(parameter, value)
     for parameter, value in [*bound.items(), *keywords.items()]:
         frame.state.set((number, CONFIGURATION + parameter), value)
     if extra:
         frame.state.set((number, CONFIGURATION + "*"), extra[0])
     frame.state.set((number, CONFIGURED), TupleValue(tuple(Constant(name) for name in (*bound, *keywords))))
     return Reference(number)
-
-
-def configuration_of(frame: Frame, receiver: Value) -> dict[str, Value]:
-    """What the constructor of a library class's instance was given, by parameter name."""
-    if not isinstance(receiver, Reference):
-        return {}
-    configuration: dict[str, Value] = {}
-    names = frame.state.get((receiver.object, CONFIGURED))
-    for parameter in names.elements if isinstance(names, TupleValue) else ():
-        assert isinstance(parameter, Constant) and isinstance(parameter.value, str)
-        value = frame.state.get((receiver.object, CONFIGURATION + parameter.value))
-        if value is not None:
-            configuration[parameter.value] = freeze(frame, value)
-    return configuration
 
 
 def bind_library_arguments(
@@ -216,7 +206,7 @@ def _with_rule(
 
     combinations = list(product(*slots)) if slots else [()]
     result = interpreter.over_combinations(frame, op, short_name(entity.name), combinations, run)
-    if entity.kind is EntityKind.CLASS and isinstance(result, TensorValue) and result.variable is None:
+    if entity.kind is EntityKind.CLASS and isinstance(result, TensorValue) and result.kind is TensorKind.VARIABLE:
         number = interpreter.allocate(frame, op, ObjectKind.VARIABLE, entity.name)
         result = TensorValue(result.type, result.kind, result.content, number)
     return thaw(interpreter, frame, op, result, "result")

@@ -26,6 +26,7 @@ from terra_refactor.analysis.truth import truth_of
 from terra_refactor.domain import dim as dims
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import dim_of, join, join_all, list_element, python_type
+from terra_refactor.domain.shape import compatible
 from terra_refactor.domain.state import EXISTS, ITEMS
 from terra_refactor.domain.value import (
     BOTTOM,
@@ -382,6 +383,9 @@ def _compare(interpreter: Interpreter, frame: Frame, op: ops.Compare, left: Valu
                 return UNKNOWN
             return TensorValue(type(tensor_like[0].type)(None, None))
         return compare_rule(symbol, freeze(frame, left), freeze(frame, right))
+    if isinstance(left, ShapeValue) and isinstance(right, ShapeValue) and symbol in ("==", "!="):
+        agree = compatible(left.shape, right.shape)
+        return UNKNOWN_BOOL if agree is dims.Truth.UNKNOWN else Constant((agree is dims.Truth.YES) is (symbol == "=="))
     left_dim, right_dim = dim_of(left), dim_of(right)
     if symbol in ("==", "!=") and python_type(left) is python_type(right) is PythonType.INT:
         answer = dims.equal(left_dim, right_dim)

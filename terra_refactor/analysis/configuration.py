@@ -1,0 +1,33 @@
+"""What the constructor of a library class's instance was given.
+
+Computes: nothing. Gives: the fields of the heap in which it is kept, and `configuration_of`, which reads them for the rules of `tf_model`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from terra_refactor.analysis.freezing import freeze
+from terra_refactor.domain.value import Constant, Reference, TupleValue, Value
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.frames import Frame
+
+CONFIGURATION: Final = "@configuration:"
+"""Prefix of the fields that hold the arguments, by parameter name."""
+CONFIGURED: Final = "@configured"
+"""Field that holds the names of these, as a tuple."""
+
+
+def configuration_of(frame: Frame, receiver: Value) -> dict[str, Value]:
+    """What the constructor of a library class's instance was given, by parameter name."""
+    if not isinstance(receiver, Reference):
+        return {}
+    configuration: dict[str, Value] = {}
+    names = frame.state.get((receiver.object, CONFIGURED))
+    for parameter in names.elements if isinstance(names, TupleValue) else ():
+        assert isinstance(parameter, Constant) and isinstance(parameter.value, str)
+        value = frame.state.get((receiver.object, CONFIGURATION + parameter.value))
+        if value is not None:
+            configuration[parameter.value] = freeze(frame, value)
+    return configuration
