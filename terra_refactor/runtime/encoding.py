@@ -11,6 +11,7 @@ appearance with dtype and shape; constants carry their type, because 1, 1.0 and 
 from __future__ import annotations
 
 import enum
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from terra_refactor.runtime.tf_internals import (
     EagerTensor,
     IndexedSlices,
     KerasVariable,
+    UnreadVariable,
     Variable,
     convert_to_tensor,
     make_constant,
@@ -117,6 +119,27 @@ def _make_slice(items: list[Any]) -> Any:
     return slice(*items)
 
 
+# What an assignment returns stands for the variable, but cannot be used in another graph: by handle, the variable itself.
+_assigned: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
+
+def note_assignment(variable: Any) -> None:
+    """`variable` was assigned to; what the assignment returned will be taken for it."""
+    _assigned[id(variable.handle)] = variable
+
+
+def assigned_variable(unread: Any) -> Any:
+    """The variable behind what an assignment returned.
+
+    Raises:
+        Unencodable: the assignment was not seen.
+    """
+    found = _assigned.get(id(unread.handle))
+    if found is None:
+        raise Unencodable("the result of an assignment elsewhere")
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """What an earlier segment knew of a tensor: its value (as bytes), or an exclusive upper bound on its elements."""
@@ -194,6 +217,9 @@ class Encoder:
                 else:
                     key.append((kind, value))
             elif what is _Type.OBJECT:
+                if kind is UnreadVariable:
+                    value = assigned_variable(value)
+                    kind = type(value)
                 key.append((kind, id(value)))
             elif what is _Type.FLOAT:
                 if self.widen and kind is float:
@@ -282,7 +308,7 @@ class Encoder:
         if what in (_Type.CONSTANT, _Type.OBJECT, _Type.FLOAT):
             if self.widen and kind in (int, float):
                 return InputRef(~anonymous.pop(0))
-            return value
+            return assigned_variable(value) if kind is UnreadVariable else value
         if what is _Type.LIST:
             return Rebuild(list, tuple(self.template(item, anonymous, arrays) for item in value))
         if what is _Type.TUPLE:

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from terra_refactor.runtime import flush, run_tapes
-from terra_refactor.runtime.encoding import LARGE_ARRAY, SMALL_ARRAY, Encoder, Fact, Unencodable
+from terra_refactor.runtime.encoding import LARGE_ARRAY, SMALL_ARRAY, Encoder, Fact, Unencodable, note_assignment
 from terra_refactor.runtime.executor import wait_for_segments
 from terra_refactor.runtime.lazy_tensor import LazyTensor, real_of
 from terra_refactor.runtime.observe import Observation, op_definition
 from terra_refactor.runtime.program import Program
 from terra_refactor.runtime.state import thread
-from terra_refactor.runtime.tf_internals import EagerTensor, IndexedSlices, Variable, as_dtype, context, int32, int64, ops
+from terra_refactor.runtime.tf_internals import EagerTensor, IndexedSlices, UnreadVariable, Variable, as_dtype, context, int32, int64, ops
 from terra_refactor.runtime.trie import (
     ArrayRule,
     Arrays,
@@ -409,6 +409,8 @@ class Run(Encoder):
         if log.problem is not None and log.ops == 0:
             call.descend = True  # no operation of TensorFlow at all: plain Python, and no business of ours
             return result
+        if type(result) is UnreadVariable and isinstance(child.args[0], Variable):
+            note_assignment(child.args[0])
         self.node.children[key] = child
         self.recorded += 1
         self.program.nodes += 1

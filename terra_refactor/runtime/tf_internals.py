@@ -58,6 +58,7 @@ except ImportError as error:
 EagerTensor: Any = ops.EagerTensor
 Tensor: Any = tensor_module.Tensor
 Variable: Any = resource_variable_ops.BaseResourceVariable
+UnreadVariable: Any = resource_variable_ops._UnreadVariable
 KerasVariable: Any = keras.Variable
 IndexedSlices: Any = indexed_slices.IndexedSlices
 GradientTape: Any = backprop.GradientTape
@@ -79,6 +80,7 @@ __all__ = [
     "KerasOptimizer",
     "KerasVariable",
     "Tensor",
+    "UnreadVariable",
     "Variable",
     "as_dtype",
     "atomic_function",
