@@ -1,18 +1,31 @@
 # Two commands do everything on a bare machine with Python 3.11: `make demo` and `make test`.
 # `make check` is the fast inner loop. Each makes the environment it needs and keeps it up to date.
 PYTHON ?= python3
+# Test processes at a time. Each may hold one TensorFlow, so allow 3 GB of memory for each.
+WORKERS ?= 2
 VENV := .venv
 DEMO_VENV := .venv-demo
 BIN := $(VENV)/bin
 PIP_FLAGS := --quiet --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope
+export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: demo test check format lint types fast-tests clean
+.PHONY: help demo test check format lint types fast-tests generated extension clean
+
+help:
+	@echo "make demo        analyse the bundled example and show the diff; no TensorFlow needed"
+	@echo "make test        lint, types and every test, TensorFlow 2.21 included"
+	@echo "make check       lint, types and the tests that are fast and need no TensorFlow"
+	@echo "make format      format the code and make the fixes that ruff is sure of"
+	@echo "make generated   write the generated pages of docs/ anew"
+	@echo "make extension   check the types of the VS Code extension (Node 20)"
+	@echo "make clean       remove the environments and the tools' caches"
 
 demo: $(DEMO_VENV)/installed
 	$(DEMO_VENV)/bin/python -m corpus.demo
 
 test: $(VENV)/installed lint types
-	$(BIN)/python -m pytest -n 2 --dist loadscope
+	$(PYTEST)
 
 check: $(VENV)/installed lint types fast-tests
 
@@ -23,13 +36,19 @@ format: $(VENV)/installed
 lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/python -m slotscheck -m terra_refactor --exclude-modules 'terra_refactor\.(__main__|runtime)'
+	$(BIN)/python -m slotscheck -m terra_refactor --exclude-modules 'terra_refactor\.(.*__main__|runtime)'
 
 types: $(VENV)/installed
 	$(BIN)/mypy
 
 fast-tests: $(VENV)/installed
-	$(BIN)/python -m pytest -n 2 -m "not slow and not tensorflow"
+	$(PYTEST) -m "not slow and not tensorflow"
+
+generated: $(VENV)/installed
+	$(BIN)/python tools/document_rules.py
+
+extension:
+	cd vscode-extension && npm install --no-audit --no-fund --loglevel=error && npm run check
 
 $(DEMO_VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(DEMO_VENV)
