@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
@@ -65,14 +66,14 @@ def co_execute(
         raise TypeError(f"co_execute decorates a function, not {type(function).__name__}")
     if max_paths < 1:
         raise ValueError(f"max_paths is at least 1, not {max_paths}")
-    program = Program(name or getattr(function, "__qualname__", repr(function)), xla, shadow, max_paths)
+    program = Program(str(name or getattr(function, "__qualname__", repr(function))), xla, shadow, max_paths)
     reports.register(program)
 
     @functools.wraps(function)
     def co_executed(*args: Any, **kwargs: Any) -> Any:
         if is_disabled() or program.eager_reason is not None:
             return function(*args, **kwargs)
-        from terra_refactor.runtime import engine
+        from terra_refactor.runtime import engine  # noqa: PLC0415  (TensorFlow only on use)
 
         if program.calls == 0:
             program.eager_reason = engine.obstacle(function)
@@ -93,7 +94,7 @@ def co_executing(
     """
     if is_disabled():
         return contextlib.nullcontext()
-    from terra_refactor.runtime import engine
+    from terra_refactor.runtime import engine  # noqa: PLC0415  (TensorFlow only on use)
 
     program = _blocks.get(name)
     if program is None:
@@ -107,9 +108,7 @@ def speculative(
 ) -> Any:
     """A `tf.function` that is compared with eager execution before it is trusted (see speculative.py)."""
     if function is None:
-        return functools.partial(
-            speculative, calls=calls, jit_compile=jit_compile, reduce_retracing=reduce_retracing
-        )
+        return functools.partial(speculative, calls=calls, jit_compile=jit_compile, reduce_retracing=reduce_retracing)
     made: list[Any] = []
 
     @functools.wraps(function)
@@ -117,7 +116,7 @@ def speculative(
         if is_disabled():
             return function(*args, **kwargs)
         if not made:
-            from terra_refactor.runtime.speculative import Speculation
+            from terra_refactor.runtime.speculative import Speculation  # noqa: PLC0415  (TensorFlow only on use)
 
             made.append(Speculation(function, calls, jit_compile, reduce_retracing))
             reports.register_speculation(made[0])
@@ -130,8 +129,6 @@ def disable() -> None:
     """Switch the shim off: decorated functions run as if they were not decorated, and all hooks are removed."""
     global _disabled  # noqa: PLW0603  (one switch for the process is the meaning)
     _disabled = True
-    import sys
-
     hooks = sys.modules.get("terra_refactor.runtime.api_hooks")
     if hooks is not None:
         hooks.remove()

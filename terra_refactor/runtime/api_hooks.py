@@ -12,8 +12,19 @@ import types
 from typing import Any
 
 from terra_refactor.runtime import foreign, keras_hooks, raw_ops, run_tapes
+from terra_refactor.runtime.op_rules import names
 from terra_refactor.runtime.state import thread
-from terra_refactor.runtime.tf_internals import Function, GradientTape, Tensor, Variable, keras, ops, resource_variable_ops, tf, variables
+from terra_refactor.runtime.tf_internals import (
+    Function,
+    GradientTape,
+    Tensor,
+    Variable,
+    keras,
+    ops,
+    resource_variable_ops,
+    tf,
+    variables,
+)
 from terra_refactor.runtime.trie import ArrayRule, Call
 
 _NAMESPACES: tuple[Any, ...] = (
@@ -33,34 +44,47 @@ _NAMESPACES: tuple[Any, ...] = (
 )
 
 # Not operations on tensors, or their meaning depends on more than their arguments.
-_NOT_HOOKED = frozenset(
+_NOT_HOOKED = names(
     """
-    as_dtype Assert Graph GradientTape Module Variable autograph case cond control_dependencies custom_gradient device
-    dynamic_partition executing_eagerly fori_loop foldl foldr function get_current_name_scope get_logger get_static_value
-    grad_pass_through gradients group hessians init_scope inside_function is_symbolic_tensor is_tensor load_library
-    load_op_library make_ndarray make_tensor_proto map map_fn name_scope no_gradient nondifferentiable_batch_function
-    numpy_function one_shot print py_func py_function recompute_grad register_tensor_conversion_function scan
-    stop_recording switch timestamp tuple type_spec_from_value variable_creator_scope vectorized_map vectorize while_loop
-    associative_scan custom_jvp cast_to_tensor convert_to_numpy shape_n set_seed get_global_generator
-    set_global_generator create_rng_state device_scope ragged_fill_empty_rows
-    """.split()
+    as_dtype Assert Graph GradientTape Module Variable autograph case cond control_dependencies
+    custom_gradient device dynamic_partition executing_eagerly fori_loop foldl foldr function
+    get_current_name_scope get_logger get_static_value grad_pass_through gradients group hessians init_scope
+    inside_function is_symbolic_tensor is_tensor load_library load_op_library make_ndarray make_tensor_proto
+    map map_fn name_scope no_gradient nondifferentiable_batch_function numpy_function one_shot print py_func
+    py_function recompute_grad register_tensor_conversion_function scan stop_recording switch timestamp tuple
+    type_spec_from_value variable_creator_scope vectorized_map vectorize while_loop associative_scan
+    custom_jvp cast_to_tensor convert_to_numpy shape_n set_seed get_global_generator set_global_generator
+    create_rng_state device_scope ragged_fill_empty_rows
+    """
 )
-_CREATIONS = frozenset("constant convert_to_tensor zeros ones fill range eye linspace arange full identity".split())
-_SCALAR_OPERATORS = _BINARY_OPERATORS = frozenset(
-    """__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __pow__ __rpow__ __lt__ __le__ __gt__
-    __ge__ __matmul__""".split()
+_CREATIONS = frozenset(
+    ["constant", "convert_to_tensor", "zeros", "ones", "fill", "range", "eye", "linspace", "arange", "full", "identity"]
 )
-_INDEX_FUNCTIONS = frozenset(
-    """gather gather_nd embedding_lookup one_hot sparse_softmax_cross_entropy_with_logits sequence_mask take
-    take_along_axis""".split()
+_SCALAR_OPERATORS = _BINARY_OPERATORS = names(
+    """
+    __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __pow__ __rpow__ __lt__ __le__
+    __gt__ __ge__ __matmul__
+    """
 )
-_SCALAR_METHODS = frozenset("assign assign_add assign_sub".split())
-_SCALAR_FUNCTIONS = frozenset("add subtract multiply divide maximum minimum pow scalar_mul greater less".split())
-_VARIABLE_METHODS = """
-    assign assign_add assign_sub scatter_sub scatter_add scatter_max scatter_min scatter_mul scatter_div scatter_update
-    batch_scatter_update scatter_nd_sub scatter_nd_add scatter_nd_update scatter_nd_max scatter_nd_min _read_variable_op
-    read_value value sparse_read gather_nd
-""".split()
+_INDEX_FUNCTIONS = names(
+    """
+    gather gather_nd embedding_lookup one_hot sparse_softmax_cross_entropy_with_logits sequence_mask take
+    take_along_axis
+    """
+)
+_SCALAR_METHODS = frozenset(["assign", "assign_add", "assign_sub"])
+_SCALAR_FUNCTIONS = frozenset(
+    ["add", "subtract", "multiply", "divide", "maximum", "minimum", "pow", "scalar_mul", "greater", "less"]
+)
+_VARIABLE_METHODS = sorted(
+    names(
+        """
+        assign assign_add assign_sub scatter_sub scatter_add scatter_max scatter_min scatter_mul scatter_div
+        scatter_update batch_scatter_update scatter_nd_sub scatter_nd_add scatter_nd_update scatter_nd_max
+        scatter_nd_min _read_variable_op read_value value sparse_read gather_nd
+        """
+    )
+)
 
 _installed: list[tuple[Any, str, Any, bool]] = []
 

@@ -11,6 +11,7 @@ appearance with dtype and shape; constants carry their type, because 1, 1.0 and 
 from __future__ import annotations
 
 import enum
+import math
 import weakref
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,6 @@ import numpy as np
 
 from terra_refactor.runtime.lazy_tensor import LazyTensor
 from terra_refactor.runtime.tf_internals import (
-    convert_to_tensor,
     EagerTensor,
     IndexedSlices,
     KerasVariable,
@@ -36,7 +36,7 @@ SMALL_ARRAY = 64  # elements: up to here an array is a constant of the path (sha
 LARGE_ARRAY = "large array"
 
 
-class Unencodable(Exception):
+class Unencodable(Exception):  # noqa: N818  (not an error: the call is not deferred)
     """The arguments hold something that a path cannot be keyed by."""
 
 
@@ -101,9 +101,10 @@ def _classify(kind: type) -> _Type:
         found = _Type.NAMED_TUPLE
     elif issubclass(kind, (enum.Enum, np.dtype)):
         found = _Type.CONSTANT
-    elif kind.__name__ == "ListWrapper" and kind.__module__.startswith("tensorflow."):
-        found = _Type.LIST
-    elif kind.__name__ == "TrackedList" and kind.__module__.startswith("keras."):
+    elif (kind.__module__.partition(".")[0], kind.__name__) in (
+        ("tensorflow", "ListWrapper"),
+        ("keras", "TrackedList"),
+    ):
         found = _Type.LIST
     else:
         found = _Type.UNKNOWN
@@ -192,12 +193,12 @@ class Encoder:
                 if value._owner is self.slots:
                     key.append(value._slot)
                     continue
-                value = value._value
-                if value is None:
+                real = value._value
+                if real is None:
                     raise Unencodable("a tensor deferred elsewhere")
-                code = ids.get(id(value))
+                code = ids.get(id(real))
                 if code is None:
-                    code = self._outside(value, key)
+                    self._outside(real, key)
                 else:
                     key.append(code)
                 continue
@@ -217,14 +218,12 @@ class Encoder:
                 else:
                     key.append((kind, value))
             elif what is _Type.OBJECT:
-                if kind is UnreadVariable:
-                    value = assigned_variable(value)
-                    kind = type(value)
-                key.append((kind, id(value)))
+                variable = assigned_variable(value) if kind is UnreadVariable else value
+                key.append((type(variable), id(variable)))
             elif what is _Type.FLOAT:
                 if self.widen and kind is float:
                     self._scalar(value, key)
-                elif kind is float and value and value == value:
+                elif kind is float and value and not math.isnan(value):
                     key.append((kind, value))
                 else:  # 0.0 equals -0.0 and nan equals nothing: their spelling is the key
                     key.append((kind, repr(value)))
@@ -314,7 +313,7 @@ class Encoder:
         if what is _Type.TUPLE:
             return Rebuild(tuple, tuple(self.template(item, anonymous, arrays) for item in value))
         if what is _Type.NAMED_TUPLE:
-            return Rebuild(kind._make, tuple(self.template(item, anonymous, arrays) for item in value))  # type: ignore[attr-defined]
+            return Rebuild(kind._make, tuple(self.template(item, anonymous, arrays) for item in value))
         if what is _Type.DICT:
             names = tuple(value)
             return Rebuild(
@@ -335,4 +334,3 @@ class Encoder:
                 return np.array(array) if what is _Type.ARRAY else value
             return InputRef(~anonymous.pop(0))
         raise Unencodable(kind.__name__)
-

@@ -110,7 +110,7 @@ def _real(value: Any) -> Any:
         for name, item in value.items():
             value[name] = _real(item)
     elif isinstance(value, tuple) and hasattr(value, "_fields"):
-        return kind._make(_real(item) for item in value)  # type: ignore[attr-defined]
+        return kind._make(_real(item) for item in value)
     return value
 
 
@@ -130,6 +130,3 @@ class Block:
         if self.run is not None:
             run, self.run = self.run, None
             leave(run, self.started, kind is not None)
-
-
-

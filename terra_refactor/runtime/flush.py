@@ -17,7 +17,7 @@ from terra_refactor.runtime import run_tapes, shadow, tape_segments
 from terra_refactor.runtime.executor import wait_for_segments
 from terra_refactor.runtime.segments import BuildError, Segment, build_segment, define_function
 from terra_refactor.runtime.state import thread
-from terra_refactor.runtime.trie import Node, Role, fill, node_references, SlotRef
+from terra_refactor.runtime.trie import Node, Role, SlotRef, fill, node_references
 from terra_refactor.runtime.values import collect
 
 _TAPE_ROLES = (Role.PUSH, Role.POP, Role.WATCH, Role.GRADIENT)
@@ -56,11 +56,7 @@ _BASE_COUNT = _base_count()
 
 def _open_tapes(run: Any) -> set[int]:
     """The tapes entered in this segment that the program can still ask for a gradient."""
-    return {
-        index
-        for index, state in enumerate(run.tapes)
-        if not state.consumed and sys.getrefcount(state.tape) > 2
-    }
+    return {index for index, state in enumerate(run.tapes) if not state.consumed and sys.getrefcount(state.tape) > 2}
 
 
 def run_pending(run: Any) -> None:
@@ -170,9 +166,7 @@ def replay(run: Any, nodes: list[Node]) -> None:
                 run.ids[id(value)] = slot
 
 
-def _run_piece(
-    run: Any, nodes: list[Node], values: list[Any], live: tuple[int, ...], last: Node, start: int
-) -> None:
+def _run_piece(run: Any, nodes: list[Node], values: list[Any], live: tuple[int, ...], last: Node, start: int) -> None:
     program = run.program
     recording = thread.tapes
     if len(recording) > 1 or (recording and recording[0]._persistent):
@@ -262,4 +256,3 @@ def _first_run(run: Any, nodes: list[Node], values: list[Any], segment: Segment,
     if difference is not None:
         program.shadow_differences.append(f"segment ending at {last.where}: {difference}")
         last.segments[place] = "failed"
-

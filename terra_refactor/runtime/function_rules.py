@@ -13,9 +13,18 @@ from terra_refactor.runtime import op_rules
 from terra_refactor.runtime.tf_internals import context, op_def_registry
 
 _CALLS = frozenset(
-    "PartitionedCall StatefulPartitionedCall While StatelessWhile If StatelessIf Case StatelessCase".split()
+    [
+        "PartitionedCall",
+        "StatefulPartitionedCall",
+        "While",
+        "StatelessWhile",
+        "If",
+        "StatelessIf",
+        "Case",
+        "StatelessCase",
+    ]
 )
-_PLUMBING = frozenset("Placeholder PlaceholderWithDefault NoOp Identity IdentityN _Arg _Retval".split())
+_PLUMBING = frozenset(["Placeholder", "PlaceholderWithDefault", "NoOp", "Identity", "IdentityN", "_Arg", "_Retval"])
 _FLOATING = frozenset((1, 2, 8, 14, 18, 19))  # float, double, complex64, bfloat16, complex128, half
 
 _answers: dict[str, tuple[str | None, bool]] = {}
@@ -37,9 +46,8 @@ def _examine(name: str) -> tuple[str | None, bool]:
     fixed: set[str] = set()
     for node in definition.node_def:
         data = [operand for operand in node.input if not operand.startswith("^")]
-        if node.op == "Const" or node.op in op_rules.SHAPE_READING_OPS:
-            fixed.add(node.name)
-        elif data and all(operand.split(":")[0] in fixed for operand in data):
+        constant = node.op == "Const" or node.op in op_rules.SHAPE_READING_OPS
+        if constant or (data and all(operand.split(":")[0] in fixed for operand in data)):
             fixed.add(node.name)
     for node in definition.node_def:
         problem, random = _node_problem(node, fixed)

@@ -27,7 +27,9 @@ from terra_refactor.runtime.trie import ArrayRule, Arrays, Call
 
 # attributes that Keras sets while it works, and that mean nothing to what a call computes
 _BOOKKEEPING = frozenset(("_called", "_metrics_lock", "_exclude_from_weight_decay_cache"))
-_OPAQUE_LAYERS = frozenset("Lambda TorchModuleWrapper JaxLayer FlaxLayer TFSMLayer ActivityRegularization".split())
+_OPAQUE_LAYERS = frozenset(
+    ["Lambda", "TorchModuleWrapper", "JaxLayer", "FlaxLayer", "TFSMLayer", "ActivityRegularization"]
+)
 
 
 def _from_library(thing: Any) -> bool:
@@ -139,7 +141,14 @@ def _layer_call(layer: Any, original: Any, training: Any) -> Call:
         finally:
             keras_global_state.set_global_attribute("current_call_ctx", outer)
 
-    return Call(f"keras {type(layer).__name__} {layer.name}", direct, in_context, in_context, arrays=Arrays.DATA, array_rule=ArrayRule.OWN)
+    return Call(
+        f"keras {type(layer).__name__} {layer.name}",
+        direct,
+        in_context,
+        in_context,
+        arrays=Arrays.DATA,
+        array_rule=ArrayRule.OWN,
+    )
 
 
 def _loss_call(loss: Any, original: Any) -> Call | None:

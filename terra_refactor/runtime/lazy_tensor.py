@@ -40,7 +40,7 @@ class LazyTensor(Tensor):  # type: ignore[misc]
         return value
 
     # `isinstance(x, EagerTensor)` and TensorFlow's own `is_eager` checks look at this.
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:
         return EagerTensor
 

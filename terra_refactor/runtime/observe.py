@@ -173,9 +173,9 @@ class Observation:
         if name in ("Select", "SelectV2") and len(tensors) == 3:
             # where(x < 0, x + n, x) is x for every x that passes the guard that the look-up will put on x
             negative = self._negative.get(id(tensors[0]))
-            known = self._dynamic.get(id(tensors[2]))
-            if negative is not None and known is not None and known[1] is not None and negative[1] == known[1]:
-                return known[1], None
+            data = self._dynamic.get(id(tensors[2]))
+            if negative is not None and data is not None and data[1] is not None and negative[1] == data[1]:
+                return data[1], None
         if name in ("ArgMax", "ArgMin") and tensors:
             sizes = tensors[0]._shape_tuple()
             return None, max(sizes) if sizes else None
@@ -190,7 +190,20 @@ class Observation:
         return SlotSpec(tensor.dtype, tensor.shape, source=source, bound=bound)
 
 
-_PLAIN = (EagerTensor, int, float, complex, bool, str, bytes, type(None), np.ndarray, np.generic, tf.DType, tf.TensorShape)
+_PLAIN = (
+    EagerTensor,
+    int,
+    float,
+    complex,
+    bool,
+    str,
+    bytes,
+    type(None),
+    np.ndarray,
+    np.generic,
+    tf.DType,
+    tf.TensorShape,
+)
 
 
 def _has_objects(values: Any) -> bool:

@@ -12,12 +12,13 @@ that fails must fail at its own line of Python, before the next line has run.
 from __future__ import annotations
 
 
-def _names(text: str) -> frozenset[str]:
+def names(text: str) -> frozenset[str]:
+    """The set of the words in a text."""
     return frozenset(text.split())
 
 
 # Element-wise, linear-algebra, convolution and shape operations that never look at values to decide whether they are legal.
-TOTAL_OPS = _names(
+TOTAL_OPS = names(
     """
     Abs AccumulateNV2 Acos Acosh Add AddN AddV2 All Angle Any ApproximateEqual ArgMax ArgMin Asin Asinh Atan Atan2 Atanh
     AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad BatchMatMul BatchMatMulV2 BatchMatMulV3 BatchToSpaceND BesselI0e BesselI1e
@@ -47,11 +48,11 @@ TOTAL_OPS = _names(
 )
 
 # Total for floating point only: integers may be divided by zero, or raised to a negative power.
-TOTAL_FLOAT_OPS = _names("Div RealDiv FloorDiv FloorMod Mod TruncateDiv TruncateMod Pow")
+TOTAL_FLOAT_OPS = names("Div RealDiv FloorDiv FloorMod Mod TruncateDiv TruncateMod Pow")
 
 # State that the shim orders by itself: variables.
-VARIABLE_READ_OPS = _names("ReadVariableOp VariableShape")
-VARIABLE_WRITE_OPS = _names(
+VARIABLE_READ_OPS = names("ReadVariableOp VariableShape")
+VARIABLE_WRITE_OPS = names(
     """
     AssignVariableOp AssignAddVariableOp AssignSubVariableOp ResourceApplyAdaMax ResourceApplyAdadelta
     ResourceApplyAdagrad ResourceApplyAdagradV2 ResourceApplyAdam ResourceApplyAdamWithAmsgrad ResourceApplyAddSign
@@ -129,29 +130,34 @@ SHAPE_OPERANDS: dict[str, tuple[int, ...]] = {
     "UnsortedSegmentMin": (2,),
     "UnsortedSegmentSum": (2,),
     **dict.fromkeys(
-        """StatelessRandomUniform StatelessRandomUniformV2 StatelessRandomNormal StatelessRandomNormalV2
-        StatelessTruncatedNormal StatelessTruncatedNormalV2 StatelessRandomUniformInt StatelessRandomUniformIntV2
-        StatelessRandomUniformFullInt StatelessRandomUniformFullIntV2""".split(),
+        names(
+            """
+            StatelessRandomUniform StatelessRandomUniformV2 StatelessRandomNormal
+            StatelessRandomNormalV2 StatelessTruncatedNormal StatelessTruncatedNormalV2
+            StatelessRandomUniformInt StatelessRandomUniformIntV2 StatelessRandomUniformFullInt
+            StatelessRandomUniformFullIntV2
+            """
+        ),
         (0,),
     ),
 }
 
 # Their results depend on shapes alone, which the path fixes.
-SHAPE_READING_OPS = _names("Shape ShapeN Size Rank VariableShape StatelessRandomGetAlg")
+SHAPE_READING_OPS = names("Shape ShapeN Size Rank VariableShape StatelessRandomGetAlg")
 
 # Every element of the result is an element of the one operand whose values may change: its bound bounds the result.
-ELEMENT_KEEPING_OPS = _names(
+ELEMENT_KEEPING_OPS = names(
     "Cast ExpandDims Identity Reshape ReverseV2 Slice Split SplitV Squeeze StopGradient StridedSlice Tile Transpose Unpack"
     " BroadcastTo"
 )
 
 # Random without an input that carries the state: the state is in the kernel, so they are run at once, in program order.
-STATEFUL_RANDOM_OPS = _names(
+STATEFUL_RANDOM_OPS = names(
     "RandomUniform RandomUniformInt RandomStandardNormal TruncatedNormal RandomShuffle RandomGamma RandomPoissonV2"
     " ParameterizedTruncatedNormal Multinomial"
 )
 # Those of them whose only operand is a shape or constants: nothing pending can change what they draw.
-SHAPE_ONLY_RANDOM_OPS = _names("RandomUniform RandomUniformInt RandomStandardNormal TruncatedNormal")
+SHAPE_ONLY_RANDOM_OPS = names("RandomUniform RandomUniformInt RandomStandardNormal TruncatedNormal")
 
 
 def is_total_op(name: str, floating: bool) -> bool:

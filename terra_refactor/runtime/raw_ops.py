@@ -17,7 +17,15 @@ from terra_refactor.runtime.executor import outstanding, wait_for_segments
 from terra_refactor.runtime.lazy_tensor import LazyTensor
 from terra_refactor.runtime.observe import op_definition
 from terra_refactor.runtime.state import thread
-from terra_refactor.runtime.tf_internals import EagerTensor, op_def_library, ops, pywrap_tfe, tf
+from terra_refactor.runtime.tf_internals import (
+    EagerTensor,
+    context,
+    execute,
+    func_graph,
+    op_def_library,
+    ops,
+    pywrap_tfe,
+)
 from terra_refactor.runtime.trie import Call
 from terra_refactor.runtime.values import real_value, real_values
 
@@ -37,8 +45,6 @@ def _eager(name: str) -> Any:
 
 def tf_context() -> Any:
     """The eager context."""
-    from terra_refactor.runtime.tf_internals import context
-
     return context._context or context.context()
 
 
@@ -56,18 +62,15 @@ def _graph(name: str) -> Any:
         for key in inferred:
             operands.pop(key, None)
         _, _, op, outputs = op_def_library._apply_op_helper(name, **operands)
-        from tensorflow.python.eager import execute
-
         flat = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
         if execute.must_record_gradient():
             pairs = [part for a in op.op_def.attr for part in (a.name, op.get_attr(a.name))]
             execute.record_gradient(name, op.inputs, tuple(pairs), list(op.outputs))
         if not definition.output_arg:
             return None
-        structured = [item for item in flat]
         if len(definition.output_arg) == 1:
-            return structured[0] if not definition.output_arg[0].number_attr else list(op.outputs)
-        return structured
+            return flat[0] if not definition.output_arg[0].number_attr else list(op.outputs)
+        return flat
 
     return build
 
@@ -118,7 +121,7 @@ def fast_path(ctx: Any, name: str, label: Any, *args: Any) -> Any:
 
 
 def _slow_path(real: Any, name_position: int, inputs_position: int) -> Any:
-    def execute(*args: Any) -> Any:
+    def run_slowly(*args: Any) -> Any:
         run = thread.run
         name = args[name_position]
         inputs = args[inputs_position]
@@ -138,7 +141,7 @@ def _slow_path(real: Any, name_position: int, inputs_position: int) -> Any:
             run.log.saw_operation(name if isinstance(name, str) else name.decode(), inputs, result)
         return result
 
-    return execute
+    return run_slowly
 
 
 def _tape_entry(real: Any) -> Any:
@@ -226,8 +229,6 @@ def raw_hooks() -> list[tuple[Any, str, Any]]:
         (pywrap_tfe, "TFE_Py_ExecuteCancelable", _slow_path(_execute_cancelable, 2, 3)),
         (ops._EagerTensorBase, "_numpy", _numpy_hook(ops._EagerTensorBase._numpy)),
     ]
-    from terra_refactor.runtime.tf_internals import func_graph
-
     hooks.append((func_graph.FuncGraph, "capture", _capture(func_graph.FuncGraph.capture)))
     entries = """TFE_Py_RecordGradient TFE_Py_TapeSetRecordOperation TFE_Py_TapeSetRecordOperationBackprop
         TFE_Py_TapeSetRecordOperationForwardprop TFE_Py_TapeSetShouldRecordBackprop TFE_Py_TapeSetPossibleGradientTypes
@@ -243,6 +244,3 @@ def raw_hooks() -> list[tuple[Any, str, Any]]:
     for name in ("TFE_Py_TapeSetRestartOnThread", "TFE_Py_VariableWatcherRemove", "TFE_Py_ForwardAccumulatorSetRemove"):
         hooks.append((pywrap_tfe, name, _resume(getattr(pywrap_tfe, name))))
     return hooks
-
-
-__all__ = ["fast_path", "raw_call", "raw_hooks", "tf"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from terra_refactor.runtime import picture
 from terra_refactor.runtime.program import Program
 
 _programs: weakref.WeakSet[Program] = weakref.WeakSet()
@@ -34,8 +35,6 @@ def render(form: str) -> str:
     """The report in one of its formats."""
     if form == "text":
         return text()
-    from terra_refactor.runtime import picture
-
     if form == "svg":
         return picture.svg(programs())
     if form == "html":
@@ -68,9 +67,7 @@ def describe(program: Program) -> str:
         f"  operations: {program.deferred} deferred ({rate:.1f} %), {immediate} run at once;"
         f" {program.fetches} values fetched, {program.replays} segments run one by one"
     )
-    lines.append(
-        f"  time: {program.total_seconds:.3f} s, of which {program.graph_seconds:.3f} s submitting segments"
-    )
+    lines.append(f"  time: {program.total_seconds:.3f} s, of which {program.graph_seconds:.3f} s submitting segments")
     for title, counts in (("fell back", program.fallbacks), ("could not be built", program.build_failures)):
         lines.extend(f"  {title}: {reason} ({count} times)" for reason, count in sorted(counts.items()))
     lines.extend(f"  run at once: {name} ({count} times)" for name, count in sorted(program.immediates.items()))

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,17 @@ from terra_refactor.runtime.lazy_tensor import LazyTensor, real_of
 from terra_refactor.runtime.observe import Observation, op_definition
 from terra_refactor.runtime.program import Program
 from terra_refactor.runtime.state import thread
-from terra_refactor.runtime.tf_internals import EagerTensor, IndexedSlices, UnreadVariable, Variable, as_dtype, context, int32, int64, ops
+from terra_refactor.runtime.tf_internals import (
+    EagerTensor,
+    IndexedSlices,
+    UnreadVariable,
+    Variable,
+    as_dtype,
+    context,
+    int32,
+    int64,
+    ops,
+)
 from terra_refactor.runtime.trie import (
     ArrayRule,
     Arrays,
@@ -489,7 +500,7 @@ class Run(Encoder):
             return Rebuild(lambda parts: dict(zip(names, parts, strict=True)), items)
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             items = tuple(self._result_template(item, log, specs, new, dynamic) for item in value)
-            return Rebuild(kind._make, items)  # type: ignore[attr-defined]
+            return Rebuild(kind._make, items)
         if kind is IndexedSlices:
             parts = (value.values, value.indices, value.dense_shape)
             before = len(specs)
@@ -548,10 +559,10 @@ def array_hint(call: Call, args: Any) -> Any:
 
 def source_line() -> str:
     """File and line of the innermost frame that belongs to the program."""
-    frame = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
         if not module.startswith(_LIBRARIES):
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return ""

@@ -19,6 +19,7 @@ from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import (
     GradientTape,
     atomic_function,
+    attr_value_pb2,
     context,
     func_graph,
     pywrap_tfe,
@@ -58,9 +59,7 @@ class Segment:
 
     def arguments(self, values: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
         """The actual inputs, captures last."""
-        found = [
-            inputs[source.index] if type(source) is InputRef else values[source.index] for source in self.sources
-        ]
+        found = [inputs[source.index] if type(source) is InputRef else values[source.index] for source in self.sources]
         found.extend(self.captures)
         return found
 
@@ -142,7 +141,9 @@ def _replay_in_graph(node: Node, slots: Any, inputs: Any, tapes: Any) -> None:
         raise BuildError(f"{call.name} gives another structure in a graph")
     for index, (tensor, spec) in enumerate(zip(found, node.specs, strict=True)):
         if tensor.dtype != spec.dtype or not tensor.shape.is_compatible_with(spec.shape):
-            raise BuildError(f"{call.name} gives {tensor.dtype.name}{tensor.shape} in a graph, not {spec.dtype.name}{spec.shape}")
+            raise BuildError(
+                f"{call.name} gives {tensor.dtype.name}{tensor.shape} in a graph, not {spec.dtype.name}{spec.shape}"
+            )
         if not tensor.shape.is_fully_defined():
             tensor.set_shape(spec.shape)
         slots[node.first_slot + index] = tensor
@@ -165,8 +166,6 @@ def define_function(name: str, graph: Any, xla: bool) -> Any:
     """Put a graph into the function library of the context."""
     attributes = {}
     if xla:
-        from tensorflow.core.framework import attr_value_pb2
-
         attributes["_XlaMustCompile"] = attr_value_pb2.AttrValue(b=True)
     return atomic_function.from_func_graph(name, graph, attributes)
 
@@ -183,16 +182,13 @@ def fresh_name(text: str) -> str:
 
 
 def may_use_xla(graph: Any) -> bool:
-    """XLA draws other random floats, and cannot compile strings and lists."""
+    """XLA draws other random floats, and cannot compile strings and lists. (Indices are in range, by guard, when it clamps.)"""
     graphs = [graph]
     names = {op.type for each in graphs for op in each.get_operations()}
     for function in graph._functions.values():
         names.update(node.op for node in function.cached_definition.node_def)
     if any(op_rules.has_random_floats(name) for name in names):
         return False
-    if any(name in op_rules.INDEX_OPS or name in op_rules.LABEL_OPS for name in names):
-        # in range, by guard; XLA's clamping cannot be seen then
-        pass
     return not any(tensor.dtype in (tf.string, tf.variant) for op in graph.get_operations() for tensor in op.outputs)
 
 

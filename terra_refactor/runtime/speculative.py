@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from terra_refactor.runtime.shadow import differ
-from terra_refactor.runtime.tf_internals import KerasVariable, Variable, context, tf
+from terra_refactor.runtime.tf_internals import KerasVariable, Variable, context, stateful_random_ops, tf
 
 
 class SpeculationWarning(UserWarning):
@@ -83,7 +83,6 @@ class Speculation:
         except Exception as error:
             result, graph_error = None, error
         graph_text = printed.getvalue()
-        state.learn(self.graph)
         graph_values = state.variables_now()
         state.restore()
         eager_printed = io.StringIO()
@@ -114,7 +113,9 @@ class Speculation:
 
     def _give_up(self, reason: str) -> None:
         self.reason = reason
-        warnings.warn(f"{self.name} is not the same as a graph, and stays eager: {reason}", SpeculationWarning, stacklevel=4)
+        warnings.warn(
+            f"{self.name} is not the same as a graph, and stays eager: {reason}", SpeculationWarning, stacklevel=4
+        )
 
     def describe(self) -> str:
         """For the report."""
@@ -140,9 +141,6 @@ class _State:
     def _read(self) -> list[Any]:
         return [np.array(variable.numpy()) for variable in self.variables]
 
-    def learn(self, graph: Any) -> None:
-        """Variables that only the trace shows; made by it, or read for the first time: those keep their values."""
-
     def variables_now(self) -> list[Any]:
         return self._read()
 
@@ -158,8 +156,6 @@ class _State:
 
 
 def _has_global_generator() -> bool:
-    from tensorflow.python.ops import stateful_random_ops
-
     return stateful_random_ops.global_generator is not None
 
 
@@ -178,7 +174,9 @@ def _variables_of(function: Callable[..., Any], args: Any, kwargs: Any) -> list[
     pending = list(roots)
     while pending and len(seen) < 20_000:
         value = pending.pop()
-        if id(value) in seen or isinstance(value, (str, bytes, int, float, bool, type(None), np.ndarray, tf.Tensor, type)):
+        if id(value) in seen or isinstance(
+            value, (str, bytes, int, float, bool, type(None), np.ndarray, tf.Tensor, type)
+        ):
             continue
         seen.add(id(value))
         if isinstance(value, KerasVariable):
@@ -230,7 +228,11 @@ def first_difference(what: str, one: Any, other: Any) -> str | None:
         return f"{what} {found}" if found else None
     if hasattr(one, "numpy") != hasattr(other, "numpy"):
         plain = np.asarray(one.numpy() if hasattr(one, "numpy") else one)
-        if plain.dtype == object or isinstance(one, (str, bytes, type(None))) or isinstance(other, (str, bytes, type(None))):
+        if (
+            plain.dtype == object
+            or isinstance(one, (str, bytes, type(None)))
+            or isinstance(other, (str, bytes, type(None)))
+        ):
             return f"{what}: {type(one).__name__} against {type(other).__name__}"
         return f"{what}: a Python value in eager execution, a tensor as a graph"
     if one is other:

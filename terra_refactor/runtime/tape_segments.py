@@ -138,7 +138,13 @@ class TapeSegment:
         return Differentiated(name, function, len(results) + len(extra), tuple(entries))
 
     def _entry(
-        self, result: Any, position: int, against: list[Any], stops: list[Any], positions: dict[int, int], extra: list[Any]
+        self,
+        result: Any,
+        position: int,
+        against: list[Any],
+        stops: list[Any],
+        positions: dict[int, int],
+        extra: list[Any],
     ) -> Entry | None:
         with self.graph.as_default():  # the graph around the new one is the default at its making
             backward = func_graph.FuncGraph(fresh_name("gradient"))

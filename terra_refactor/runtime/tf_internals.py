@@ -39,8 +39,9 @@ try:
     from keras.src.layers.layer import Layer as KerasLayer
     from keras.src.losses.loss import Loss as KerasLoss
     from keras.src.optimizers.base_optimizer import BaseOptimizer as KerasOptimizer
+    from tensorflow.core.framework import attr_value_pb2
     from tensorflow.python import pywrap_tfe
-    from tensorflow.python.eager import backprop, context, executor
+    from tensorflow.python.eager import backprop, context, execute, executor
     from tensorflow.python.eager.polymorphic_function import (
         atomic_function,
         concrete_function,
@@ -49,7 +50,7 @@ try:
     )
     from tensorflow.python.framework import func_graph, indexed_slices, op_def_library, op_def_registry, ops
     from tensorflow.python.framework import tensor as tensor_module
-    from tensorflow.python.ops import gradients_util, resource_variable_ops, variables
+    from tensorflow.python.ops import gradients_util, resource_variable_ops, stateful_random_ops, variables
 except ImportError as error:
     raise ImportError(
         f"TensorFlow {tf.__version__} does not have the internals that the co-execution shim uses: {error}"
@@ -84,10 +85,12 @@ __all__ = [
     "Variable",
     "as_dtype",
     "atomic_function",
+    "attr_value_pb2",
     "backprop",
     "concrete_function",
     "context",
     "convert_to_tensor",
+    "execute",
     "executor",
     "func_graph",
     "function_type_utils",
@@ -102,6 +105,7 @@ __all__ = [
     "ops",
     "pywrap_tfe",
     "resource_variable_ops",
+    "stateful_random_ops",
     "tf",
     "variables",
 ]

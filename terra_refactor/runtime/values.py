@@ -45,7 +45,9 @@ def real_value(value: Any) -> Any:
     if kind is LazyTensor:
         return value._force()
     if kind is list or kind is tuple:
-        if any(type(item) in (LazyTensor, list, tuple, dict, IndexedSlices) or hasattr(item, "_fields") for item in value):
+        if any(
+            type(item) in (LazyTensor, list, tuple, dict, IndexedSlices) or hasattr(item, "_fields") for item in value
+        ):
             return kind(real_value(item) for item in value)
         return value
     if kind is dict:
@@ -55,11 +57,10 @@ def real_value(value: Any) -> Any:
     if kind is IndexedSlices:
         return IndexedSlices(real_value(value.values), real_value(value.indices), real_value(value.dense_shape))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return kind._make(real_value(item) for item in value)  # type: ignore[attr-defined]
+        return kind._make(real_value(item) for item in value)
     return value
 
 
 def real_values(values: Any) -> list[Any]:
     """`real_value` of each."""
     return [real_value(value) for value in values]
-

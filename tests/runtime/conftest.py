@@ -23,6 +23,10 @@ def hooks_removed() -> Iterator[None]:
     enable()
 
 
+# TensorFlow is imported where it is used: a machine without it collects these tests and skips them.
+# ruff: noqa: PLC0415
+
+
 def observe(build: Callable[[], tuple[Callable[..., Any], Callable[[], Any]]], wrap: Any, calls: int) -> Any:
     """Build a program anew and call its step `calls` times: results, raised errors, printed text and state."""
     import numpy as np
@@ -36,7 +40,11 @@ def observe(build: Callable[[], tuple[Callable[..., Any], Callable[[], Any]]], w
         if isinstance(value, tf.IndexedSlices):
             return plain(tf.convert_to_tensor(value))
         if isinstance(value, (tf.RaggedTensor, tf.SparseTensor)):
-            return plain(tf.convert_to_tensor(value.to_tensor() if isinstance(value, tf.RaggedTensor) else tf.sparse.to_dense(value)))
+            return plain(
+                tf.convert_to_tensor(
+                    value.to_tensor() if isinstance(value, tf.RaggedTensor) else tf.sparse.to_dense(value)
+                )
+            )
         return np.array(value.numpy()) if hasattr(value, "numpy") else value
 
     import keras

@@ -154,7 +154,7 @@ class Machine:
             if rest[0] == "gather":
                 xs.append(xs[-1] + tf.reduce_sum(tf.gather(xs[-1], [0, number % 4])))
             elif rest[0] == "reshape":
-                xs.append(tf.reshape(xs[-1], [3, -1][: 1 + number % 2] + [2]) if number % 2 else xs[-1])
+                xs.append(tf.reshape(xs[-1], [*[3, -1][: 1 + number % 2], 2]) if number % 2 else xs[-1])
             elif rest[0] == "check":
                 tf.debugging.assert_greater(tf.reduce_sum(xs[-1]), 0.1234567)
             elif rest[0] == "numerics":
@@ -214,9 +214,7 @@ def statements() -> Any:
             st.tuples(st.just("sometimes"), st.integers(2, 3), block),
             st.tuples(st.just("loop"), st.integers(1, 3), block),
             st.tuples(st.just("return"), st.integers(2, 4)),
-            st.tuples(
-                st.just("try"), st.sampled_from(["gather", "reshape", "check", "numerics", "python"]), block
-            ),
+            st.tuples(st.just("try"), st.sampled_from(["gather", "reshape", "check", "numerics", "python"]), block),
             st.tuples(
                 st.just("tape"),
                 st.booleans(),

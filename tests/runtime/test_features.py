@@ -74,7 +74,9 @@ def test_keras_train_step_with_metrics_dropout_and_batch_norm(same: Any) -> None
         x, y = data(8, 4), tf.constant(np.arange(8) % 3)
         model(x)
         model.compile(
-            keras.optimizers.Adam(0.01), keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"]
+            keras.optimizers.Adam(0.01),
+            keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+            metrics=["accuracy"],
         )
         model.optimizer.build(model.trainable_variables)
 
@@ -87,7 +89,8 @@ def test_keras_train_step_with_metrics_dropout_and_batch_norm(same: Any) -> None
 
 
 @pytest.mark.parametrize(
-    "name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "Nadam", "Ftrl", "Lion", "Lamb", "Adafactor"]
+    "name",
+    ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "Nadam", "Ftrl", "Lion", "Lamb", "Adafactor"],
 )
 def test_every_optimizer_with_schedule_and_clipping(same: Any, name: str) -> None:
     def build() -> Any:
@@ -164,7 +167,10 @@ def test_datasets_iterated_inside(same: Any) -> None:
     same(build)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64", "int8", "int32", "int64", "uint8", "bool", "string"])
+@pytest.mark.parametrize(
+    "dtype",
+    ["float16", "bfloat16", "float32", "float64", "complex64", "int8", "int32", "int64", "uint8", "bool", "string"],
+)
 def test_variables_of_every_dtype(same: Any, dtype: str) -> None:
     def build() -> Any:
         if dtype == "string":
@@ -174,7 +180,15 @@ def test_variables_of_every_dtype(same: Any, dtype: str) -> None:
             w = tf.Variable([True, False])
             return (lambda number: w.assign(tf.logical_not(w)).read_value()), lambda: [w]
         u = tf.Variable(tf.cast([1, 2, 3], dtype))
-        return (lambda number: tf.cast(u.assign_add(u // u if dtype[0] in "iu" else u * tf.cast(0.5, dtype)), "complex64" if dtype[0] == "c" else "float32") * 2), lambda: [tf.cast(u, "complex64" if dtype[0] == "c" else "float32")]
+        return (
+            lambda number: (
+                tf.cast(
+                    u.assign_add(u // u if dtype[0] in "iu" else u * tf.cast(0.5, dtype)),
+                    "complex64" if dtype[0] == "c" else "float32",
+                )
+                * 2
+            )
+        ), lambda: [tf.cast(u, "complex64" if dtype[0] == "c" else "float32")]
 
     same(build, tolerance=1e-6)
 
@@ -409,7 +423,7 @@ def test_strategies_and_device_scopes_fall_back(same: Any) -> None:
         return step, lambda: [v]
 
     same(build)
-    step = co_execute(name="in a strategy")(lambda x: tf.tanh(x))
+    step = co_execute(name="in a strategy")(lambda x: tf.tanh(x) * 1.0)
     with tf.distribute.get_strategy().scope(), tf.device("CPU:0"):
         np.testing.assert_allclose(step(data(3)).numpy(), np.tanh(data(3).numpy()))
     assert "inside a device scope" in report()

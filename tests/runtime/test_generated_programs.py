@@ -32,5 +32,5 @@ def test_a_generated_program_means_the_same(program: list[object]) -> None:
         return machine.step(program), machine.state
 
     expected = observe(build, lambda step: step, 5)
-    actual = observe(build, lambda step: co_execute(step), 5)
+    actual = observe(build, co_execute, 5)
     assert difference(expected, actual) is None, difference(expected, actual)

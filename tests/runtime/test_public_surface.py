@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from terra_refactor.runtime import co_execute, co_executing, disable, enable, report, speculative
 
+# ruff: noqa: PLC0415
 WITHOUT_TENSORFLOW = """
 import sys
 class Refuse:
@@ -60,7 +61,7 @@ def test_the_environment_variable_and_the_switch(monkeypatch: pytest.MonkeyPatch
     def fail(*args: Any) -> Any:
         raise AssertionError("the shim was used")
 
-    import terra_refactor.runtime.api as api
+    from terra_refactor.runtime import api
 
     monkeypatch.setenv("TERRA_REFACTOR_DISABLE", "1")
     assert co_execute(lambda x: x + 1)(1) == 2
