@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import re
 import sys
 import sysconfig
@@ -54,7 +55,9 @@ def sample_paths() -> list[Path]:
 
 
 def all_paths() -> list[Path]:
-    return sorted(path for path in STDLIB.rglob("*.py") if "site-packages" not in path.parts)
+    """The first files of the standard library, or with `TERRA_ALL_STDLIB=1` all of them, which takes many minutes."""
+    paths = sorted(path for path in STDLIB.rglob("*.py") if "site-packages" not in path.parts)
+    return paths if os.environ.get("TERRA_ALL_STDLIB") else paths[:300]
 
 
 def lowered(path: Path) -> tuple[ModuleIR, str]:
@@ -194,10 +197,11 @@ def test_places_are_those_of_ast(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_all_of_the_standard_library_lowers() -> None:
+def test_the_standard_library_lowers() -> None:
     failures = []
     count = 0
-    for path in all_paths():
+    paths = all_paths()
+    for path in paths:
         try:
             parsed = parse_module(read_source(path))
         except SourceError:
@@ -207,4 +211,4 @@ def test_all_of_the_standard_library_lowers() -> None:
         failures += [f"{path}: {problem}" for problem in check_module(module)]
         assert format_module(module)
     assert failures == []
-    assert count > 500
+    assert count > len(paths) / 2

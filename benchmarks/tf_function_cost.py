@@ -1,0 +1,223 @@
+"""Measures what decides whether `tf.function` pays: eager operations, calls of a traced function, and retraces.
+
+Four numbers, each the fastest of many short rounds, on the processor only: one small operation run eagerly (several kinds), the same operation
+inside a graph, one call of a traced function by its number of tensor arguments, and one trace of a function by its number of operations. From
+these follows the break-even: with fewer operations than that in a call, the call of the graph costs more than it saves. The default of `--min-ops`
+(`terra_refactor/classify/benefit.py`) comes from here; docs/benchmarks.md has the numbers of a run.
+
+Run as `python benchmarks/tf_function_cost.py`; `--quick` takes a fifth of the time and is less exact. Needs TensorFlow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import tensorflow as tf
+
+from terra_refactor.classify.benefit import DEFAULT_MIN_OPS
+
+CHAIN = 64
+"""Operations in the graph from which the cost of one operation inside a graph is read."""
+ROUND = 20
+"""Calls in a round."""
+ARGUMENTS = (0, 1, 2, 4, 8, 16, 32)
+TRACED_OPERATIONS = (1, 10, 100, 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class OperationCost:
+    """What one operation of a kind costs, in microseconds.
+
+    eager: called from Python
+    in_graph: inside a traced function; the share of one operation of a chain of them
+    """
+
+    kind: str
+    eager: float
+    in_graph: float
+
+    @property
+    def saved(self) -> float:
+        """What an operation saves by being in a graph."""
+        return self.eager - self.in_graph
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="a fifth of the rounds")
+    options = parser.parse_args(arguments)
+    rounds = 40 if options.quick else 200
+    tf.config.set_visible_devices([], "GPU")
+    tf.get_logger().setLevel("ERROR")  # functions are traced on purpose
+    console = Console()
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    console.print(f"TensorFlow {tf.__version__}, {os.cpu_count()} processors, load before the run {load}")
+
+    costs = [measure_operation(kind, operation, rounds) for kind, operation in operations().items()]
+    _print_operations(console, costs)
+    calls = {count: measure_call(count, rounds) for count in ARGUMENTS}
+    fixed, for_each = fit_line(calls)
+    _print_calls(console, calls, fixed, for_each)
+    traces = {count: measure_trace(count, max(3, rounds // 20)) for count in TRACED_OPERATIONS}
+    trace_fixed, trace_each = fit_line(traces)
+    _print_traces(console, traces)
+    _print_break_even(console, costs, calls, trace_fixed, trace_each)
+    return 0
+
+
+def operations() -> dict[str, Callable[[Any], Any]]:
+    """Small operations that keep the shape of their operand, float32[8, 8]."""
+    size = 8
+    other = tf.ones([size, size])
+    weights = tf.linalg.eye(size)
+    row = tf.zeros([size])
+    index = tf.range(size)
+    variable = tf.Variable(other)
+    return {
+        "x + y": lambda x: x + other,
+        "tf.tanh": tf.tanh,
+        "tf.matmul": lambda x: tf.matmul(x, weights),
+        "broadcast x + row": lambda x: x + row,
+        "tf.nn.softmax": tf.nn.softmax,
+        "tf.reshape": lambda x: tf.reshape(x, [size, size]),
+        "tf.gather": lambda x: tf.gather(x, index),
+        "x[0:8]": lambda x: x[0:size],
+        "read a variable": lambda x: variable.read_value(),
+    }
+
+
+def measure_operation(kind: str, operation: Callable[[Any], Any], rounds: int) -> OperationCost:
+    """One kind of operation, eagerly and in a graph."""
+    start = tf.ones([8, 8])
+
+    def chain(x: Any, count: int) -> Any:
+        for _ in range(count):
+            x = operation(x)
+        return x
+
+    long = tf.function(lambda x: chain(x, CHAIN), autograph=False)
+    short = tf.function(lambda x: chain(x, 1), autograph=False)
+    in_long = fastest(lambda: long(start), rounds)
+    in_short = fastest(lambda: short(start), rounds)
+    eager = fastest(lambda: operation(start), rounds)
+    return OperationCost(kind, eager, max(0.0, (in_long - in_short) / (CHAIN - 1)))
+
+
+def measure_call(arguments: int, rounds: int) -> float:
+    """Microseconds of a call of a traced function that hands back its first argument, or a constant."""
+    given = [tf.ones([8, 8]) for _ in range(arguments)]
+
+    @tf.function(autograph=False)
+    def traced(*tensors: Any) -> Any:
+        return tf.identity(tensors[0]) if tensors else tf.constant(1.0)
+
+    return fastest(lambda: traced(*given), rounds)
+
+
+def measure_trace(operations_in_it: int, rounds: int) -> float:
+    """Microseconds of the first call of a function with so many operations; each round traces a new function."""
+    start = tf.ones([8, 8])
+
+    def once() -> float:
+        def body(x: Any) -> Any:
+            for _ in range(operations_in_it):
+                x = tf.tanh(x)
+            return x
+
+        function = tf.function(body)
+        before = time.perf_counter()
+        function(start)
+        return (time.perf_counter() - before) * 1e6
+
+    once()
+    return min(once() for _ in range(rounds))
+
+
+def fastest(call: Callable[[], Any], rounds: int) -> float:
+    """Microseconds of one call: the fastest of the rounds, for what else runs on the machine only ever adds.
+
+    A round is short, so that on a busy machine some rounds fit between two interruptions.
+    """
+    for _ in range(10):
+        call()
+    results = []
+    for _ in range(rounds):
+        before = time.perf_counter()
+        for _ in range(ROUND):
+            call()
+        results.append((time.perf_counter() - before) / ROUND * 1e6)
+    return min(results)
+
+
+def fit_line(points: dict[int, float]) -> tuple[float, float]:
+    """Least squares: the cost at 0, and the cost of each one more."""
+    slope, intercept = statistics.linear_regression(list(points), list(points.values()))
+    return intercept, slope
+
+
+def break_even(call: float, saved: float) -> float:
+    """Operations per call from which the graph is faster; infinite if an operation saves nothing."""
+    return math.ceil(call / saved) if saved > 0 else math.inf
+
+
+def _print_operations(console: Console, costs: Sequence[OperationCost]) -> None:
+    table = Table("operation on float32[8, 8]", "eager, µs", "in a graph, µs", "saved, µs", title="One operation")
+    for cost in costs:
+        table.add_row(cost.kind, f"{cost.eager:.1f}", f"{cost.in_graph:.2f}", f"{cost.saved:.1f}")
+    console.print(table)
+
+
+def _print_calls(console: Console, calls: dict[int, float], fixed: float, for_each: float) -> None:
+    table = Table("tensor arguments", "µs", title="One call of a traced function")
+    for count, cost in calls.items():
+        table.add_row(str(count), f"{cost:.1f}")
+    console.print(table)
+    console.print(f"fitted: {fixed:.1f} µs a call and {for_each:.2f} µs an argument")
+
+
+def _print_traces(console: Console, traces: dict[int, float]) -> None:
+    table = Table("operations", "ms", title="One trace, the first run included")
+    for count, cost in traces.items():
+        table.add_row(str(count), f"{cost / 1000:.1f}")
+    console.print(table)
+
+
+def _print_break_even(
+    console: Console, costs: Sequence[OperationCost], calls: dict[int, float], trace_fixed: float, trace_each: float
+) -> None:
+    saved = statistics.median(cost.saved for cost in costs)
+    table = Table(
+        "tensor arguments",
+        "break-even, operations a call",
+        "for twice as fast",
+        "calls until a trace of 100 operations is paid",
+        title=f"Break-even, at {saved:.1f} µs saved by an operation (the median)",
+    )
+    eager = statistics.median(cost.eager for cost in costs)
+    for count, call in calls.items():
+        half = saved - eager / 2  # n·eager = 2·(call + n·in_graph)
+        gain = 100 * saved - call
+        paid = math.ceil((trace_fixed + 100 * trace_each) / gain) if gain > 0 else math.inf
+        table.add_row(str(count), f"{break_even(call, saved):.0f}", f"{break_even(call, half):.0f}", f"{paid:.0f}")
+    console.print(table)
+    console.print(f"The built-in default of --min-ops is {DEFAULT_MIN_OPS}.")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
