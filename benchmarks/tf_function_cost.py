@@ -1,9 +1,10 @@
 """Measures what decides whether `tf.function` pays: eager operations, calls of a traced function, and retraces.
 
-Four numbers, each the fastest of many short rounds, on the processor only: one small operation run eagerly (several kinds), the same operation
-inside a graph, one call of a traced function by its number of tensor arguments, and one trace of a function by its number of operations. From
-these follows the break-even: with fewer operations than that in a call, the call of the graph costs more than it saves. The default of `--min-ops`
-(`terra_refactor/classify/benefit.py`) comes from here; docs/benchmarks.md has the numbers of a run.
+Four numbers, each the fastest of many short rounds, on the processor only: one small operation run eagerly (several kinds),
+the same operation inside a graph, one call of a traced function by its number of tensor arguments, and one trace of a function
+by its number of operations. From these follows the break-even: with fewer operations than that in a call, the call of the
+graph costs more than it saves. The default of `--min-ops` (`terra_refactor/classify/benefit.py`) comes from here;
+docs/benchmarks.md has the numbers of a run.
 
 Run as `python benchmarks/tf_function_cost.py`; `--quick` takes a fifth of the time and is less exact. Needs TensorFlow.
 """
