@@ -134,6 +134,13 @@ class ContextView:
             return False
         return not self.is_captured(number)
 
+    def is_variable(self, number: OpId) -> bool:
+        """Whether the result is a variable on some path: reading it in a trace gives a symbolic tensor, wherever it was made."""
+        return any(
+            isinstance(member, TensorValue) and member.kind is TensorKind.VARIABLE
+            for member in members(self.value(number))
+        )
+
     def may_be_symbolic(self, number: OpId) -> bool:
         """Whether the result may be such a tensor."""
         value = self.value(number)
@@ -145,8 +152,11 @@ class ContextView:
         )
 
     def holds_symbolic(self, number: OpId) -> bool:
-        """Whether the result is, or is a tuple that has, a symbolic tensor."""
+        """Whether the result is, or is a display or tuple that has, a symbolic tensor."""
         value = self.value(number)
+        op = self.op(number)
+        if isinstance(op, ops.BuildContainer):
+            return any(self.holds_symbolic(element.value) for element in op.elements)
         if isinstance(value, TupleValue):
             return any(is_tensorflow_tensor(element) for element in value.elements)
         return self.is_symbolic(number)

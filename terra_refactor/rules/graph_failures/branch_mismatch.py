@@ -6,11 +6,34 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind
-from terra_refactor.domain.value import NONE, UNBOUND, TensorValue, TupleValue, Value, members
+from terra_refactor.domain.dtype import BOOL, FLOAT32, INT32, STRING, DType
+from terra_refactor.domain.value import (
+    NONE,
+    UNBOUND,
+    Constant,
+    PythonType,
+    Scalar,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+    members,
+)
 from terra_refactor.ir import ops
-from terra_refactor.ir.walk import walk
+from terra_refactor.ir.walk import blocks, walk
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView
+
+
+_SCALAR_DTYPES: Final = {
+    PythonType.BOOL: BOOL,
+    PythonType.INT: INT32,
+    PythonType.FLOAT: FLOAT32,
+    PythonType.STR: STRING,
+}
+"""What a branch makes of a Python value."""
+END: Final = None
+"""The outcome of code that reaches the end of the function without a `return`."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -18,16 +41,113 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         op = view.op(branch.op)
         if branch.kind is not BranchKind.TENSOR or not isinstance(op, ops.If) or op.is_assert:
             continue
-        if not all(branch.falls_through):
+        if all(branch.falls_through):
+            used = _loaded_after(view, op)
+            for name, first, second in branch.changed:
+                problem = mismatch(first, second)
+                if problem is not None and name in used:
+                    yield LocalHazard(
+                        op.id, f"`{name}` {problem} after the branch on a tensor: in a graph both sides must agree"
+                    )
+                    break
+        loop = _python_loop_left(view, op)
+        if loop is not None:
+            yield LocalHazard(
+                op.id,
+                f"`{loop}` under a condition on a tensor leaves a Python loop: in a graph such a loop cannot end early",
+            )
             continue
-        used = _loaded_after(view, op)
-        for name, first, second in branch.changed:
-            problem = _mismatch(first, second)
-            if problem is not None and name in used:
-                yield LocalHazard(
-                    op.id, f"`{name}` {problem} after the branch on a tensor: in a graph both sides must agree"
-                )
-                break
+        problem = _returns_differ(view, op)
+        if problem is not None:
+            yield LocalHazard(op.id, f"{problem}: in a graph both sides of the branch must return alike")
+
+
+def _python_loop_left(view: ContextView, branch: ops.If) -> str | None:
+    """How a branch leaves a loop that AutoGraph leaves to Python: `break` or `return`; None if it does not."""
+    loop = next((outer for outer in view.enclosing(branch.id) if isinstance(outer, ops.For | ops.While)), None)
+    if not isinstance(loop, ops.For):
+        return None
+    fact = view.branches.get(loop.id)
+    if fact is None or fact.kind is not BranchKind.PYTHON:
+        return None
+    for inner in (*branch.then_block, *branch.else_block):
+        if isinstance(inner, ops.Break):
+            return "break"
+        if isinstance(inner, ops.Return):
+            return "return"
+    return None
+
+
+def _returns_differ(view: ContextView, branch: ops.If) -> str | None:
+    """What is wrong with the `return`s of the two ways through a branch."""
+    if not any(isinstance(inner, ops.Return) for inner in (*branch.then_block, *branch.else_block)):
+        return None
+    rest = _continuation(view, branch)
+    if rest is None:
+        return None
+    first = _outcomes(view, (*branch.then_block, *rest))
+    second = _outcomes(view, (*branch.else_block, *rest))
+    if first is None or second is None or not first or not second:
+        return None
+    for one, other in ((first, second), (second, first)):
+        if one == [END] and other != [END]:
+            return "only one side of a branch on a tensor returns"
+        if all(value == NONE for value in one) and all(value is not END and _has_value(value) for value in other):
+            return "one side of a branch on a tensor returns None, the other a value"
+    if len(first) == len(second) == 1 and first[0] is not None and second[0] is not None:
+        problem = mismatch(first[0], second[0])
+        if problem is not None:
+            return f"what is returned {problem} of a branch on a tensor"
+    return None
+
+
+def _has_value(value: Value) -> bool:
+    return bool(members(value)) and all(_is_definite(member) and member != NONE for member in members(value))
+
+
+def _continuation(view: ContextView, branch: ops.If) -> ops.Block | None:
+    """What runs after a branch until the function ends; None if that is not plain (the branch is in a loop, a `try`)."""
+    rest: list[ops.Op] = []
+    inner: ops.Op = branch
+    for outer in view.enclosing(branch.id):
+        if not isinstance(outer, ops.If | ops.With):
+            return None
+        rest.extend(_after(inner, next(block for block in blocks(outer) if inner in block)))
+        inner = outer
+    rest.extend(_after(inner, view.function.body))
+    return tuple(rest)
+
+
+def _after(op: ops.Op, block: ops.Block) -> ops.Block:
+    return block[block.index(op) + 1 :]
+
+
+def _outcomes(view: ContextView, code: ops.Block) -> list[Value | None] | None:
+    """What running a block to the end of the function may return, `END` where it returns nothing; None if that is not plain."""
+    found: list[Value | None] = []
+    for position, op in enumerate(code):
+        match op:
+            case ops.Return():
+                return [*found, NONE if op.value is None else view.value(op.value)]
+            case ops.Raise():
+                return found
+            case ops.If():
+                fact = view.branches.get(op.id)
+                if fact is None:
+                    return None
+                for block, taken in zip((op.then_block, op.else_block), fact.taken, strict=True):
+                    if taken:
+                        inner = _outcomes(view, (*block, *code[position + 1 :]))
+                        if inner is None:
+                            return None
+                        found.extend(value for value in inner if value not in found)
+                return found
+            case ops.For() | ops.While() | ops.Try() | ops.With():
+                if any(isinstance(inner, ops.Return | ops.Raise) for inner in walk((op,))):
+                    return None
+            case _:
+                pass
+    return [*found, END]
 
 
 def _loaded_after(view: ContextView, branch: ops.If) -> set[str]:
@@ -42,7 +162,8 @@ def _loaded_after(view: ContextView, branch: ops.If) -> set[str]:
     }
 
 
-def _mismatch(first: Value, second: Value) -> str | None:
+def mismatch(first: Value, second: Value) -> str | None:
+    """How the values of one variable on the two sides of a branch certainly disagree."""
     firsts, seconds = members(first), members(second)
     if (UNBOUND in firsts) is not (UNBOUND in seconds):
         return "is not defined on one side"
@@ -50,16 +171,35 @@ def _mismatch(first: Value, second: Value) -> str | None:
         return "is None on one side only"
     if len(firsts) == len(seconds) == 1:
         a, b = firsts[0], seconds[0]
-        if isinstance(a, TensorValue) and isinstance(b, TensorValue):
-            if a.type.dtype is not None and b.type.dtype is not None and a.type.dtype != b.type.dtype:
-                return f"is {a.type.dtype} on one side and {b.type.dtype} on the other"
-        if isinstance(a, TupleValue) and isinstance(b, TupleValue) and len(a.elements) != len(b.elements):
-            return "is a tuple of another length on one side"
+        if isinstance(a, TupleValue) and isinstance(b, TupleValue):
+            return "is a tuple of another length on one side" if len(a.elements) != len(b.elements) else None
+        one, other = graph_dtype(a), graph_dtype(b)
+        if one is not None and other is not None and one != other:
+            return f"is {one} on one side and {other} on the other"
     return None
 
 
+def graph_dtype(value: Value) -> DType | None:
+    """The dtype that a value has as a variable of a graph's branch or loop; None where that is not known."""
+    match value:
+        case TensorValue(kind=TensorKind.TENSOR | TensorKind.VARIABLE):
+            return value.type.dtype
+        case Constant(bool()):
+            return BOOL
+        case Constant(int()):
+            return INT32
+        case Constant(float()):
+            return FLOAT32
+        case Constant(str()):
+            return STRING
+        case Scalar():
+            return _SCALAR_DTYPES.get(value.type)
+        case _:
+            return None
+
+
 def _is_definite(value: Value) -> bool:
-    return isinstance(value, TensorValue | TupleValue) or value == NONE
+    return isinstance(value, TensorValue | TupleValue | Scalar | Constant)
 
 
 RULE: Final = Rule(
@@ -73,8 +213,9 @@ RULE: Final = Rule(
     ),
     explanation=(
         "AutoGraph turns the branch into `tf.cond`, both sides of which must give the same structure: `ValueError: 'y' must also be "
-        "initialized in the else branch`, `TypeError: 'y' must have the same dtype`, or `... must also have a value in the else "
-        "branch`."
+        "initialized in the else branch`, `'y' is None at the end of the else branch`, `TypeError: 'y' has dtype float32 in the main "
+        "branch, but dtype int32 in the else branch`, or `the else branch must also have a return statement`. A `break` or `return` on "
+        "a tensor's value inside a loop over a Python `range` or list raises `NotImplementedError` or `ValueError`, too."
     ),
     samples=Samples(
         bad="""\

@@ -22,8 +22,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             isinstance(function, ops.LoadAttribute)
             and name.startswith(_TENSOR_METHODS)
             and view.is_captured(function.object)
+            and not view.is_variable(function.object)
         ):
-            # a tensor that was made before the trace is still an eager one
+            # a tensor that was made before the trace is still an eager one; a variable's value is read in the graph
             continue
         yield LocalHazard(op.id, f"`{view.written(op.id)}` works on eager tensors only: in a graph it raises")
 

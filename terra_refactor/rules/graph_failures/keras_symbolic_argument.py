@@ -32,32 +32,38 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A KerasTensor (functional model building) in a `tf.function` raises.",
     explanation=(
-        "`keras.Input` gives a placeholder of Keras's own, which TensorFlow operations and traced functions do not take: `TypeError: "
-        "... KerasTensor ... cannot be used as input to a TensorFlow function`."
+        "`keras.Input` gives a placeholder of Keras's own, which TensorFlow operations and traced functions do not take: `ValueError: A "
+        "KerasTensor cannot be used as input to a TensorFlow function`."
     ),
     samples=Samples(
         bad="""\
 import keras
 import tensorflow as tf
 
+dense = keras.layers.Dense(2)
+
 
 @tf.function
 def head(x):
-    return tf.nn.relu(x)  # TR311
+    return dense(x)  # TR311
 
 
-head(keras.Input([3]))
+model = keras.Model(inputs := keras.Input([3]), head(inputs))
 """,
         good="""\
+import keras
 import tensorflow as tf
+
+inputs = keras.Input([3])
+model = keras.Model(inputs, keras.layers.Dense(2, kernel_initializer="ones")(inputs))
 
 
 @tf.function
-def head(x):
-    return tf.nn.relu(x)
+def predict(x):
+    return model(x)
 
 
-head(tf.ones([2, 3]))
+result = predict(tf.ones([2, 3]))
 """,
     ),
     cure="Build models outside of traced functions.",

@@ -29,7 +29,10 @@ def augment(x):
     return x + np.random.normal()  # TR105
 
 
-augment(tf.zeros([2]))
+first = augment(tf.zeros([2]))
+second = augment(tf.zeros([2]))
+differ = bool(tf.reduce_any(first != second))
+del first, second
 """,
         good="""\
 import tensorflow as tf
@@ -40,7 +43,10 @@ def augment(x):
     return x + tf.random.normal([])
 
 
-augment(tf.zeros([2]))
+first = augment(tf.zeros([2]))
+second = augment(tf.zeros([2]))
+differ = bool(tf.reduce_any(first != second))
+del first, second
 """,
         near_miss="""\
 import numpy as np

@@ -30,7 +30,8 @@ def step(x):
     return x + 1.0
 
 
-step(tf.constant(1.0))
+for value in (1.0, 2.0):
+    step(tf.constant(value))
 """,
         good="""\
 import time
@@ -44,7 +45,8 @@ def step(x):
 
 
 time.sleep(0.1)
-step(tf.constant(1.0))
+for value in (1.0, 2.0):
+    step(tf.constant(value))
 """,
         near_miss="""\
 import tensorflow as tf
@@ -55,6 +57,7 @@ def load(path):
     return tf.io.read_file(path)
 
 
+tf.io.write_file("a.txt", "some text")
 load(tf.constant("a.txt"))
 """,
     ),

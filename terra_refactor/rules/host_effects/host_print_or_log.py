@@ -28,7 +28,8 @@ def step(x):
     return x * 2.0
 
 
-step(tf.constant(1.0))
+for value in (1.0, 2.0):
+    step(tf.constant(value))
 """,
         good="""\
 import tensorflow as tf
@@ -40,7 +41,8 @@ def step(x):
     return x * 2.0
 
 
-step(tf.constant(1.0))
+for value in (1.0, 2.0):
+    step(tf.constant(value))
 """,
         near_miss="""\
 import tensorflow as tf
@@ -51,7 +53,8 @@ def step(x):
     return x * 2.0
 
 
-print("loss", step(tf.constant(1.0)))
+for value in (1.0, 2.0):
+    print("loss", float(step(tf.constant(value))))
 """,
     ),
     cure="Use `tf.print`, or print what the function returns.",

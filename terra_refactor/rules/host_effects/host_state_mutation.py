@@ -35,7 +35,8 @@ def step(x):
     return y
 
 
-step(tf.ones([3]))
+for _ in range(3):
+    step(tf.ones([3]))
 """,
         good="""\
 import tensorflow as tf
@@ -48,7 +49,8 @@ def step(x):
     return tf.reduce_sum(x * x)
 
 
-history.append(step(tf.ones([3])))
+for _ in range(3):
+    history.append(step(tf.ones([3])))
 """,
         near_miss="""\
 import tensorflow as tf

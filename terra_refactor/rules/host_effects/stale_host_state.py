@@ -36,9 +36,9 @@ class Model:
 
 
 model = Model()
-model.apply(tf.ones([2]))
+first = model.apply(tf.ones([2]))
 model.set_scale(2.0)
-model.apply(tf.ones([2]))
+second = model.apply(tf.ones([2]))
 """,
         good="""\
 import tensorflow as tf
@@ -57,9 +57,9 @@ class Model:
 
 
 model = Model()
-model.apply(tf.ones([2]))
+first = model.apply(tf.ones([2]))
 model.set_scale(2.0)
-model.apply(tf.ones([2]))
+second = model.apply(tf.ones([2]))
 """,
         near_miss="""\
 import tensorflow as tf
@@ -74,7 +74,8 @@ class Model:
         return x * self.scale
 
 
-Model(2.0).apply(tf.ones([2]))
+model = Model(2.0)
+result = model.apply(tf.ones([2]))
 """,
     ),
     cure="Keep what changes in a `tf.Variable`, or pass it as an argument.",

@@ -59,7 +59,8 @@ class Scale:
         return x * self.w
 
 
-Scale().apply(tf.ones([3]))
+scale = Scale()
+scale.apply(tf.ones([3]))
 """,
     ),
     cure="Make it in `__init__`, in `build`, or in the module, and use it in the function.",

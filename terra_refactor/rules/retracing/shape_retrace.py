@@ -23,8 +23,8 @@ def step(x):
     return tf.reduce_sum(x * x)
 
 
-step(tf.ones([3]))
-step(tf.ones([4]))
+for size in (3, 4, 5, 6):
+    step(tf.ones([size]))
 """,
         good="""\
 import tensorflow as tf
@@ -35,8 +35,8 @@ def step(x):
     return tf.reduce_sum(x * x)
 
 
-step(tf.ones([3]))
-step(tf.ones([4]))
+for size in (3, 4, 5, 6):
+    step(tf.ones([size]))
 """,
     ),
     cure="Add `reduce_retracing=True`.",
