@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import EagerTensor, Tensor, tf
 
 
@@ -93,6 +94,9 @@ class LazyTensor(Tensor):  # type: ignore[misc]
         return (self[index] for index in range(int(self._lazy_shape[0])))
 
     def __tf_tensor__(self, dtype: Any = None, name: Any = None) -> Any:
+        run = thread.run
+        if run is self._run and not run.depth and run.tld.is_eager and dtype in (None, self._lazy_dtype):
+            return self  # it stays the tensor that tapes and later calls know
         return self._force().__tf_tensor__(dtype, name)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
