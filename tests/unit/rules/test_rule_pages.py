@@ -1,0 +1,25 @@
+"""The manual in docs/rules/ says what the rules say."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from document_rules import FOLDER, INDEX, rule_pages
+
+from terra_refactor.rules.registry import all_rules
+
+
+def test_every_page_is_up_to_date() -> None:
+    expected = rule_pages()
+    found = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
+    stale = sorted(name for name in {*expected, *found} if expected.get(name) != found.get(name))
+    assert not stale, f"run `make generated`: {', '.join(stale)}"
+
+
+def test_the_index_names_every_rule_once() -> None:
+    index = rule_pages()[INDEX]
+    assert {rule: index.count(f"[{rule}]") for rule in all_rules()} == dict.fromkeys(all_rules(), 1)
