@@ -18,6 +18,7 @@ from terra_refactor.domain.state import HeapKey, State
 from terra_refactor.domain.value import BOTTOM, FunctionValue, ObjectId, Value
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ops import Op
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.interpreter import Interpreter
@@ -47,6 +48,17 @@ class LoopFrame:
     base: State
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class FinalFrame:
+    """A `finally` or `__exit__` that has to run on every way out of what is being interpreted."""
+
+    base: State
+    loops: int
+    """How many loops enclose it: `break` in a deeper one stays inside."""
+    leaving: list[tuple[Op, Value, State]] = field(default_factory=list)
+    """The `return`s (with their values), `break`s and `continue`s that lead out of it."""
 
 
 @dataclass(slots=True)
@@ -112,6 +124,7 @@ class Frame:
         "effects",
         "entry",
         "failures",
+        "finals",
         "function",
         "handlers",
         "in_graph",
@@ -161,6 +174,7 @@ class Frame:
         self.loops: list[LoopFrame] = []
         self.handlers: list[tuple[State, list[State]]] = []
         """For each enclosing `try`: the state it forks from, and the states in which its body raises."""
+        self.finals: list[FinalFrame] = []
         self.collectors: list[Collector] = []
         self.returns: list[tuple[Value, State]] = []
         self.yields: Value = BOTTOM

@@ -17,6 +17,7 @@ from terra_refactor.domain.value import (
     BOTTOM,
     FALSE,
     NONE,
+    UNKNOWN_BOOL,
     UNKNOWN_TENSOR,
     BoundMethod,
     Constant,
@@ -71,26 +72,39 @@ def _identity(interpreter: Interpreter, frame: Frame, op: ops.Compare, truth: bo
     for subject, other in ((op.left, op.right), (op.right, op.left)):
         constant = frame.value(other)
         if isinstance(constant, Constant) and (constant == NONE or isinstance(constant.value, bool)):
-            if same:
-                return _narrow(interpreter, frame, subject, lambda member: member == constant, unknown_becomes=constant)
-            return _narrow(interpreter, frame, subject, lambda member: member != constant)
+            return _narrow_identity(interpreter, frame, subject, constant, same)
     return True
+
+
+def _narrow_identity(interpreter: Interpreter, frame: Frame, subject: int, constant: Constant, same: bool) -> bool:
+    if same:
+        return _narrow(interpreter, frame, subject, lambda member: _may_be(member, constant), unknown_becomes=constant)
+    return _narrow(interpreter, frame, subject, lambda member: member != constant)
+
+
+def _may_be(value: Value, constant: Constant) -> bool:
+    """Whether one alternative may be None, or that bool."""
+    return value == constant or (isinstance(constant.value, bool) and value == UNKNOWN_BOOL)
 
 
 def _equality(interpreter: Interpreter, frame: Frame, op: ops.Compare, equal: bool) -> bool:
     for subject, other in ((op.left, op.right), (op.right, op.left)):
         constant = frame.value(other)
         if isinstance(constant, Constant):
-            if equal:
-                # 1 == 1.0 == True: only values of other constants are ruled out
-                return _narrow(
-                    interpreter,
-                    frame,
-                    subject,
-                    lambda member: not isinstance(member, Constant) or member.value == constant.value,
-                )
-            return _narrow(interpreter, frame, subject, lambda member: member != constant)
+            return _narrow_equality(interpreter, frame, subject, constant, equal)
     return True
+
+
+def _narrow_equality(interpreter: Interpreter, frame: Frame, subject: int, constant: Constant, equal: bool) -> bool:
+    if equal:
+        # 1 == 1.0 == True: only values of other constants are ruled out
+        return _narrow(
+            interpreter,
+            frame,
+            subject,
+            lambda member: not isinstance(member, Constant) or member.value == constant.value,
+        )
+    return _narrow(interpreter, frame, subject, lambda member: member != constant)
 
 
 def _call(interpreter: Interpreter, frame: Frame, op: ops.Call, truth: bool) -> bool:

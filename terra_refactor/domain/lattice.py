@@ -245,12 +245,19 @@ def join_list_contents(left: FrozenList, right: FrozenList) -> FrozenList:
 
 
 def join_dict_contents(left: FrozenDict, right: FrozenDict) -> FrozenDict:
-    """The content of a dict that is one or the other: a key that only one has may be unset."""
+    """The content of a dict that is one or the other: a key that only one has may be unset in, or among the unknown keys of, the other."""
     left_items, right_items = dict(left.items), dict(right.items)
+    left_absent = UNBOUND if left.rest is None else join(left.rest, UNBOUND)
+    right_absent = UNBOUND if right.rest is None else join(right.rest, UNBOUND)
     items: list[tuple[Value, Value]] = []
     for key in dict.fromkeys([*left_items, *right_items]):
-        items.append((key, join(left_items.get(key, UNBOUND), right_items.get(key, UNBOUND))))
+        items.append((key, join(left_items.get(key, left_absent), right_items.get(key, right_absent))))
     rest = left.rest if right.rest is None else right.rest if left.rest is None else join(left.rest, right.rest)
+    if rest is None and [key for key in left_items if key in right_items] != [
+        key for key in right_items if key in left_items
+    ]:
+        # the order of the keys is not known
+        rest = BOTTOM
     return FrozenDict(tuple(items), rest)
 
 
@@ -298,7 +305,8 @@ def _widened(value: Value, depth: int) -> Value:
         case FrozenDict():
             items = tuple((key, _widened(item, depth + 1)) for key, item in value.items)
             if len(items) > 4 * MAX_ALTERNATIVES:
-                return FrozenDict((), join_all([item for _, item in items] + ([value.rest] if value.rest else [])))
+                rest = [] if value.rest is None else [value.rest]
+                return FrozenDict((), join_all([*(without_unbound(item) for _, item in items), *rest]))
             return FrozenDict(items, None if value.rest is None else _widened(value.rest, depth + 1))
         case BoundMethod():
             return BoundMethod(value.function, _widened(value.receiver, depth + 1))

@@ -1,13 +1,12 @@
 """Built-in and standard-library functions that call back, look at the heap, or change it.
 
-Computes: `isinstance`, `zip`, `super`, `getattr`, `functools.partial`, the methods of list, dict and set, ... Needs: class look-up and
-containers. Gives: `BUILTINS`, by canonical name; a handler returns None to leave a call to the declarations of `tf_model`.
+Computes: `isinstance`, `zip`, `super`, `getattr`, `functools.partial`, ...; methods of containers are in
+`container_methods`. Needs: class look-up and containers. Gives: `BUILTINS`, by canonical name; a handler returns None to leave a call to the declarations of `tf_model`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final
 
 from terra_refactor.analysis.classes import (
     ANNOTATIONS,
@@ -26,22 +25,18 @@ from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.transfer.attributes import attribute_of, set_attribute
+from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler, argument
 from terra_refactor.analysis.transfer.containers import (
-    Iteration,
-    dict_content,
-    dict_element,
-    dict_item,
-    extend_list,
     iterate,
     length_of,
-    new_dict,
     new_list,
-    with_item,
+    new_set,
 )
+from terra_refactor.analysis.transfer.mappings import dict_content, new_dict, with_item
 from terra_refactor.analysis.truth import truth_of
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, join_all, list_element, without_unbound
-from terra_refactor.domain.state import CLASS, EXISTS, ITEMS
+from terra_refactor.domain.state import CLASS, ITEMS
 from terra_refactor.domain.value import (
     BOTTOM,
     FALSE,
@@ -50,7 +45,6 @@ from terra_refactor.domain.value import (
     UNKNOWN,
     UNKNOWN_BOOL,
     UNKNOWN_INT,
-    UNKNOWN_STR,
     BoundMethod,
     Constant,
     DatasetValue,
@@ -73,15 +67,6 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.tf_model import registry
-
-BuiltinHandler: TypeAlias = "Callable[[Interpreter, Frame, int, CallArguments, Value | None], Value | None]"
-
-
-def _argument(arguments: CallArguments, position: int, name: str = "") -> Value | None:
-    if position < len(arguments.positional):
-        return arguments.positional[position]
-    return dict(arguments.keywords).get(name) if name else None
-
 
 # --- questions --------------------------------------------------------------------------------------------------------------------
 
@@ -111,7 +96,7 @@ def length(
 def callable_(
     interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
 ) -> Value | None:
-    value = _argument(arguments, 0)
+    value = argument(arguments, 0)
     if isinstance(value, FunctionValue | BoundMethod | PartialValue):
         return Constant(True)
     return FALSE if isinstance(value, Constant | TensorValue | TupleValue) else UNKNOWN_BOOL
@@ -156,7 +141,7 @@ def get_attribute(
     if len(arguments.positional) < 2:
         return None
     target, name = arguments.positional[:2]
-    default = _argument(arguments, 2)
+    default = argument(arguments, 2)
     names = [member.value for member in members(name) if isinstance(member, Constant) and isinstance(member.value, str)]
     if len(names) != len(members(name)):
         return UNKNOWN
@@ -256,9 +241,7 @@ def make_set(
     element: Value = BOTTOM
     if arguments.positional:
         element = iterate(interpreter, frame, op, arguments.positional[0]).element
-    number = interpreter.allocate(frame, op, ObjectKind.SET, "set")
-    frame.state.set((number, ITEMS), FrozenList(None, element))
-    return Reference(number)
+    return new_set(interpreter, frame, op, element)
 
 
 def make_dict(
@@ -319,7 +302,7 @@ def enumerate_(
         dataset = arguments.positional[0]
         return DatasetValue(TupleValue((UNKNOWN_INT, dataset.element)), dataset.cardinality, dataset.iterator)
     found = iterate(interpreter, frame, op, arguments.positional[0])
-    start = _argument(arguments, 1, "start")
+    start = argument(arguments, 1, "start")
     first = (
         start.value if isinstance(start, Constant) and isinstance(start.value, int) else 0 if start is None else None
     )
@@ -429,7 +412,7 @@ def reduce_(
         return None
     function, source = arguments.positional[:2]
     found = iterate(interpreter, frame, op, source)
-    result = _argument(arguments, 2)
+    result = argument(arguments, 2)
     if found.elements is not None and len(found.elements) <= 12:
         rest = list(found.elements)
         if result is None:
@@ -469,8 +452,8 @@ def make_property(
     interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
 ) -> Value | None:
     keywords = dict(arguments.keywords)
-    getter = _argument(arguments, 0, "fget")
-    setter = _argument(arguments, 1, "fset")
+    getter = argument(arguments, 0, "fget")
+    setter = argument(arguments, 1, "fset")
     rest = () if setter is None or setter == NONE else (("fset", setter),)
     return PartialValue(PROPERTY, (getter if getter is not None else keywords.get("fget", UNKNOWN),), rest)
 
@@ -503,7 +486,7 @@ def tf_function(
     interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
 ) -> Value | None:
     """`tf.function(f, ...)`: the same function, hybrid; without `f` a decorator."""
-    function = _argument(arguments, 0, "func")
+    function = argument(arguments, 0, "func")
     options = tuple((name, value) for name, value in arguments.keywords if name != "func")
     if function is None or function == NONE:
         return PartialValue(LibraryValue("tensorflow.function"), (), options)
@@ -601,7 +584,7 @@ def dataclass_field(
 def named_tuple(
     interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
 ) -> Value | None:
-    name, fields = _argument(arguments, 0, "typename"), _argument(arguments, 1, "field_names")
+    name, fields = argument(arguments, 0, "typename"), argument(arguments, 1, "field_names")
     if fields is None or not isinstance(name, Constant) or not isinstance(name.value, str):
         return UNKNOWN
     names: list[str] | None = None
@@ -625,228 +608,7 @@ def named_tuple(
     return Reference(number)
 
 
-# --- methods of containers ------------------------------------------------------------------------------------------------------------
-
-
-def _list_change(change: Callable[[Interpreter, Frame, int, Reference, CallArguments, bool], Value]) -> BuiltinHandler:
-    def handler(
-        interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-    ) -> Value | None:
-        if not isinstance(receiver, Reference):
-            return UNKNOWN
-        single = frame.state.get((receiver.object, EXISTS)) != FALSE
-        result = change(interpreter, frame, op, receiver, arguments, single)
-        write_effect(frame, op, receiver.object, ITEMS, frame.written(interpreter, op))
-        return result
-
-    return handler
-
-
-def _append(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
-    value = arguments.positional[-1] if arguments.positional else UNKNOWN
-    extend_list(frame, receiver.object, Iteration((value,), value), single=single)
-    return NONE
-
-
-def _extend(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
-    if arguments.positional:
-        extend_list(frame, receiver.object, iterate(interpreter, frame, op, arguments.positional[0]), single=single)
-    return NONE
-
-
-def _insert(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
-    content = frame.state.get((receiver.object, ITEMS))
-    position, value = _argument(arguments, 0), _argument(arguments, 1)
-    if isinstance(content, FrozenList) and value is not None:
-        if single and content.elements is not None and isinstance(position, Constant) and type(position.value) is int:
-            elements = list(content.elements)
-            elements.insert(position.value, value)
-            frame.state.set((receiver.object, ITEMS), FrozenList(tuple(elements)))
-        else:
-            frame.state.set((receiver.object, ITEMS), FrozenList(None, join(list_element(content), value)))
-    return NONE
-
-
-def _pop(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
-    content = frame.state.get((receiver.object, ITEMS))
-    if isinstance(content, FrozenDict):
-        key = _argument(arguments, 0)
-        default = _argument(arguments, 1)
-        value = dict_item(content, key) if key is not None else UNKNOWN
-        items = tuple((name, item) for name, item in content.items if not (single and name == key))
-        frame.state.set((receiver.object, ITEMS), FrozenDict(items, content.rest))
-        return value if default is None else join(value, default)
-    if not isinstance(content, FrozenList):
-        return UNKNOWN
-    position = _argument(arguments, 0)
-    if single and content.elements and frame.uncertainty == 0:
-        index = (
-            position.value
-            if isinstance(position, Constant) and type(position.value) is int
-            else -1
-            if position is None
-            else None
-        )
-        if index is not None and -len(content.elements) <= index < len(content.elements):
-            elements = list(content.elements)
-            value = elements.pop(index)
-            frame.state.set((receiver.object, ITEMS), FrozenList(tuple(elements)))
-            return value
-    element = list_element(content)
-    frame.state.set((receiver.object, ITEMS), FrozenList(None, element))
-    return element if element != BOTTOM else UNKNOWN
-
-
-def _clear(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
-    content = frame.state.get((receiver.object, ITEMS))
-    if single:
-        frame.state.set((receiver.object, ITEMS), FrozenDict(()) if isinstance(content, FrozenDict) else FrozenList(()))
-    return NONE
-
-
-def _reorder(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
-    content = frame.state.get((receiver.object, ITEMS))
-    if isinstance(content, FrozenList):
-        element = list_element(content)
-        count = None if content.elements is None else len(content.elements)
-        frame.state.set(
-            (receiver.object, ITEMS), FrozenList(None, element) if count is None else FrozenList((element,) * count)
-        )
-    return NONE
-
-
-def _add_to_set(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
-    content = frame.state.get((receiver.object, ITEMS))
-    if isinstance(content, FrozenList) and arguments.positional:
-        frame.state.set(
-            (receiver.object, ITEMS), FrozenList(None, join(list_element(content), arguments.positional[0]))
-        )
-    return NONE
-
-
-def _update(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
-    content = frame.state.get((receiver.object, ITEMS))
-    if isinstance(content, FrozenList):
-        for value in arguments.positional:
-            more = iterate(interpreter, frame, op, value)
-            frame.state.set((receiver.object, ITEMS), FrozenList(None, join(list_element(content), more.element)))
-        return NONE
-    if not isinstance(content, FrozenDict):
-        return NONE
-    for value in arguments.positional:
-        other = dict_content(interpreter, frame, value)
-        for key, item in other.items:
-            content = with_item(content, key, without_unbound(item), single=single)
-        if other.rest is not None:
-            content = FrozenDict(content.items, other.rest if content.rest is None else join(content.rest, other.rest))
-    for name, value in arguments.keywords:
-        content = with_item(content, Constant(name), value, single=single)
-    if arguments.open_keywords is not None:
-        content = FrozenDict(content.items, arguments.open_keywords)
-    frame.state.set((receiver.object, ITEMS), content)
-    return NONE
-
-
-def _set_default(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
-    content = frame.state.get((receiver.object, ITEMS))
-    key, default = _argument(arguments, 0), _argument(arguments, 1) or NONE
-    if not isinstance(content, FrozenDict) or key is None:
-        return UNKNOWN
-    known = dict(content.items).get(key)
-    value = default if known is None else join(without_unbound(known), default)
-    frame.state.set((receiver.object, ITEMS), with_item(content, key, value, single=single))
-    return value
-
-
-def dict_get(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    key = _argument(arguments, 0)
-    default = _argument(arguments, 1) or NONE
-    if not isinstance(receiver, Reference) or key is None:
-        return UNKNOWN
-    content = dict_content(interpreter, frame, receiver)
-    frame.note_read(op, (receiver.object, ITEMS))
-    for name, value in content.items:
-        if name == key:
-            if UNBOUND in members(value):
-                return join(without_unbound(value), default)
-            return value
-    if isinstance(key, Constant) and content.rest is None:
-        return default
-    return join(dict_element(content), default)
-
-
-def dict_keys(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    if receiver is None:
-        return UNKNOWN
-    content = dict_content(interpreter, frame, receiver)
-    if content.rest is None and _all_set(content):
-        return TupleValue(tuple(key for key, _ in content.items))
-    return SequenceValue(join_all([*(key for key, _ in content.items), UNKNOWN_STR]), "dict_keys")
-
-
-def dict_values(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    if receiver is None:
-        return UNKNOWN
-    content = dict_content(interpreter, frame, receiver)
-    if content.rest is None and _all_set(content):
-        return TupleValue(tuple(value for _, value in content.items))
-    return SequenceValue(dict_element(content), "dict_values")
-
-
-def dict_items(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    if receiver is None:
-        return UNKNOWN
-    content = dict_content(interpreter, frame, receiver)
-    if content.rest is None and _all_set(content):
-        return TupleValue(tuple(TupleValue((key, value)) for key, value in content.items))
-    return SequenceValue(TupleValue((UNKNOWN, dict_element(content))), "dict_items")
-
-
-def _all_set(content: FrozenDict) -> bool:
-    return all(UNBOUND not in members(value) for _, value in content.items)
-
-
-def copy_container(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    value = receiver if receiver is not None else _argument(arguments, 0)
-    if isinstance(value, Reference):
-        content = frame.state.get((value.object, ITEMS))
-        if isinstance(content, FrozenList):
-            return new_list(interpreter, frame, op, content)
-        if isinstance(content, FrozenDict):
-            return new_dict(interpreter, frame, op, content)
-        cls = frame.state.get((value.object, CLASS))
-        if cls is not None:
-            # a copy of an instance is fresh, but what it holds is not told apart from the original's
-            return UnknownValue(reason="a copy")
-    return UNKNOWN if value is None else value
+# --- objects and modules -------------------------------------------------------------------------------------------------------------
 
 
 def object_init(
@@ -858,7 +620,7 @@ def object_init(
 def object_new(
     interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
 ) -> Value | None:
-    cls = _argument(arguments, 0)
+    cls = argument(arguments, 0)
     if not isinstance(cls, Reference):
         return UNKNOWN
     facts = interpreter.objects.facts[cls.object]
@@ -890,7 +652,7 @@ def cast(
 def import_by_name(
     interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
 ) -> Value | None:
-    name = _argument(arguments, 0)
+    name = argument(arguments, 0)
     if isinstance(name, Constant) and isinstance(name.value, str):
         if interpreter.loader.is_module(name.value):
             interpreter.loader.ensure_run(name.value)
@@ -900,6 +662,7 @@ def import_by_name(
 
 
 BUILTINS: Final[dict[str, BuiltinHandler]] = {
+    **CONTAINER_METHODS,
     "builtins.isinstance": is_instance,
     "builtins.issubclass": is_subclass,
     "builtins.len": length,
@@ -956,32 +719,6 @@ BUILTINS: Final[dict[str, BuiltinHandler]] = {
     "attr.define": dataclass,
     "dataclasses.field": dataclass_field,
     "collections.namedtuple": named_tuple,
-    "builtins.list.append": _list_change(_append),
-    "builtins.list.extend": _list_change(_extend),
-    "builtins.list.insert": _list_change(_insert),
-    "builtins.list.pop": _list_change(_pop),
-    "builtins.list.remove": _list_change(_reorder),
-    "builtins.list.clear": _list_change(_clear),
-    "builtins.list.sort": _list_change(_reorder),
-    "builtins.list.reverse": _list_change(_reorder),
-    "builtins.set.add": _list_change(_add_to_set),
-    "builtins.set.update": _list_change(_update),
-    "builtins.set.discard": _list_change(_reorder),
-    "builtins.set.remove": _list_change(_reorder),
-    "builtins.dict.update": _list_change(_update),
-    "builtins.dict.pop": _list_change(_pop),
-    "builtins.dict.popitem": _list_change(_pop),
-    "builtins.dict.clear": _list_change(_clear),
-    "builtins.dict.setdefault": _list_change(_set_default),
-    "builtins.dict.get": dict_get,
-    "builtins.dict.keys": dict_keys,
-    "builtins.dict.values": dict_values,
-    "builtins.dict.items": dict_items,
-    "builtins.list.copy": copy_container,
-    "builtins.dict.copy": copy_container,
-    "builtins.set.copy": copy_container,
-    "copy.copy": copy_container,
-    "copy.deepcopy": copy_container,
     "builtins.object.__init__": object_init,
     "builtins.object.__init_subclass__": object_init,
     "builtins.object.__new__": object_new,

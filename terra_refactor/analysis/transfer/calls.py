@@ -11,9 +11,10 @@ from terra_refactor.analysis.effects import is_local, only_local, unknown_target
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Handler, Interpreter, Terminated
-from terra_refactor.analysis.transfer.containers import dict_content, dict_element, iterate
+from terra_refactor.analysis.transfer.containers import iterate
 from terra_refactor.analysis.transfer.definitions import instantiate
 from terra_refactor.analysis.transfer.library import call_library
+from terra_refactor.analysis.transfer.mappings import dict_content, dict_element
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.state import State

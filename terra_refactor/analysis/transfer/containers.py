@@ -1,6 +1,7 @@
 """Tuples, lists, dicts, sets, slices, f-strings: making them, taking them apart, iterating.
 
-Computes: contents of containers, element by element as long as they stay small. Needs: the heap. Gives: `HANDLERS`, `iterate`, `freeze`, `thaw`.
+Computes: contents of containers, element by element as long as they stay small. Needs: the heap.
+Gives: `HANDLERS`, `iterate`, `thaw`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from terra_refactor.analysis.facts import BranchKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Handler, Interpreter
+from terra_refactor.analysis.transfer import mappings
 from terra_refactor.domain.dim import subtract
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import (
@@ -23,7 +25,6 @@ from terra_refactor.domain.lattice import (
     join_all,
     join_list_contents,
     list_element,
-    without_unbound,
 )
 from terra_refactor.domain.state import EXISTS, ITEMS
 from terra_refactor.domain.value import (
@@ -91,9 +92,7 @@ def build_container(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
             content = FrozenList(None, element) if elements is None else FrozenList(tuple(elements))
             return new_list(interpreter, frame, op.id, content)
         case ops.ContainerKind.SET:
-            number = interpreter.allocate(frame, op.id, ObjectKind.SET, "set")
-            frame.state.set((number, ITEMS), FrozenList(None, element if elements is None else join_all(elements)))
-            return Reference(number)
+            return new_set(interpreter, frame, op.id, element if elements is None else join_all(elements))
         case _ as never:
             assert_never(never)
 
@@ -105,57 +104,11 @@ def new_list(interpreter: Interpreter, frame: Frame, op: int, content: FrozenLis
     return Reference(number)
 
 
-def new_dict(interpreter: Interpreter, frame: Frame, op: int, content: FrozenDict, tag: object = None) -> Value:
-    """A new dict with that content, made by operation `op`."""
-    number = interpreter.allocate(frame, op, ObjectKind.DICT, "dict", tag)
-    frame.state.set((number, ITEMS), content)
+def new_set(interpreter: Interpreter, frame: Frame, op: int, element: Value) -> Value:
+    """A new set of such elements, made by operation `op`."""
+    number = interpreter.allocate(frame, op, ObjectKind.SET, "set")
+    frame.state.set((number, ITEMS), FrozenList(None, element))
     return Reference(number)
-
-
-def build_dict(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
-    assert isinstance(op, ops.BuildDict)
-    items: dict[Value, Value] = {}
-    rest: Value | None = None
-    for item in op.items:
-        value = frame.value(item.value)
-        if item.key is None:
-            spread = dict_content(interpreter, frame, value)
-            items.update(spread.items)
-            if spread.rest is not None:
-                rest = spread.rest if rest is None else join(rest, spread.rest)
-            continue
-        key = frame.value(item.key)
-        if isinstance(key, Constant):
-            items[key] = value
-        else:
-            rest = value if rest is None else join(rest, value)
-    if len(items) > 4 * MAX_ELEMENTS:
-        rest = join_all([*items.values(), *([rest] if rest is not None else [])])
-        items = {}
-    return new_dict(interpreter, frame, op.id, FrozenDict(tuple(items.items()), rest))
-
-
-def dict_content(interpreter: Interpreter, frame: Frame, value: Value) -> FrozenDict:
-    """What is known of a mapping's content."""
-    result: FrozenDict | None = None
-    for member in members(value):
-        content: Value | None = None
-        if isinstance(member, Reference):
-            content = frame.state.get((member.object, ITEMS))
-        found = content if isinstance(content, FrozenDict) else FrozenDict((), UNKNOWN)
-        if result is None:
-            result = found
-        elif result != found:
-            result = FrozenDict((), join_all([dict_element(result), dict_element(found)]))
-    return result if result is not None else FrozenDict((), UNKNOWN)
-
-
-def dict_element(content: FrozenDict) -> Value:
-    """What a value of the dict may be; `BOTTOM` for an empty one."""
-    values = [without_unbound(value) for _, value in content.items]
-    if content.rest is not None:
-        values.append(content.rest)
-    return join_all(values)
 
 
 def build_slice(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
@@ -211,9 +164,7 @@ class Iteration:
 def iterate(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> Iteration:
     """What `for x in value` binds."""
     if isinstance(value, UnionValue):
-        parts = [
-            iterate(interpreter, frame, op, member) for member in value.members if member != NONE and member != UNBOUND
-        ]
+        parts = [iterate(interpreter, frame, op, member) for member in value.members if member not in (NONE, UNBOUND)]
         if not parts:
             return Iteration(None, BOTTOM)
         first = parts[0]
@@ -416,7 +367,7 @@ def _object_item(interpreter: Interpreter, frame: Frame, op: int, container: Ref
         element = list_element(content)
         return element if element != BOTTOM else UNKNOWN
     if isinstance(content, FrozenDict):
-        return dict_item(content, index)
+        return mappings.dict_item(content, index)
     facts = interpreter.objects.facts[container.object]
     if facts.kind is ObjectKind.CLASS:
         getter = interpreter.find_in_class(frame, container, "__class_getitem__")
@@ -429,18 +380,6 @@ def _object_item(interpreter: Interpreter, frame: Frame, op: int, container: Ref
     if method is not None:
         return interpreter.call_value(frame, op, method, CallArguments((index,)))
     return UNKNOWN
-
-
-def dict_item(content: FrozenDict, index: Value) -> Value:
-    """What `d[index]` gives for a dict of that content."""
-    for key, value in content.items:
-        if key == index:
-            found = without_unbound(value)
-            return found if found != BOTTOM else UNKNOWN
-    if isinstance(index, Constant):
-        return content.rest if content.rest is not None else UNKNOWN
-    element = dict_element(content)
-    return element if element != BOTTOM else UNKNOWN
 
 
 def store_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:
@@ -502,7 +441,7 @@ def _store_into(
         write_effect(frame, op, container.object, ITEMS, "[...] = ...")
         return
     if isinstance(content, FrozenDict):
-        frame.state.set(key, with_item(content, index, value, single=single))
+        frame.state.set(key, mappings.with_item(content, index, value, single=single))
         write_effect(frame, op, container.object, ITEMS, "[...] = ...")
         return
     method = interpreter.find_method(frame, container, "__setitem__")
@@ -510,17 +449,6 @@ def _store_into(
         interpreter.call_value(frame, op, method, CallArguments((index, value)))
     else:
         write_effect(frame, op, container.object, ITEMS, "[...] = ...")
-
-
-def with_item(content: FrozenDict, index: Value, value: Value, *, single: bool) -> FrozenDict:
-    """The content of a dict after `d[index] = value`; `single` if the dict is surely the one that is meant."""
-    if isinstance(index, Constant) and len(content.items) < 4 * MAX_ELEMENTS:
-        items = dict(content.items)
-        known = items.get(index)
-        items[index] = value if single or known is None else join(known, value)
-        return FrozenDict(tuple(items.items()), content.rest)
-    items_joined = tuple((key, join(old, value)) for key, old in content.items)
-    return FrozenDict(items_joined, value if content.rest is None else join(content.rest, value))
 
 
 def delete_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:
@@ -533,8 +461,8 @@ def delete_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:
             if isinstance(content, FrozenList):
                 frame.state.set(key, FrozenList(None, list_element(content)))
             elif isinstance(content, FrozenDict):
-                items = tuple((name, item) for name, item in content.items if name != index)
-                frame.state.set(key, FrozenDict(items, content.rest))
+                single = len(members(container)) == 1 and frame.state.get((member.object, EXISTS)) != FALSE
+                frame.state.set(key, mappings.without_item(content, index, single=single))
             write_effect(frame, op.id, member.object, ITEMS, "del ...[...]")
         elif isinstance(member, UnknownValue):
             frame.add_effect(
@@ -566,7 +494,7 @@ def thaw(interpreter: Interpreter, frame: Frame, op: int, value: Value, tag: obj
         case FrozenDict():
             items = tuple((key, thaw(interpreter, frame, op, item, (tag, str(key)))) for key, item in value.items)
             rest = None if value.rest is None else thaw(interpreter, frame, op, value.rest, (tag, "**"))
-            return new_dict(interpreter, frame, op, FrozenDict(items, rest), tag)
+            return mappings.new_dict(interpreter, frame, op, FrozenDict(items, rest), tag)
         case TupleValue():
             thawed = tuple(thaw(interpreter, frame, op, e, (tag, i)) for i, e in enumerate(value.elements))
             return TupleValue(thawed, value.name, value.fields)
@@ -630,8 +558,8 @@ def extend_list(frame: Frame, number: ObjectId, more: Iteration, *, single: bool
 
 
 HANDLERS: dict[type[Op], Handler] = {
+    **mappings.HANDLERS,
     ops.BuildContainer: build_container,
-    ops.BuildDict: build_dict,
     ops.BuildSlice: build_slice,
     ops.FormatString: format_string,
     ops.UnpackElement: unpack_element,

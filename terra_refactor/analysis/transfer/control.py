@@ -1,9 +1,10 @@
-"""Control flow: branches, loops, comprehensions, exceptions, context managers, match, leaving a function.
+"""Control flow: branches, loops, comprehensions, match, generators.
 
 Computes: the states on the ways through a structured operation, and their merge; loops run to a fixpoint, those over a few known elements
 are unrolled. Needs: truth and refinement of conditions. Gives: `HANDLERS`, and a `BranchFact` for every branch and loop.
+Ways out of blocks are in `exceptions`.
 
-Approximates: a handler is entered in the state before the body, at its end, or at one of its `raise`s; `finally` is run once, on the merge.
+Approximates: generators run to their end where they are called; a list that a loop changes while it iterates over it.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchFact, BranchKind
-from terra_refactor.analysis.frames import CallArguments, Collector, Frame, LoopFrame
+from terra_refactor.analysis.frames import Collector, Frame, LoopFrame
 from terra_refactor.analysis.interpreter import TERMINATED, Handler, Interpreter, Terminated
 from terra_refactor.analysis.refine import refine
-from terra_refactor.analysis.transfer.containers import Iteration, iterate, length_of, new_dict, new_list
+from terra_refactor.analysis.transfer import exceptions
+from terra_refactor.analysis.transfer.containers import Iteration, iterate, length_of, new_list, new_set
+from terra_refactor.analysis.transfer.mappings import new_dict
 from terra_refactor.analysis.truth import Answer, truth_of
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.state import ITEMS, State
@@ -355,14 +358,6 @@ def next_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:
     return
 
 
-def leave_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated:
-    if frame.loops:
-        loop = frame.loops[-1]
-        states = loop.breaks if isinstance(op, ops.Break) else loop.continues
-        states.append(frame.state.flattened(loop.base))
-    return TERMINATED
-
-
 # --- comprehensions --------------------------------------------------------------------------------------------------------------
 
 
@@ -388,7 +383,7 @@ def comprehension(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
         content = FrozenList(values) if collector.exact else FrozenList(None, join_all(values))
         return new_list(interpreter, frame, op.id, content)
     if op.kind is ops.ComprehensionKind.SET:
-        return new_list(interpreter, frame, op.id, FrozenList(None, join_all(values)))
+        return new_set(interpreter, frame, op.id, join_all(values))
     if collector.exact:
         return TupleValue(values)
     return SequenceValue(join_all(values), "generator")
@@ -401,114 +396,6 @@ def collect_element(interpreter: Interpreter, frame: Frame, op: Op) -> None:
         collector.exact = False
     key = None if op.key is None else frame.value(op.key)
     collector.elements.append((key, frame.value(op.value)))
-
-
-# --- exceptions and context managers -------------------------------------------------------------------------------------------
-
-
-def try_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
-    assert isinstance(op, ops.Try)
-    outer = frame.state
-    raised: list[State] = []
-    frame.handlers.append((outer, raised))
-    try:
-        end = interpreter.run_branch(frame, op.body)
-    finally:
-        frame.handlers.pop()
-    exits: list[State] = []
-    if end is not None:
-        if op.else_block:
-            frame.state = end
-            try:
-                reached = interpreter.run_block(frame, op.else_block)
-            finally:
-                frame.state = outer
-            if reached:
-                exits.append(end)
-        else:
-            exits.append(end)
-    if op.handlers:
-        frame.uncertainty += 1
-        for handler in op.handlers:
-            caught = outer.fork()
-            at_raise = [state.flattened(outer) for state in raised]
-            before = outer.fork()
-            starts = [before, *at_raise]
-            if end is not None:
-                after = outer.fork()
-                after.adopt(end)
-                starts.append(after)
-            base = State(outer, dict(outer.locals), None)
-            for start in starts:
-                start.parent = base
-            base.merge(starts)
-            caught.adopt(base)
-            frame.state = caught
-            try:
-                interpreter.run_block(frame, handler.type_block)
-                first = handler.body[0] if handler.body else None
-                if isinstance(first, ops.NextItem):
-                    frame.values[first.id] = _exception_value(frame, handler)
-                reached = interpreter.run_block(frame, handler.body)
-            finally:
-                frame.state = outer
-            if reached:
-                exits.append(caught)
-        frame.uncertainty -= 1
-    if not exits:
-        # the final block still runs on the way out
-        if op.final_block:
-            interpreter.run_branch(frame, op.final_block)
-        return TERMINATED
-    outer.merge(exits)
-    if op.final_block and not interpreter.run_block(frame, op.final_block):
-        return TERMINATED
-    return None
-
-
-def _exception_value(frame: Frame, handler: ops.Handler) -> Value:
-    return UnknownValue(may_be_tensor=False, reason="an exception")
-
-
-def raise_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated:
-    assert isinstance(op, ops.Raise)
-    if op.exception is not None and not frame.handlers:
-        for member in members(frame.value(op.exception)):
-            if member == LibraryValue("builtins.NotImplementedError") or (
-                isinstance(member, Reference)
-                and interpreter.class_name(frame, member) == "builtins.NotImplementedError"
-            ):
-                frame.abstract = True
-    if frame.handlers:
-        base, raised = frame.handlers[-1]
-        raised.append(frame.state.flattened(base))
-    return TERMINATED
-
-
-def with_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
-    assert isinstance(op, ops.With)
-    manager = frame.value(op.manager)
-    item = join_all(_entered(interpreter, frame, op.id, member) for member in members(manager))
-    first = op.body[0] if op.body else None
-    if isinstance(first, ops.NextItem):
-        frame.values[first.id] = item
-    reached = interpreter.run_block(frame, op.body)
-    for member in members(manager):
-        method = interpreter.find_method(frame, member, "__exit__") if isinstance(member, Reference) else None
-        if method is not None:
-            interpreter.call_value(frame, op.id, method, CallArguments((NONE, NONE, NONE)))
-    return None if reached else TERMINATED
-
-
-def _entered(interpreter: Interpreter, frame: Frame, op: int, manager: Value) -> Value:
-    if isinstance(manager, SequenceValue) and manager.kind == "generator":
-        return manager.element
-    if isinstance(manager, Reference):
-        method = interpreter.find_method(frame, manager, "__enter__")
-        if method is None or interpreter.is_library_function(method):
-            return manager
-        return interpreter.call_value(frame, op, method, CallArguments())
-    return UNKNOWN if isinstance(manager, UnknownValue) else manager
 
 
 # --- match -----------------------------------------------------------------------------------------------------------------------
@@ -549,14 +436,7 @@ def pattern_attribute(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     return UNKNOWN
 
 
-# --- leaving ---------------------------------------------------------------------------------------------------------------------
-
-
-def return_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated:
-    assert isinstance(op, ops.Return)
-    value = NONE if op.value is None else frame.value(op.value)
-    frame.returns.append((value, frame.state.flattened(frame.root)))
-    return TERMINATED
+# --- generators ---------------------------------------------------------------------------------------------------------------------
 
 
 def yield_value(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
@@ -577,22 +457,17 @@ def await_value(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
 
 
 HANDLERS: dict[type[Op], Handler] = {
+    **exceptions.HANDLERS,
     ops.If: branch,
     ops.IfExpression: if_expression,
     ops.ShortCircuit: short_circuit,
     ops.For: for_loop,
     ops.While: while_loop,
     ops.NextItem: next_item,
-    ops.Break: leave_loop,
-    ops.Continue: leave_loop,
     ops.Comprehension: comprehension,
     ops.CollectElement: collect_element,
-    ops.Try: try_statement,
-    ops.Raise: raise_statement,
-    ops.With: with_statement,
     ops.PatternTest: pattern_test,
     ops.PatternAttribute: pattern_attribute,
-    ops.Return: return_statement,
     ops.Yield: yield_value,
     ops.YieldFrom: yield_from,
     ops.Await: await_value,

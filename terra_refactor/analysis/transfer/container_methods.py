@@ -1,0 +1,308 @@
+"""The methods of list, dict and set, and copies.
+
+Computes: results and changed contents. Needs: the heap. Gives: `CONTAINER_METHODS`, by canonical name; every change is an effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from terra_refactor.analysis.effects import write_effect
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.transfer.containers import Iteration, extend_list, iterate, new_list
+from terra_refactor.analysis.transfer.mappings import (
+    dict_content,
+    dict_element,
+    dict_item,
+    new_dict,
+    updated,
+    with_item,
+    without_item,
+)
+from terra_refactor.domain.lattice import join, join_all, list_element, without_unbound
+from terra_refactor.domain.state import CLASS, EXISTS, ITEMS
+from terra_refactor.domain.value import (
+    BOTTOM,
+    FALSE,
+    NONE,
+    UNBOUND,
+    UNKNOWN,
+    UNKNOWN_STR,
+    Constant,
+    FrozenDict,
+    FrozenList,
+    Reference,
+    SequenceValue,
+    TupleValue,
+    UnknownValue,
+    Value,
+    members,
+)
+
+BuiltinHandler: TypeAlias = "Callable[[Interpreter, Frame, int, CallArguments, Value | None], Value | None]"
+
+
+def argument(arguments: CallArguments, position: int, name: str = "") -> Value | None:
+    """The argument in that place, or of that name; None if there is none."""
+    if position < len(arguments.positional):
+        return arguments.positional[position]
+    return dict(arguments.keywords).get(name) if name else None
+
+
+def _list_change(change: Callable[[Interpreter, Frame, int, Reference, CallArguments, bool], Value]) -> BuiltinHandler:
+    def handler(
+        interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+    ) -> Value | None:
+        if not isinstance(receiver, Reference):
+            return UNKNOWN
+        single = frame.state.get((receiver.object, EXISTS)) != FALSE
+        result = change(interpreter, frame, op, receiver, arguments, single)
+        write_effect(frame, op, receiver.object, ITEMS, frame.written(interpreter, op))
+        return result
+
+    return handler
+
+
+def _append(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    value = arguments.positional[-1] if arguments.positional else UNKNOWN
+    extend_list(frame, receiver.object, Iteration((value,), value), single=single)
+    return NONE
+
+
+def _extend(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    if arguments.positional:
+        extend_list(frame, receiver.object, iterate(interpreter, frame, op, arguments.positional[0]), single=single)
+    return NONE
+
+
+def _insert(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    content = frame.state.get((receiver.object, ITEMS))
+    position, value = argument(arguments, 0), argument(arguments, 1)
+    if isinstance(content, FrozenList) and value is not None:
+        if single and content.elements is not None and isinstance(position, Constant) and type(position.value) is int:
+            elements = list(content.elements)
+            elements.insert(position.value, value)
+            frame.state.set((receiver.object, ITEMS), FrozenList(tuple(elements)))
+        else:
+            frame.state.set((receiver.object, ITEMS), FrozenList(None, join(list_element(content), value)))
+    return NONE
+
+
+def _pop(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    content = frame.state.get((receiver.object, ITEMS))
+    if isinstance(content, FrozenDict):
+        key = argument(arguments, 0)
+        default = argument(arguments, 1)
+        value = dict_item(content, key) if key is not None else UNKNOWN
+        absent = isinstance(key, Constant) and content.rest is None and key not in dict(content.items)
+        frame.state.set((receiver.object, ITEMS), without_item(content, key or UNKNOWN, single=single))
+        if default is not None:
+            return default if absent else join(value, default)
+        return value
+    if not isinstance(content, FrozenList):
+        return UNKNOWN
+    position = argument(arguments, 0)
+    if single and content.elements and frame.uncertainty == 0:
+        index = (
+            position.value
+            if isinstance(position, Constant) and type(position.value) is int
+            else -1
+            if position is None
+            else None
+        )
+        if index is not None and -len(content.elements) <= index < len(content.elements):
+            elements = list(content.elements)
+            value = elements.pop(index)
+            frame.state.set((receiver.object, ITEMS), FrozenList(tuple(elements)))
+            return value
+    element = list_element(content)
+    frame.state.set((receiver.object, ITEMS), FrozenList(None, element))
+    return element if element != BOTTOM else UNKNOWN
+
+
+def _clear(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    content = frame.state.get((receiver.object, ITEMS))
+    cleared: Value | None = None
+    if isinstance(content, FrozenDict):
+        cleared = FrozenDict(()) if single else without_item(content, UNKNOWN, single=False)
+    elif isinstance(content, FrozenList):
+        cleared = FrozenList(()) if single else FrozenList(None, list_element(content))
+    if cleared is not None:
+        frame.state.set((receiver.object, ITEMS), cleared)
+    return NONE
+
+
+def _reorder(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    content = frame.state.get((receiver.object, ITEMS))
+    if isinstance(content, FrozenList):
+        element = list_element(content)
+        count = None if content.elements is None else len(content.elements)
+        frame.state.set(
+            (receiver.object, ITEMS), FrozenList(None, element) if count is None else FrozenList((element,) * count)
+        )
+    return NONE
+
+
+def _add_to_set(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    content = frame.state.get((receiver.object, ITEMS))
+    if isinstance(content, FrozenList) and arguments.positional:
+        frame.state.set(
+            (receiver.object, ITEMS), FrozenList(None, join(list_element(content), arguments.positional[0]))
+        )
+    return NONE
+
+
+def _update(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    content = frame.state.get((receiver.object, ITEMS))
+    if isinstance(content, FrozenList):
+        for value in arguments.positional:
+            more = iterate(interpreter, frame, op, value)
+            frame.state.set((receiver.object, ITEMS), FrozenList(None, join(list_element(content), more.element)))
+        return NONE
+    if not isinstance(content, FrozenDict):
+        return NONE
+    for value in arguments.positional:
+        content = updated(content, dict_content(interpreter, frame, value), single=single)
+    for name, value in arguments.keywords:
+        content = with_item(content, Constant(name), value, single=single)
+    if arguments.open_keywords is not None:
+        content = updated(content, FrozenDict((), arguments.open_keywords), single=single)
+    frame.state.set((receiver.object, ITEMS), content)
+    return NONE
+
+
+def _set_default(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    content = frame.state.get((receiver.object, ITEMS))
+    key, default = argument(arguments, 0), argument(arguments, 1) or NONE
+    if not isinstance(content, FrozenDict) or key is None:
+        return UNKNOWN
+    known = dict(content.items).get(key)
+    if known is not None and UNBOUND not in members(known):
+        return known
+    absent = isinstance(key, Constant) and content.rest is None and known is None
+    value = default if absent else join(dict_item(content, key), default)
+    frame.state.set((receiver.object, ITEMS), with_item(content, key, value, single=single))
+    return value
+
+
+def dict_get(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    key = argument(arguments, 0)
+    default = argument(arguments, 1) or NONE
+    if not isinstance(receiver, Reference) or key is None:
+        return UNKNOWN
+    content = dict_content(interpreter, frame, receiver)
+    frame.note_read(op, (receiver.object, ITEMS))
+    for name, value in content.items:
+        if name == key:
+            if UNBOUND in members(value):
+                return join(without_unbound(value), default)
+            return value
+    if isinstance(key, Constant) and content.rest is None:
+        return default
+    return join(dict_element(content), default)
+
+
+def dict_keys(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if receiver is None:
+        return UNKNOWN
+    content = dict_content(interpreter, frame, receiver)
+    if content.rest is None and _all_set(content):
+        return TupleValue(tuple(key for key, _ in content.items))
+    return SequenceValue(join_all([*(key for key, _ in content.items), UNKNOWN_STR]), "dict_keys")
+
+
+def dict_values(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if receiver is None:
+        return UNKNOWN
+    content = dict_content(interpreter, frame, receiver)
+    if content.rest is None and _all_set(content):
+        return TupleValue(tuple(value for _, value in content.items))
+    return SequenceValue(dict_element(content), "dict_values")
+
+
+def dict_items(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if receiver is None:
+        return UNKNOWN
+    content = dict_content(interpreter, frame, receiver)
+    if content.rest is None and _all_set(content):
+        return TupleValue(tuple(TupleValue((key, value)) for key, value in content.items))
+    return SequenceValue(TupleValue((UNKNOWN, dict_element(content))), "dict_items")
+
+
+def _all_set(content: FrozenDict) -> bool:
+    return all(UNBOUND not in members(value) for _, value in content.items)
+
+
+def copy_container(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    value = receiver if receiver is not None else argument(arguments, 0)
+    if isinstance(value, Reference):
+        content = frame.state.get((value.object, ITEMS))
+        if isinstance(content, FrozenList):
+            return new_list(interpreter, frame, op, content)
+        if isinstance(content, FrozenDict):
+            return new_dict(interpreter, frame, op, content)
+        cls = frame.state.get((value.object, CLASS))
+        if cls is not None:
+            # a copy of an instance is fresh, but what it holds is not told apart from the original's
+            return UnknownValue(reason="a copy")
+    return UNKNOWN if value is None else value
+
+
+CONTAINER_METHODS: Final[dict[str, BuiltinHandler]] = {
+    "builtins.list.append": _list_change(_append),
+    "builtins.list.extend": _list_change(_extend),
+    "builtins.list.insert": _list_change(_insert),
+    "builtins.list.pop": _list_change(_pop),
+    "builtins.list.remove": _list_change(_reorder),
+    "builtins.list.clear": _list_change(_clear),
+    "builtins.list.sort": _list_change(_reorder),
+    "builtins.list.reverse": _list_change(_reorder),
+    "builtins.set.add": _list_change(_add_to_set),
+    "builtins.set.update": _list_change(_update),
+    "builtins.set.discard": _list_change(_reorder),
+    "builtins.set.remove": _list_change(_reorder),
+    "builtins.dict.update": _list_change(_update),
+    "builtins.dict.pop": _list_change(_pop),
+    "builtins.dict.popitem": _list_change(_pop),
+    "builtins.dict.clear": _list_change(_clear),
+    "builtins.dict.setdefault": _list_change(_set_default),
+    "builtins.dict.get": dict_get,
+    "builtins.dict.keys": dict_keys,
+    "builtins.dict.values": dict_values,
+    "builtins.dict.items": dict_items,
+    "builtins.list.copy": copy_container,
+    "builtins.dict.copy": copy_container,
+    "builtins.set.copy": copy_container,
+    "copy.copy": copy_container,
+    "copy.deepcopy": copy_container,
+}

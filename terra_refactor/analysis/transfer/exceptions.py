@@ -1,0 +1,323 @@
+"""Exceptions, context managers, and every way out of a block that something must run on: `finally`, `__exit__`.
+
+Computes: the states in which handlers and final blocks are entered, and what goes on after them. Needs: run blocks. Gives: `HANDLERS`,
+`leave`.
+
+Approximates: a handler is entered in the state before the body, at its end, at one of its `raise`s, or where a call that never
+returns stopped it; variables that the body assigns may have any value that it assigns to them. Of what a body writes twice to one attribute or container, the
+first value is not seen by handlers unless a `raise` stands behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from terra_refactor.analysis.frames import CallArguments, FinalFrame, Frame
+from terra_refactor.analysis.interpreter import TERMINATED, Handler, Interpreter, Terminated
+from terra_refactor.analysis.truth import truth_of
+from terra_refactor.domain.lattice import join, join_all
+from terra_refactor.domain.state import CELL, State
+from terra_refactor.domain.value import (
+    NONE,
+    UNBOUND,
+    UNKNOWN,
+    LibraryValue,
+    Reference,
+    SequenceValue,
+    UnknownValue,
+    Value,
+    members,
+)
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.ops import Block, Op
+from terra_refactor.ir.walk import walk
+
+_SUPPRESSING: Final = frozenset(
+    {
+        "suppress",
+        "raises",
+        "assertRaises",
+        "assertRaisesRegex",
+        "assertRaisesRegexp",
+        "assertRaisesOpError",
+        "assertRaisesWithPredicateMatch",
+        "assertRaisesWithLiteralMatch",
+    }
+)
+"""Last parts of the names of functions that make context managers after which control goes on although the body raised."""
+
+# --- ways out ------------------------------------------------------------------------------------------------------------------
+
+
+def leave(frame: Frame, op: Op, value: Value) -> Terminated:
+    """Leaves by `return`, `break` or `continue`: through the innermost final block if there is one in between."""
+    final = frame.finals[-1] if frame.finals else None
+    if final is not None and (isinstance(op, ops.Return) or final.loops == len(frame.loops)):
+        final.leaving.append((op, value, frame.state.flattened(final.base)))
+    elif isinstance(op, ops.Return):
+        frame.returns.append((value, frame.state.flattened(frame.root)))
+    elif frame.loops:
+        loop = frame.loops[-1]
+        states = loop.breaks if isinstance(op, ops.Break) else loop.continues
+        states.append(frame.state.flattened(loop.base))
+    return TERMINATED
+
+
+def return_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated:
+    assert isinstance(op, ops.Return)
+    return leave(frame, op, NONE if op.value is None else frame.value(op.value))
+
+
+def leave_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated:
+    return leave(frame, op, NONE)
+
+
+def raise_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated:
+    assert isinstance(op, ops.Raise)
+    if op.exception is not None and not frame.handlers:
+        for member in members(frame.value(op.exception)):
+            if member == LibraryValue("builtins.NotImplementedError") or (
+                isinstance(member, Reference)
+                and interpreter.class_name(frame, member) == "builtins.NotImplementedError"
+            ):
+                frame.abstract = True
+    _raise_from(frame, frame.state)
+    return TERMINATED
+
+
+def _raise_from(frame: Frame, state: State) -> None:
+    """An exception leaves `state`: the innermost enclosing `try` may catch it."""
+    if frame.handlers:
+        base, raised = frame.handlers[-1]
+        raised.append(state.flattened(base))
+
+
+def _run_and_finish(
+    interpreter: Interpreter,
+    frame: Frame,
+    run: Callable[[list[State]], State | None],
+    finish: Callable[[], bool],
+    swallows: Callable[[], bool] = lambda: False,
+) -> Terminated | None:
+    """Runs something, and `finish` on every way out of it; `swallows` says whether that may have ended an exception.
+
+    `run` returns the state in which control goes on (a direct fork of the present one), and adds to its argument those in which an
+    exception leaves.
+    """
+    outer = frame.state
+    final = FinalFrame(outer, len(frame.loops))
+    escaping: list[State] = []
+    frame.finals.append(final)
+    try:
+        end = run(escaping)
+    finally:
+        frame.finals.pop()
+        frame.state = outer
+    ends: list[State] = []
+
+    def finished(state: State) -> bool:
+        frame.state = state
+        try:
+            return finish()
+        finally:
+            frame.state = outer
+
+    if escaping:
+        state = merged(outer, escaping)
+        if finished(state):
+            if swallows():
+                ends.append(_copy(state, outer))
+            if frame.handlers:
+                _raise_from(frame, state)
+    for kind in (ops.Return, ops.Break, ops.Continue):
+        ways = [way for way in final.leaving if isinstance(way[0], kind)]
+        if ways:
+            state = merged(outer, [state for _, _, state in ways])
+            if finished(state):
+                frame.state = state
+                leave(frame, ways[0][0], join_all(value for _, value, _ in ways))
+                frame.state = outer
+    if end is not None and finished(end):
+        ends.append(end)
+    if not ends:
+        return TERMINATED
+    outer.adopt(merged(outer, ends))
+    return None
+
+
+def merged(outer: State, states: list[State]) -> State:
+    """A direct fork of `outer` that is any of `states`, direct forks of it, too."""
+    if len(states) == 1:
+        return states[0]
+    base = State(outer, dict(outer.locals), None)
+    for state in states:
+        state.parent = base
+    base.merge(states)
+    return base
+
+
+# --- try -----------------------------------------------------------------------------------------------------------------------
+
+
+def try_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
+    assert isinstance(op, ops.Try)
+    if not op.final_block:
+        escaping: list[State] = []
+        end = _try_and_catch(interpreter, frame, op, escaping)
+        for state in escaping:
+            _raise_from(frame, state)
+        if end is None:
+            return TERMINATED
+        frame.state.adopt(end)
+        return None
+    return _run_and_finish(
+        interpreter,
+        frame,
+        lambda escaping: _try_and_catch(interpreter, frame, op, escaping),
+        lambda: interpreter.run_block(frame, op.final_block),
+    )
+
+
+def _try_and_catch(interpreter: Interpreter, frame: Frame, op: ops.Try, escaping: list[State]) -> State | None:
+    """Runs body, `else` and handlers; the state in which control goes on. What may leave by an exception is added to `escaping`."""
+    outer = frame.state
+    body = outer.fork()
+    reached, raised = _run_guarded(interpreter, frame, body, op.body)
+    starts = [outer.fork(), _copy(body, outer), *raised]
+    escaping.extend(_copy(state, outer) for state in starts)
+    exits: list[State] = []
+    if reached:
+        reached, more = _run_guarded(interpreter, frame, body, op.else_block)
+        escaping.extend(more)
+        if reached:
+            exits.append(body)
+    frame.uncertainty += 1
+    try:
+        for handler in op.handlers:
+            caught = merged(outer, [_copy(state, outer) for state in starts])
+            _forget_order(frame, op.body, caught)
+            interpreter_runs = _run_guarded(interpreter, frame, caught, handler.type_block)[0]
+            first = handler.body[0] if handler.body else None
+            if isinstance(first, ops.NextItem):
+                frame.values[first.id] = UnknownValue(may_be_tensor=False, reason="an exception")
+            if interpreter_runs:
+                reached, more = _run_guarded(interpreter, frame, caught, handler.body)
+                escaping.extend(more)
+                if reached:
+                    exits.append(caught)
+    finally:
+        frame.uncertainty -= 1
+    return merged(outer, exits) if exits else None
+
+
+def _run_guarded(interpreter: Interpreter, frame: Frame, state: State, block: Block) -> tuple[bool, list[State]]:
+    """Runs a block in `state`: whether control reaches its end, and the states in which its `raise`s leave it."""
+    outer = frame.state
+    raised: list[State] = []
+    frame.handlers.append((outer, raised))
+    frame.state = state
+    try:
+        return interpreter.run_block(frame, block), raised
+    finally:
+        frame.state = outer
+        frame.handlers.pop()
+
+
+def _copy(state: State, outer: State) -> State:
+    """Another direct fork of `outer` in the same state."""
+    copy = State(outer, dict(state.locals), None)
+    copy.heap = dict(state.heap)
+    return copy
+
+
+def _forget_order(frame: Frame, body: Block, state: State) -> None:
+    """An exception may come between any two operations: a variable has some value that was assigned to it."""
+    for op in walk(body):
+        if not isinstance(op, ops.StoreName) or op.value is None or frame.values[op.value] is None:
+            continue
+        assigned = join_all((frame.value(op.value), *frame.earlier_values.get(op.value, ())))
+        if op.scope is ops.Scope.LOCAL:
+            state.locals[op.name] = join(state.locals.get(op.name, UNBOUND), assigned)
+        elif op.scope is ops.Scope.CELL or (
+            op.scope is ops.Scope.GLOBAL and frame.function.kind is FunctionKind.MODULE
+        ):
+            key = (frame.cells[op.name], CELL) if op.scope is ops.Scope.CELL else (frame.module_object, op.name)
+            known = state.get(key)
+            state.set(key, join(UNBOUND if known is None else known, assigned))
+
+
+# --- with ----------------------------------------------------------------------------------------------------------------------
+
+
+def with_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
+    assert isinstance(op, ops.With)
+    manager = frame.value(op.manager)
+    item = join_all(_entered(interpreter, frame, op.id, member) for member in members(manager))
+    first = op.body[0] if op.body else None
+    if isinstance(first, ops.NextItem):
+        frame.values[first.id] = item
+    methods = [
+        method
+        for member in members(manager)
+        if isinstance(member, Reference)
+        and (method := interpreter.find_method(frame, member, "__exit__")) is not None
+        and not interpreter.is_library_function(method)
+    ]
+    suppresses = _surely_suppresses(interpreter, frame, op.manager)
+    if not methods and not suppresses:
+        # the usual case: nothing of the program runs on the way out
+        return None if interpreter.run_block(frame, op.body) else TERMINATED
+    answers: list[Value] = []
+
+    def run(escaping: list[State]) -> State | None:
+        outer = frame.state
+        body = outer.fork()
+        reached, raised = _run_guarded(interpreter, frame, body, op.body)
+        if suppresses:
+            return merged(outer, [outer.fork(), *raised, body])
+        escaping.extend([*raised, outer.fork()] if reached else [*raised, outer.fork(), _copy(body, outer)])
+        return body if reached else None
+
+    def finish() -> bool:
+        arguments = CallArguments((UNKNOWN, UNKNOWN, UNKNOWN))
+        answers[:] = [interpreter.call_value(frame, op.id, method, arguments) for method in methods]
+        return True
+
+    def swallows() -> bool:
+        return any(
+            truth_of(interpreter, frame, member).value is not False for answer in answers for member in members(answer)
+        )
+
+    return _run_and_finish(interpreter, frame, run, finish, swallows)
+
+
+def _surely_suppresses(interpreter: Interpreter, frame: Frame, manager: int) -> bool:
+    """Whether an exception of the body ends at the context manager: `suppress`, or what expects one in a test."""
+    record = frame.calls.get(manager)
+    if record is None:
+        return False
+    names = record.library if record.unknown is None else (*record.library, record.unknown)
+    return any(name.rpartition(".")[2] in _SUPPRESSING for name in names)
+
+
+def _entered(interpreter: Interpreter, frame: Frame, op: int, manager: Value) -> Value:
+    if isinstance(manager, SequenceValue) and manager.kind == "generator":
+        return manager.element
+    if isinstance(manager, Reference):
+        method = interpreter.find_method(frame, manager, "__enter__")
+        if method is None or interpreter.is_library_function(method):
+            return manager
+        return interpreter.call_value(frame, op, method, CallArguments())
+    return UNKNOWN if isinstance(manager, UnknownValue) else manager
+
+
+HANDLERS: dict[type[Op], Handler] = {
+    ops.Try: try_statement,
+    ops.Raise: raise_statement,
+    ops.With: with_statement,
+    ops.Return: return_statement,
+    ops.Break: leave_loop,
+    ops.Continue: leave_loop,
+}

@@ -1,0 +1,129 @@
+"""Dicts: making them, and what is known of their keys.
+
+Computes: contents of dicts, key by key as long as the keys are constants and few. Needs: the heap.
+Gives: `HANDLERS`, and functions on contents.
+
+A key whose value may be `UNBOUND` may be missing. `rest` joins the values under keys that are not known; where it is not None, there may be
+other keys than those listed, and their order is not known.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.frames import Frame
+from terra_refactor.analysis.interpreter import Handler, Interpreter
+from terra_refactor.domain.lattice import join, join_all, without_unbound
+from terra_refactor.domain.state import ITEMS
+from terra_refactor.domain.value import (
+    BOTTOM,
+    UNBOUND,
+    UNKNOWN,
+    Constant,
+    FrozenDict,
+    Reference,
+    Value,
+    members,
+)
+from terra_refactor.ir import ops
+from terra_refactor.ir.ops import Op
+
+MAX_KEYS: Final = 256
+"""A dict with more keys is known by the join of its values."""
+
+
+def new_dict(interpreter: Interpreter, frame: Frame, op: int, content: FrozenDict, tag: object = None) -> Value:
+    """A new dict with that content, made by operation `op`."""
+    number = interpreter.allocate(frame, op, ObjectKind.DICT, "dict", tag)
+    frame.state.set((number, ITEMS), content)
+    return Reference(number)
+
+
+def build_dict(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+    assert isinstance(op, ops.BuildDict)
+    content = FrozenDict(())
+    for item in op.items:
+        value = frame.value(item.value)
+        if item.key is None:
+            content = updated(content, dict_content(interpreter, frame, value), single=True)
+        else:
+            content = with_item(content, frame.value(item.key), value, single=True)
+    return new_dict(interpreter, frame, op.id, content)
+
+
+def dict_content(interpreter: Interpreter, frame: Frame, value: Value) -> FrozenDict:
+    """What is known of a mapping's content."""
+    result: FrozenDict | None = None
+    for member in members(value):
+        content: Value | None = None
+        if isinstance(member, Reference):
+            content = frame.state.get((member.object, ITEMS))
+        found = content if isinstance(content, FrozenDict) else FrozenDict((), UNKNOWN)
+        if result is None:
+            result = found
+        elif result != found:
+            result = FrozenDict((), join_all([dict_element(result), dict_element(found)]))
+    return result if result is not None else FrozenDict((), UNKNOWN)
+
+
+def dict_element(content: FrozenDict) -> Value:
+    """What a value of the dict may be; `BOTTOM` for an empty one."""
+    values = [without_unbound(value) for _, value in content.items]
+    if content.rest is not None:
+        values.append(content.rest)
+    return join_all(values)
+
+
+def dict_item(content: FrozenDict, index: Value) -> Value:
+    """What `d[index]` gives for a dict of that content."""
+    for key, value in content.items:
+        if key == index:
+            found = without_unbound(value)
+            return found if found != BOTTOM else UNKNOWN
+    if isinstance(index, Constant):
+        return content.rest if content.rest is not None else UNKNOWN
+    element = dict_element(content)
+    return element if element != BOTTOM else UNKNOWN
+
+
+def with_item(content: FrozenDict, index: Value, value: Value, *, single: bool) -> FrozenDict:
+    """The content of a dict after `d[index] = value`; `single` if the dict is surely the one that is meant."""
+    if isinstance(index, Constant) and len(content.items) < MAX_KEYS:
+        items = dict(content.items)
+        known = items.get(index)
+        rest = content.rest
+        if known is not None and rest is None and UNBOUND in members(known) and index != content.items[-1][0]:
+            # it may be a new key, which comes last: the order is not known
+            rest = BOTTOM
+        items[index] = value if single else join(UNBOUND if known is None else known, value)
+        return FrozenDict(tuple(items.items()), rest)
+    items_joined = tuple((key, join(old, value)) for key, old in content.items)
+    return FrozenDict(items_joined, value if content.rest is None else join(content.rest, value))
+
+
+def without_item(content: FrozenDict, index: Value, *, single: bool) -> FrozenDict:
+    """The content of a dict after `del d[index]`."""
+    if single and isinstance(index, Constant):
+        return FrozenDict(tuple((key, item) for key, item in content.items if key != index), content.rest)
+    items = tuple(
+        (key, join(item, UNBOUND) if key == index or not isinstance(index, Constant) else item)
+        for key, item in content.items
+    )
+    return FrozenDict(items, content.rest)
+
+
+def updated(content: FrozenDict, other: FrozenDict, *, single: bool) -> FrozenDict:
+    """The content of a dict after `d.update(other)`."""
+    rest = content.rest
+    if other.rest is not None:
+        content = FrozenDict(tuple((key, join(item, other.rest)) for key, item in content.items), rest)
+        rest = other.rest if rest is None else join(rest, other.rest)
+        content = FrozenDict(content.items, rest)
+    for key, item in other.items:
+        surely = single and UNBOUND not in members(item)
+        content = with_item(content, key, without_unbound(item), single=surely)
+    return content
+
+
+HANDLERS: dict[type[Op], Handler] = {ops.BuildDict: build_dict}

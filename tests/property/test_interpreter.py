@@ -1,0 +1,171 @@
+"""The abstract interpreter is sound: whatever a program computes is covered by what the analysis says.
+
+Random programs of plain Python are run, and the values at their marks recorded; each must be covered by the abstract value of the same place.
+A value that the analysis holds to be impossible, or code that runs although it is held to be unreachable, is a failure.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from analysis_support import Result, analyze_text
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from value_program_writer import ValueProgramWriter
+
+from terra_refactor.analysis.dump import format_value
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.domain.lattice import join_all
+from terra_refactor.domain.value import (
+    UNBOUND,
+    BoundMethod,
+    Constant,
+    FunctionValue,
+    LibraryValue,
+    PartialValue,
+    RangeValue,
+    Reference,
+    Scalar,
+    SequenceValue,
+    TupleValue,
+    UnknownValue,
+    Value,
+    members,
+)
+from terra_refactor.ir import ops
+from terra_refactor.ir.walk import walk
+
+MAX_MARKS = 3_000
+RUNS = 6
+"""So many times each program is run, with other results of `flip()`."""
+
+
+class TooLong(BaseException):
+    """The program marks more than is worth comparing."""
+
+
+@dataclass
+class Recorder:
+    """Collects what a program marks."""
+
+    seen: list[tuple[int, Any]]
+
+    def mark(self, number: int, value: Any) -> Any:
+        if len(self.seen) >= MAX_MARKS:
+            raise TooLong
+        self.seen.append((number, value))
+        return value
+
+
+def run(text: str, seed: int) -> list[tuple[int, Any]]:
+    """What the program marks until it ends, or fails; `seed` decides what `flip()` gives."""
+    recorder = Recorder([])
+    random = Random(seed)
+    namespace = {"__name__": "__main__", "mark": recorder.mark, "flip": lambda: random.random() < 0.5}
+    try:
+        exec(compile(text, "m.py", "exec"), namespace)
+    except (Exception, TooLong):
+        # what was marked until then counts
+        pass
+    return recorder.seen
+
+
+def abstract_values(result: Result) -> dict[int, tuple[Value, str]]:
+    """For each mark the value that the analysis has there, over all contexts."""
+    found: dict[int, list[Value]] = {}
+    for module in result.program.modules.values():
+        for function in module.functions:
+            for op in walk(function.body):
+                if not isinstance(op, ops.Call) or len(op.arguments) != 2:
+                    continue
+                for context in result.facts.contexts_of(function.id):
+                    callee, number = context.value(op.function), context.value(op.arguments[0].value)
+                    if not _is_mark(callee) or not isinstance(number, Constant) or type(number.value) is not int:
+                        continue
+                    value = context.value(op.arguments[1].value)
+                    found.setdefault(number.value, []).extend(() if value is None else (value,))
+    return {
+        number: (join_all(values), format_value(result.program, result.facts, join_all(values)))
+        for number, values in found.items()
+    }
+
+
+def _is_mark(value: Value | None) -> bool:
+    return isinstance(value, UnknownValue) and value.origin is not None and value.origin.name == "mark"
+
+
+def covers(result: Result, abstract: Value, concrete: Any) -> bool:
+    """Whether the abstract value allows the concrete one."""
+    return any(_covers(result, member, concrete) for member in members(abstract) if member != UNBOUND)
+
+
+def _covers(result: Result, abstract: Value, concrete: Any) -> bool:
+    match abstract:
+        case UnknownValue():
+            return True
+        case Constant(value):
+            return type(value) is type(concrete) and repr(value) == repr(concrete)
+        case Scalar(kind, dim):
+            return type(concrete).__name__ == kind.value and (not isinstance(dim, int) or dim == concrete)
+        case TupleValue(elements):
+            return (
+                isinstance(concrete, tuple)
+                and len(elements) == len(concrete)
+                and all(covers(result, *pair) for pair in zip(elements, concrete, strict=True))
+            )
+        case SequenceValue(element, kind):
+            if kind == "tuple":
+                return isinstance(concrete, tuple) and all(covers(result, element, inner) for inner in concrete)
+            return isinstance(concrete, Iterator) or kind == type(concrete).__name__
+        case RangeValue(start, stop, step):
+            return isinstance(concrete, range) and all(
+                covers(result, *pair)
+                for pair in ((start, concrete.start), (stop, concrete.stop), (step, concrete.step))
+            )
+        case Reference(number):
+            facts = result.facts.objects[number]
+            match facts.kind:
+                case ObjectKind.INSTANCE:
+                    return type(concrete).__name__ == facts.name
+                case ObjectKind.CLASS:
+                    return isinstance(concrete, type) and concrete.__name__ == facts.name
+                case kind:
+                    return type(concrete).__name__ == kind.value
+        case FunctionValue((module, index)):
+            code = result.program.modules[module].functions[index]
+            return isinstance(concrete, types.FunctionType) and concrete.__name__ in (code.name, "<lambda>")
+        case BoundMethod():
+            return isinstance(concrete, types.MethodType | types.BuiltinMethodType)
+        case PartialValue():
+            return isinstance(concrete, functools.partial)
+        case LibraryValue(name):
+            return name.rpartition(".")[2] == getattr(concrete, "__name__", None)
+        case _:
+            return False
+
+
+def unsound_marks(text: str) -> list[str]:
+    """The marks whose concrete values the analysis excludes, described."""
+    result = analyze_text(text)
+    problems = [found.problem for found in result.facts.functions.values() if found.problem is not None]
+    wrong = [problem for problem in problems if problem.startswith("internal error")]
+    values = abstract_values(result)
+    for number, concrete in [marked for seed in range(RUNS) for marked in run(text, seed)]:
+        known = values.get(number)
+        if known is None:
+            wrong.append(f"mark {number}: {concrete!r}, but held to be unreachable")
+        elif not covers(result, known[0], concrete):
+            wrong.append(f"mark {number}: {concrete!r}, but held to be {known[1]}")
+    return list(dict.fromkeys(wrong))
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
+def test_what_programs_compute_is_covered(random: Random) -> None:
+    text = ValueProgramWriter(random).program()
+    assert not unsound_marks(text), text
