@@ -1,1 +1,5 @@
-"""Files, cache, workers, and the one front door: analyze, lint, fix."""
+"""The one front door: files, cache, workers, and the chain from paths to results.
+
+Gives: `workspace.analyze`, `workspace.lint`, `workspace.fix`. The commands, the language server and the tests enter
+here.
+"""
