@@ -26,6 +26,7 @@ from terra_refactor.runtime.tf_internals import (
     UnreadVariable,
     Variable,
     convert_to_tensor,
+    keras_global_state,
     make_constant,
     tf,
 )
@@ -118,6 +119,12 @@ def _make_slices(items: list[Any]) -> Any:
 
 def _make_slice(items: list[Any]) -> Any:
     return slice(*items)
+
+
+def keras_scope_active() -> bool:
+    """Whether an autocast or stateless scope stands between Keras variables and their values."""
+    state = keras_global_state.GLOBAL_STATE_TRACKER
+    return getattr(state, "autocast_scope", None) is not None or getattr(state, "stateless_scope", None) is not None
 
 
 # What an assignment returns stands for the variable, but cannot be used in another graph: by handle, the variable itself.
@@ -218,6 +225,8 @@ class Encoder:
                 else:
                     key.append((kind, value))
             elif what is _Type.OBJECT:
+                if issubclass(kind, KerasVariable) and keras_scope_active():
+                    raise Unencodable("a Keras scope that gives variables other values")
                 variable = assigned_variable(value) if kind is UnreadVariable else value
                 key.append((type(variable), id(variable)))
             elif what is _Type.FLOAT:

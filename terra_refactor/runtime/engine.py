@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from terra_refactor.runtime import api_hooks, foreign
+from terra_refactor.runtime.executor import wait_for_other_threads
 from terra_refactor.runtime.lazy_tensor import LazyTensor
 from terra_refactor.runtime.program import Program
 from terra_refactor.runtime.run import Run
@@ -56,6 +57,9 @@ def enter(program: Program) -> Run | None:
     if reason is not None:
         program.fell_back(reason)
         return None
+    if pywrap_tfe.TFE_Py_TapeSetIsEmpty():
+        thread.tapes = []
+    wait_for_other_threads()
     run = Run(program)
     thread.run = run
     foreign.register(run)

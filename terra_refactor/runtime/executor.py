@@ -82,6 +82,13 @@ def _execute(ctx: Any, name: Any, inputs: list[Any], attrs: Any, outputs: int) -
 original_execute = pywrap_tfe.TFE_Py_Execute
 
 
+def wait_for_other_threads() -> None:
+    """Return when the segments that other threads submitted have finished: variables are shared."""
+    busy = outstanding.busy
+    if busy and (len(busy) > 1 or _executors.segments not in busy):
+        wait_for_segments()
+
+
 def wait_for_segments() -> None:
     """Return when every submitted segment, of every thread, has finished.
 

@@ -132,7 +132,20 @@ def _event(run: Any, node: Node, values: list[Any]) -> None:
 
 
 def _replay_nodes(run: Any, nodes: list[Node], values: list[Any]) -> None:
-    """Run nodes one by one, as eager execution does."""
+    """Run nodes one by one, as eager execution does. After a failure no tape records that the program has left."""
+    recording = [bool(state.tape._recording) for state in run.tapes]
+    try:
+        _replay_one_by_one(run, nodes, values)
+    except BaseException:
+        for state, still in zip(run.tapes, recording, strict=True):
+            if state.tape._recording and not still:
+                run_tapes.real_pop(state.tape)
+            elif still and type(state.tape._tape) is run_tapes.VirtualTape:
+                state.tape._tape, state.tape._recording = None, False
+        raise
+
+
+def _replay_one_by_one(run: Any, nodes: list[Node], values: list[Any]) -> None:
     tapes = [state.tape for state in run.tapes]
     for node in nodes:
         call = node.call

@@ -57,6 +57,7 @@ def _flush_here() -> None:
     run = thread.run
     if run is not None and not run.depth:
         run.cut()
+    if run is None or not run.depth:
         wait_for_segments()
 
 

@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from terra_refactor.runtime.encoding import keras_scope_active
 from terra_refactor.runtime.program import Epoch
 from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import (
@@ -67,13 +68,12 @@ def _layer_is_plain(layer: Any) -> bool:
 def per_object(owner: Any, method: str, make: Callable[[Any, Any], Call | None]) -> Any:
     """A hook for a method whose every object has a Call of its own, made by `make(object, original)` or None."""
     original = getattr(owner, method)
-    calls: weakref.WeakKeyDictionary[Any, tuple[int, Call | None]] = weakref.WeakKeyDictionary()
     by_id: dict[int, tuple[Any, int, Call | None]] = {}
 
     @functools.wraps(original)
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
         run = thread.run
-        if run is None or run.depth or not run.tld.is_eager:
+        if run is None or run.depth or not run.tld.is_eager or keras_scope_active():
             return original(self, *args, **kwargs)
         known = by_id.get(id(self))
         if known is None or known[1] != Epoch.value or known[0]() is not self:
@@ -86,7 +86,6 @@ def per_object(owner: Any, method: str, make: Callable[[Any, Any], Call | None])
             return original(self, *args, **kwargs)
         return run.call(call, args, kwargs)
 
-    del calls
     return hooked
 
 
@@ -116,7 +115,7 @@ def _layer_hook() -> Any:
         extra = None if context is None else tuple(sorted(set(vars(context)) - {"entry_layer", "training"}))
         if extra or (context is not None and getattr(context, "mask", None) is not None):
             return original(self, *args, **kwargs)
-        if keras_global_state.get_global_attribute("autocast_scope") is not None:
+        if keras_scope_active():
             return original(self, *args, **kwargs)
         call = calls.get(training)
         if call is None:
