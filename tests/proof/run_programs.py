@@ -24,7 +24,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-LIMIT_SECONDS = 240
+LIMIT_SECONDS = 400
+RECURSION_LIMIT = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Run:
     error: str | None
     traces: int
     functions: int
+    seconds: float
 
     def same_as(self, other: Run) -> bool:
         """Whether both printed, computed and raised the same."""
@@ -178,11 +180,15 @@ def _run(tf: Any, name: str, text: str, eager: bool, folder: Path) -> dict[str, 
     sys.modules[module_name] = module
     error: str | None = None
     before = Path.cwd()
+    usual_limit = sys.getrecursionlimit()
     place = folder / module_name
     place.mkdir()
     os.chdir(place)
     os.environ.pop("TERRA_PROOF", None)
     np.random.seed(7)
+    started = time.perf_counter()
+    # a trace without end ends sooner
+    sys.setrecursionlimit(RECURSION_LIMIT)
     with _Watch(tf, eager, output) as watch:
         try:
             spec.loader.exec_module(module)
@@ -190,6 +196,8 @@ def _run(tf: Any, name: str, text: str, eager: bool, folder: Path) -> dict[str, 
             error = f"{type(caught).__name__}: {caught}"
             if os.environ.get("PROOF_TRACEBACKS"):
                 traceback.print_exc()
+    seconds = time.perf_counter() - started
+    sys.setrecursionlimit(usual_limit)
     os.chdir(before)
     counts = watch.counts()
     values = {
@@ -203,6 +211,7 @@ def _run(tf: Any, name: str, text: str, eager: bool, folder: Path) -> dict[str, 
         "error": error,
         "traces": max(counts, default=0),
         "functions": len(counts),
+        "seconds": round(seconds, 2),
     }
 
 

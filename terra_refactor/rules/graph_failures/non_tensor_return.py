@@ -36,6 +36,10 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     places = [op for op in view.code.ops if isinstance(op, ops.Return) and op.value is not None]
     alternatives = members(view.context.returns)
     problems = [found for member in alternatives if (found := _problem(view, member, 0)) is not None]
+    for place in places:
+        if place.value is not None and _is_set(view, view.value(place.value)):
+            yield LocalHazard(place.id, "it returns a set: a traced function can only return tensors and None")
+            return
     if not places or not problems:
         return
     op = places[-1]
@@ -50,6 +54,11 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     else:
         message = f"it may return {text}: a traced function can only return tensors and None"
         yield LocalHazard(op.id, message, f"it never returns {text}")
+
+
+def _is_set(view: ContextView, value: Value) -> bool:
+    """Whether it certainly is a set, which a function's result as a whole no longer tells from a list."""
+    return isinstance(value, Reference) and view.facts.objects[value.object].kind is ObjectKind.SET
 
 
 def _first_problem(view: ContextView, parts: Iterable[Value], depth: int) -> tuple[str, bool] | None:
