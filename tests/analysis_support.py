@@ -14,8 +14,10 @@ from terra_refactor.classify.findings import find
 from terra_refactor.ir.build.module import lower_module
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.rule import Finding
+from terra_refactor.syntax.modules import build_module_index
 from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.source import source_from_text
+from terra_refactor.workspace.loading import ProjectImports
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,20 @@ def analyze_modules(texts: dict[str, str], options: DecisionOptions | None = Non
         for name, text in texts.items()
     }
     program = Program(modules, FilesByName(frozenset(modules)))
+    facts = analyze_program(program, AnalysisOptions())
+    decisions = decide(program, facts, options or DecisionOptions())
+    return Result(program, facts, decisions, find(program, facts, decisions))
+
+
+def analyze_files(texts: dict[str, str], options: DecisionOptions | None = None) -> Result:
+    """Analyses files, given by path: packages, relative imports and all."""
+    index = build_module_index(sorted(texts))
+    names = {path: index.module_of(path).name for path in sorted(texts)}
+    modules = {}
+    for path, name in names.items():
+        parsed = parse_module(source_from_text(textwrap.dedent(texts[path]), path))
+        modules[name] = lower_module(parsed, name, is_package=index.module_of(path).is_package)
+    program = Program(modules, ProjectImports(index, {name: path for path, name in names.items()}, names))
     facts = analyze_program(program, AnalysisOptions())
     decisions = decide(program, facts, options or DecisionOptions())
     return Result(program, facts, decisions, find(program, facts, decisions))

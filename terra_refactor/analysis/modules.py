@@ -13,8 +13,20 @@ from typing import TYPE_CHECKING
 
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import Frame, Summary
-from terra_refactor.domain.state import EXISTS
-from terra_refactor.domain.value import TRUE, LibraryValue, ModuleValue, ObjectId, Origin, UnknownValue, Value
+from terra_refactor.domain.state import EXISTS, ITEMS
+from terra_refactor.domain.value import (
+    TRUE,
+    Constant,
+    FrozenList,
+    LibraryValue,
+    ModuleValue,
+    ObjectId,
+    Origin,
+    Reference,
+    TupleValue,
+    UnknownValue,
+    Value,
+)
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import DeleteName, Scope, StoreName
 from terra_refactor.ir.program import Program
@@ -172,13 +184,27 @@ class ModuleLoader:
         target = self.object_of(importer)
         for library in self.star_libraries.get(resolved, ()):
             self.star_libraries.setdefault(importer, {})[library] = None
-        for name in self.names_of(resolved):
-            if name.startswith("_"):
+        public = self._public_names(frame, resolved)
+        for name in self.names_of(resolved) if public is None else public:
+            if public is None and name.startswith("_"):
                 continue
-            value = frame.state.get((self.object_of(resolved), name))
+            if public is None:
+                value = frame.state.get((self.object_of(resolved), name))
+            else:
+                # a listed name may be a submodule
+                value = self.member(frame, importer, resolved, name)
             if value is not None:
                 frame.state.set((target, name), value)
                 self.note_name(importer, name)
+
+    def _public_names(self, frame: Frame, module: str) -> tuple[str, ...] | None:
+        """The names that a module lists in `__all__`; None if it has no such list, or one that is not known."""
+        listed = frame.state.get((self.object_of(module), "__all__"))
+        content = frame.state.get((listed.object, ITEMS)) if isinstance(listed, Reference) else listed
+        elements = content.elements if isinstance(content, FrozenList | TupleValue) else None
+        if elements is None or not all(isinstance(element, Constant) for element in elements):
+            return None
+        return tuple(str(element.value) for element in elements if isinstance(element, Constant))
 
 
 def library_member(owner: str, name: str) -> Value:

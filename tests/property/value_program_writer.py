@@ -1,7 +1,7 @@
 """Writes random programs of plain Python whose values a test can compare with the abstract ones.
 
-Computes: a text from a `random.Random`. Variables are named after the kind of value that they mostly hold (`i1` a number, `l1` a list, `d1` a
-dict, `o1` an object, `f1` a function, `m1` anything), so that most programs run far. `mark(n, value)` says that the value is to be
+Computes: a text from a `random.Random`. Variables are named after the kind of value that they mostly hold (`i1` a number, `l1` a list,
+`d1` a dict, `o1` an object, `f1` a function, `m1` anything), so that most programs run far. `mark(n, value)` says that the value is to be
 compared; mutable containers are marked through a tuple of their elements. `flip()` says True or False, nobody knows which.
 
 Every program ends: loops run over small containers or count, recursion counts down, functions call only what is defined above them.
@@ -378,30 +378,30 @@ class ValueProgramWriter:
         if depth <= 0 or self.random.random() < 0.4:
             return self.pick("[]", "[1]", "[1, 2]", "[3, 1, 2]", "l1", "l2")
         depth -= 1
-        a, l = self.int_(depth), self.list_(depth)
+        a, inner = self.int_(depth), self.list_(depth)
         return self.pick(
             f"[{a}, {self.int_(depth)}]",
-            f"[x + 1 for x in {l}]",
-            f"[x for x in {l} if x > 1]",
-            f"[x + y for x in {l} for y in (1, 2)]",
-            f"list({l})",
-            f"({l} + {self.list_(depth)})",
-            f"({l} * 2)",
-            f"{l}[1:]",
-            f"{l}[::-1]",
-            f"{l}[:i1]",
-            f"sorted({l})",
+            f"[x + 1 for x in {inner}]",
+            f"[x for x in {inner} if x > 1]",
+            f"[x + y for x in {inner} for y in (1, 2)]",
+            f"list({inner})",
+            f"({inner} + {self.list_(depth)})",
+            f"({inner} * 2)",
+            f"{inner}[1:]",
+            f"{inner}[::-1]",
+            f"{inner}[:i1]",
+            f"sorted({inner})",
             f"list(range({a} % 4))",
-            f"[*{l}, {a}]",
-            f"list(map(identity, {l}))",
-            f"list(filter(None, {l}))",
-            f"[a for a, b in pairs({l})]",
-            f"[a * b for a, b in zip({l}, (1, 2))]",
-            f"[i for i, x in enumerate({l})]",
+            f"[*{inner}, {a}]",
+            f"list(map(identity, {inner}))",
+            f"list(filter(None, {inner}))",
+            f"[a for a, b in pairs({inner})]",
+            f"[a * b for a, b in zip({inner}, (1, 2))]",
+            f"[i for i, x in enumerate({inner})]",
             f"list({self.tuple_(depth)})",
             f"{self.var('o')}.items",
-            f"list(reversed({l}))",
-            f"{l}.copy()",
+            f"list(reversed({inner}))",
+            f"{inner}.copy()",
         )
 
     def tuple_(self, depth: int = 2) -> str:

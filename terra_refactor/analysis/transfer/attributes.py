@@ -190,7 +190,7 @@ def _object_attribute(interpreter: Interpreter, frame: Frame, op: int, value: Re
     cls = frame.state.get((value.object, CLASS))
     if name == "__class__":
         return UNKNOWN if cls is None else cls
-    if own is not None:
+    if own is not None and own != BOTTOM:
         set_here = filter_members(own, lambda member: member != UNBOUND)
         if own == set_here:
             return own

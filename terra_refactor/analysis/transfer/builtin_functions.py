@@ -1,7 +1,8 @@
 """Built-in and standard-library functions that call back, look at the heap, or change it.
 
 Computes: `isinstance`, `zip`, `super`, `getattr`, `functools.partial`, ...; methods of containers are in
-`container_methods`. Needs: class look-up and containers. Gives: `BUILTINS`, by canonical name; a handler returns None to leave a call to the declarations of `tf_model`.
+`container_methods`. Needs: class look-up and containers. Gives: `BUILTINS`, by canonical name; a handler returns None to leave a call
+to the declarations of `tf_model`.
 """
 
 from __future__ import annotations
@@ -153,8 +154,16 @@ def get_attribute(
                 value == BOTTOM or (isinstance(value, UnknownValue) and value.reason.startswith("no attr"))
             ):
                 value = default
+            elif default is not None and _may_be_unset(frame, member, text):
+                value = join(value, default)
             results.append(value)
     return join_all(results) if results else UNKNOWN
+
+
+def _may_be_unset(frame: Frame, owner: Value, name: str) -> bool:
+    """Whether only some paths have set the attribute."""
+    own = frame.state.get((owner.object, name)) if isinstance(owner, Reference) else None
+    return own is not None and UNBOUND in members(own)
 
 
 def set_attribute_named(

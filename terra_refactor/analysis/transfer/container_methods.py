@@ -16,12 +16,13 @@ from terra_refactor.analysis.transfer.mappings import (
     dict_content,
     dict_element,
     dict_item,
+    dict_key,
     new_dict,
     updated,
     with_item,
     without_item,
 )
-from terra_refactor.domain.lattice import join, join_all, list_element, without_unbound
+from terra_refactor.domain.lattice import join, list_element, without_unbound
 from terra_refactor.domain.state import CLASS, EXISTS, ITEMS
 from terra_refactor.domain.value import (
     BOTTOM,
@@ -29,7 +30,6 @@ from terra_refactor.domain.value import (
     NONE,
     UNBOUND,
     UNKNOWN,
-    UNKNOWN_STR,
     Constant,
     FrozenDict,
     FrozenList,
@@ -232,7 +232,7 @@ def dict_keys(
     content = dict_content(interpreter, frame, receiver)
     if content.rest is None and _all_set(content):
         return TupleValue(tuple(key for key, _ in content.items))
-    return SequenceValue(join_all([*(key for key, _ in content.items), UNKNOWN_STR]), "dict_keys")
+    return SequenceValue(dict_key(content), "dict_keys")
 
 
 def dict_values(
@@ -254,7 +254,7 @@ def dict_items(
     content = dict_content(interpreter, frame, receiver)
     if content.rest is None and _all_set(content):
         return TupleValue(tuple(TupleValue((key, value)) for key, value in content.items))
-    return SequenceValue(TupleValue((UNKNOWN, dict_element(content))), "dict_items")
+    return SequenceValue(TupleValue((dict_key(content), dict_element(content))), "dict_items")
 
 
 def _all_set(content: FrozenDict) -> bool:

@@ -268,7 +268,7 @@ def _iterate_object(interpreter: Interpreter, frame: Frame, op: int, value: Refe
         keys = tuple(key for key, _ in content.items)
         if content.rest is None and all(UNBOUND not in members(item) for _, item in content.items):
             return Iteration(keys, join_all(keys))
-        return Iteration(None, join_all([*keys, UNKNOWN]))
+        return Iteration(None, mappings.dict_key(content))
     if facts.kind is ObjectKind.INSTANCE:
         method = interpreter.find_method(frame, value, "__iter__")
         if method is not None:
@@ -291,17 +291,18 @@ def _iterate_object(interpreter: Interpreter, frame: Frame, op: int, value: Refe
 def load_item(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     assert isinstance(op, ops.LoadItem)
     container, index = frame.value(op.object), frame.value(op.index)
-    return join_all(item_of(interpreter, frame, op.id, member, index) for member in members(container))
+    combinations = [(member, part) for member in members(container) for part in members(index)]
+    return interpreter.over_combinations(
+        frame, op.id, "[]", combinations, lambda pair: item_of(interpreter, frame, op.id, pair[0], pair[1])
+    )
 
 
 def item_of(interpreter: Interpreter, frame: Frame, op: int, container: Value, index: Value) -> Value:
-    """`container[index]` for one alternative of the container."""
-    if isinstance(index, UnionValue):
-        return join_all(item_of(interpreter, frame, op, container, member) for member in index.members)
+    """`container[index]` for one alternative of each. Raises OperationError where it certainly fails."""
     match container:
         case TensorValue() | ShapeValue():
             interpreter.note_usage(index, frame)
-            return interpreter.checked_rule(frame, op, "[]", lambda: index_rule(container, freeze(frame, index)))
+            return index_rule(container, freeze(frame, index))
         case TupleValue():
             return _sequence_item(interpreter, frame, op, container.elements, index, as_tuple=True)
         case SequenceValue():
@@ -395,10 +396,10 @@ def store_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:
             )
             frame.add_effect(effect)
         elif isinstance(member, TensorValue) and member.kind is TensorKind.NDARRAY:
-            effect = Effect(
-                EffectKind.STATE_WRITE, unknown_target(member), "an array's item is assigned", frame.site(op.id)
-            )
+            # arrays have no identity here: whether anybody else sees this one is not known
             if not _is_made_here(interpreter, frame, op.object):
+                detail = f"{frame.written(interpreter, op.object)}[...] = ... on an array"
+                effect = Effect(EffectKind.STATE_WRITE, unknown_target(member), detail, frame.site(op.id), assumed=True)
                 frame.add_effect(effect)
         elif isinstance(member, LibraryValue):
             external_effect(frame, op.id, EffectKind.INPUT_OUTPUT, f"{member.name}[...] = ...")

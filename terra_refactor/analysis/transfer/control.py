@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from terra_refactor.analysis.facts import BranchFact, BranchKind
+from terra_refactor.analysis.classes import class_of_instance, resolution_order
+from terra_refactor.analysis.facts import BranchFact, BranchKind, ObjectKind
 from terra_refactor.analysis.frames import Collector, Frame, LoopFrame
 from terra_refactor.analysis.interpreter import TERMINATED, Handler, Interpreter, Terminated
 from terra_refactor.analysis.refine import refine
@@ -411,6 +412,8 @@ def pattern_test(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
 def _pattern_answer(interpreter: Interpreter, frame: Frame, op: ops.PatternTest, subject: Value) -> bool | None:
     match op.kind:
         case ops.PatternKind.SEQUENCE:
+            if isinstance(subject, Reference) and _is_no_sequence(interpreter, frame, subject):
+                return False
             length = (
                 length_of(interpreter, frame, op.id, subject) if isinstance(subject, TupleValue | Reference) else None
             )
@@ -421,6 +424,19 @@ def _pattern_answer(interpreter: Interpreter, frame: Frame, op: ops.PatternTest,
             return interpreter.is_instance(frame, subject, frame.value(op.operands[0]))
         case _:
             return False if isinstance(subject, Constant) else None
+
+
+def _is_no_sequence(interpreter: Interpreter, frame: Frame, subject: Reference) -> bool:
+    """Whether a sequence pattern certainly does not match: a dict, a set, an instance of a class without bases from libraries."""
+    kind = interpreter.objects.facts[subject.object].kind
+    if kind is ObjectKind.INSTANCE:
+        cls = class_of_instance(frame, subject)
+        return cls is not None and all(
+            isinstance(base, Reference) or base == LibraryValue("builtins.object")
+            for candidate in members(cls)
+            for base in resolution_order(frame, candidate)
+        )
+    return kind in (ObjectKind.DICT, ObjectKind.SET)
 
 
 def pattern_attribute(interpreter: Interpreter, frame: Frame, op: Op) -> Value:

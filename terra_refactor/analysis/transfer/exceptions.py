@@ -4,8 +4,8 @@ Computes: the states in which handlers and final blocks are entered, and what go
 `leave`.
 
 Approximates: a handler is entered in the state before the body, at its end, at one of its `raise`s, or where a call that never
-returns stopped it; variables that the body assigns may have any value that it assigns to them. Of what a body writes twice to one attribute or container, the
-first value is not seen by handlers unless a `raise` stands behind it.
+returns stopped it; variables that the body assigns may have any value that it assigns to them. Of what a body writes twice to one
+attribute or container, the first value is not seen by handlers unless a `raise` stands behind it.
 """
 
 from __future__ import annotations

@@ -75,6 +75,12 @@ def dict_element(content: FrozenDict) -> Value:
     return join_all(values)
 
 
+def dict_key(content: FrozenDict) -> Value:
+    """What a key of the dict may be; `BOTTOM` for an empty one."""
+    unlisted = () if content.rest is None or content.rest == BOTTOM else (UNKNOWN,)
+    return join_all((*(key for key, _ in content.items), *unlisted))
+
+
 def dict_item(content: FrozenDict, index: Value) -> Value:
     """What `d[index]` gives for a dict of that content."""
     for key, value in content.items:
