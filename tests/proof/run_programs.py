@@ -1,9 +1,11 @@
 """Runs programs in real TensorFlow, as graphs and eagerly, and says what can be seen of each run.
 
-Called as a script with a JSON file of programs (`{name: text}`) and the name of the JSON file to write; `observe` does that in a child process, so that
+Called as a script with a JSON file of programs (`{name: text}`) and the name of the JSON file to write; `observe`
+does that in a child process, so that
 one TensorFlow is loaded for many programs. For the eager run `tf.function` is replaced by a function that changes nothing.
 
-Seen of a run: what it printed, logged and slept (`output`), the values of its global variables (`values`), the exception that ended it (`error`), and the most
+Seen of a run: what it printed, logged and slept (`output`), the values of its global variables (`values`), the
+exception that ended it (`error`), and the most
 traces that any one traced function needed, and how many there were in all (`traces`, `functions`).
 """
 
@@ -98,13 +100,15 @@ def _shown(value: Any, depth: int = 0) -> Any:
     if isinstance(value, tf.Tensor):
         if not hasattr(value, "numpy"):
             return ["symbolic"]
-        return ["tensor", value.dtype.name, value.shape.as_list(), repr(np.round(value.numpy(), 4).tolist()) if value.dtype.is_floating else repr(value.numpy().tolist())]
+        return ["tensor", value.dtype.name, value.shape.as_list(), repr(np.round(value.numpy(), 4).tolist()) if
+        value.dtype.is_floating else repr(value.numpy().tolist())]
     if isinstance(value, np.ndarray | np.generic):
         return ["array", str(value.dtype), repr(value.tolist())]
     if isinstance(value, bool | int | float | complex | str | bytes) or value is None:
         return [type(value).__name__, repr(value)]
     if isinstance(value, list | tuple):
-        return [type(value).__name__.strip("_").replace("ListWrapper", "list").replace("TupleWrapper", "tuple"), [_shown(each, depth + 1) for each in value]]
+        return [type(value).__name__.strip("_").replace("ListWrapper", "list").replace("TupleWrapper", "tuple"),
+        [_shown(each, depth + 1) for each in value]]
     if isinstance(value, dict):
         return ["dict", [[repr(key), _shown(each, depth + 1)] for key, each in value.items()]]
     if type(value).__module__.startswith("program_"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 from analysis_support import Result, analyze_text
-from proofs import Proof, all_programs
+from proofs import Proof, all_programs, checked_and_fine
 from run_programs import Observation, observe
 
 from terra_refactor.classify.decision import Action, Classification
@@ -23,12 +23,13 @@ RETRACING = frozenset({"TR201", "TR202", "TR203", "TR204", "TR503"})
 ANY_MODE = frozenset({"TR401", "TR402", "TR403", "TR404", "TR405", "TR501", "TR502", "TR504", "TR505", "TR506", "TR602", "TR606"})
 """Not about a difference between eager and graph."""
 RUN = tuple(proof for proof in PROGRAMS if proof.rule not in NOT_RUN)
+FINE = checked_and_fine()
 HAZARDS = frozenset(rule.id for rule in all_rules().values() if rule.kind is RuleKind.HAZARD)
 
 
 @pytest.fixture(scope="module")
 def observations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Observation]:
-    return observe({proof.name: proof.text for proof in RUN}, tmp_path_factory.mktemp("programs"))
+    return observe({proof.name: proof.text for proof in (*RUN, *FINE)}, tmp_path_factory.mktemp("programs"))
 
 
 def reported(result: Result) -> list[str]:
@@ -83,3 +84,34 @@ def test_decision_says_so(proof: Proof) -> None:
             and decision.action is not Action.NONE
         ]
         assert certain == []
+
+
+@pytest.mark.tensorflow
+@pytest.mark.slow
+@pytest.mark.parametrize("proof", FINE, ids=lambda proof: proof.name)
+def test_fine_program_agrees(proof: Proof, observations: dict[str, Observation]) -> None:
+    seen = observations[proof.name]
+    assert seen.eager.error is None
+    assert seen.graph.same_as(seen.eager), seen.eager.difference(seen.graph)
+    assert seen.graph.traces <= 2
+
+
+@pytest.mark.parametrize("proof", FINE, ids=lambda proof: proof.name)
+def test_fine_program_is_not_reported(proof: Proof) -> None:
+    result = analyze_text(proof.text)
+    assert [text for text in reported(result) if "TR506" not in text] == []
+
+
+@pytest.mark.parametrize("proof", FINE, ids=lambda proof: proof.name)
+def test_fine_program_is_not_unsafe(proof: Proof) -> None:
+    result = analyze_text(proof.eager_text)
+    unsafe = [
+        (decision.qualname, decision.reason)
+        for decision in result.decisions
+        if decision.classification is Classification.UNSAFE and decision.qualname in _decorated(proof.text)
+    ]
+    assert unsafe == []
+
+
+def _decorated(text: str) -> frozenset[str]:
+    return frozenset(decision.qualname for decision in analyze_text(text).decisions if decision.hybrid)
