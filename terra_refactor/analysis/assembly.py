@@ -1,7 +1,7 @@
 """From what the interpreter remembers to the facts.
 
-Computes: the contexts that the last round reached, renumbered; callers; recursion; parameters over all calls; reads of state that other code changes.
-Needs: a finished interpreter. Gives: `ProgramFacts`, frozen.
+Computes: the contexts that the last round reached, renumbered; callers; recursion; parameters over all calls; reads
+of state that other code changes. Needs: a finished interpreter. Gives: `ProgramFacts`, frozen.
 """
 
 from __future__ import annotations

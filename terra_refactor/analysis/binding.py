@@ -1,7 +1,7 @@
 """Binding of the arguments of a call to the parameters of a function.
 
-Computes: the value of each parameter, by Python's rules. Needs: the callee's code, its defaults, the arguments. Gives: a dict in the order of
-the parameters, or None where the call certainly raises TypeError.
+Computes: the value of each parameter, by Python's rules. Needs: the callee's code, its defaults, the arguments.
+Gives: a dict in the order of the parameters, or None where the call certainly raises TypeError.
 """
 
 from __future__ import annotations

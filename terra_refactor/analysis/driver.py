@@ -2,9 +2,10 @@
 
 Computes: the facts of a program. Needs: the lowered program. Gives: `analyze_program`.
 
-How: round 0 runs the module bodies. Each further round enters what nobody has called, in the state that the earlier rounds left (attributes that
-other methods set, globals that other functions change), and merges the writes into that state. Summaries whose reads still hold are
-kept, so a round costs what it changes. The facts are those of the last round.
+How: round 0 runs the module bodies. Each further round enters what nobody has called, in the state that the earlier
+rounds left (attributes that other methods set, globals that other functions change), and merges the writes into that
+state. Summaries whose reads still hold are kept, so a round costs what it changes. The facts are those of the last
+round.
 """
 
 from __future__ import annotations

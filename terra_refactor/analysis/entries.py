@@ -3,7 +3,8 @@
 Computes: values of parameters from annotations, defaults, framework convention, use in the body, and (last) names. Needs: the evaluated
 annotations and defaults of the function object. Gives: `entry_parameters`, with the evidence for each.
 
-Source of the conventions: `keras.layers.Layer.call`, `keras.Model.train_step`, `keras.losses.Loss.call`, `keras.metrics.Metric.update_state`.
+Source of the conventions: `keras.layers.Layer.call`, `keras.Model.train_step`, `keras.losses.Loss.call`,
+`keras.metrics.Metric.update_state`.
 """
 
 from __future__ import annotations

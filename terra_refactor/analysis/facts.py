@@ -1,7 +1,8 @@
 """The facts: everything that later rooms read about a program.
 
-Computes: nothing. Needs: the driver, which makes them. Gives: frozen tables keyed by our own ids. A function has a set of *contexts*, one for each
-distinct tuple of abstract arguments (and state) in which it was analysed; each context has the value of every operation.
+Computes: nothing. Needs: the driver, which makes them. Gives: frozen tables keyed by our own ids. A function has a
+set of *contexts*, one for each distinct tuple of abstract arguments (and state) in which it was analysed; each
+context has the value of every operation.
 
 Ignores: contexts of earlier rounds of the fixpoint; only those that the last round reached are here.
 """

@@ -1,7 +1,7 @@
 """Values as seen without the heap.
 
-Computes: the contents of lists and dicts in the place of references to them, as deep as they are. Needs: a state. Gives: `freeze`, for the rules of
-`tf_model` and for the facts.
+Computes: the contents of lists and dicts in the place of references to them, as deep as they are. Needs: a state.
+Gives: `freeze`, for the rules of `tf_model` and for the facts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Does graph execution pay? An estimate of the operations that one call executes eagerly.
 
-Computes: operations per call, through callees; loops multiply by their known or assumed number of iterations; a tape's gradient counts for the
-backward pass. Needs: facts and the cost table of `tf_model`. Gives: `OperationCount`.
+Computes: operations per call, through callees; loops multiply by their known or assumed number of iterations; a
+tape's gradient counts for the backward pass. Needs: facts and the cost table of `tf_model`. Gives: `OperationCount`.
 
 Source: the default threshold is the break-even point of `benchmarks/tf_function_cost.py`, see docs/benchmarks.md.
 """

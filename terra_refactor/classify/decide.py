@@ -1,7 +1,8 @@
 """The decision about every function, and about the set of them.
 
-Computes: classification (safe, speculative, unsafe) with reason and assumptions; then which functions to change, since a function that is only
-entered from graphs needs no decorator of its own. Needs: facts, hazards, the operation estimate. Gives: `decide`.
+Computes: classification (safe, speculative, unsafe) with reason and assumptions; then which functions to change,
+since a function that is only entered from graphs needs no decorator of its own. Needs: facts, hazards, the operation
+estimate. Gives: `decide`.
 
 Order: safe to trace? does it pay? where (the outermost functions that code outside of graphs enters)? how (arguments of the decorator)?
 """

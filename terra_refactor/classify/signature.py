@@ -33,7 +33,9 @@ _RENAMED = {
     "experimental_follow_type_hints": None,
     "experimental_implements": None,
 }
-"""Former arguments of `tf.function`, and what they are called now; None where nothing took their place. Source: TensorFlow's release notes."""
+"""Former arguments of `tf.function`, and what they are called now; None where nothing took their place. Source:
+TensorFlow's release notes.
+"""
 
 
 @dataclass(frozen=True, slots=True)

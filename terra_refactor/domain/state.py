@@ -47,8 +47,9 @@ class SettledHeap:
 class Naming:
     """How a callee names the objects that it meets, so that its summary holds for other objects, too.
 
-    What it is given has a stand-in for a name (`given`). A name of that kind that its caller uses itself, and that it meets through the heap,
-    is shifted by one level, so that the two are never taken for each other; all other objects keep their names.
+    What it is given has a stand-in for a name (`given`). A name of that kind that its caller uses itself, and that it
+    meets through the heap, is shifted by one level, so that the two are never taken for each other; all other objects
+    keep their names.
     """
 
     __slots__ = ("given", "names", "outer")

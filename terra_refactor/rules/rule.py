@@ -1,7 +1,8 @@
 """What a rule is, and what it finds.
 
-Computes: nothing. Gives: `Rule`, `LocalHazard`, `Severity`, `Finding`, `RelatedPlace`. A rule is declared once, in a file of its own below `rules/<family>/`, with
-its id, name, severity, documentation and samples; `explain`, the manual, SARIF and the editor read that one declaration.
+Computes: nothing. Gives: `Rule`, `LocalHazard`, `Severity`, `Finding`, `RelatedPlace`. A rule is declared once, in a
+file of its own below `rules/<family>/`, with its id, name, severity, documentation and samples; `explain`, the
+manual, SARIF and the editor read that one declaration.
 """
 
 from __future__ import annotations

@@ -111,6 +111,25 @@ class ContextView:
             yield self.op(parent)
             parent = self.code.parents[parent]
 
+    def innermost_loop(self, number: OpId) -> ops.For | ops.While | ops.Comprehension | None:
+        """The loop that repeats an operation, within this function; None if none does."""
+        inner = number
+        for outer in self.enclosing(number):
+            if isinstance(outer, ops.While | ops.Comprehension):
+                return outer
+            if isinstance(outer, ops.For) and all(part.id != inner for part in outer.else_block):
+                return outer
+            inner = outer.id
+        return None
+
+    def traced_callees(self, number: OpId) -> tuple[FunctionFacts, ...]:
+        """The functions that a call enters as traced functions; () unless all that it may call are such."""
+        fact = self.calls.get(number)
+        if fact is None or fact.library or fact.unknown is not None:
+            return ()
+        found = tuple(self.facts.functions[self.facts.contexts[callee].function] for callee in fact.callees)
+        return found if all(callee.hybrid is not None for callee in found) else ()
+
     def under_tensor_condition(self, number: OpId) -> bool:
         """Whether the operation runs only if a tensor's value says so (within this function)."""
         for outer in self.enclosing(number):

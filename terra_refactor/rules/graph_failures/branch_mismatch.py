@@ -24,7 +24,6 @@ from terra_refactor.ir.walk import blocks, walk
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView
 
-
 _SCALAR_DTYPES: Final = {
     PythonType.BOOL: BOOL,
     PythonType.INT: INT32,

@@ -14,7 +14,8 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="Printing, logging and warnings happen when a graph is traced, not when it runs.",
     explanation=(
-        "`print`, `logging`, `warnings` and progress bars are Python. A `tf.function` runs its Python once for each trace, so the text appears "
+        "`print`, `logging`, `warnings` and progress bars are Python. A `tf.function` runs its Python once for "
+        "each trace, so the text appears "
         'once (with symbolic tensors in it, such as `Tensor("x:0", shape=(), dtype=float32)`) and not for the calls after that.'
     ),
     samples=Samples(

@@ -15,7 +15,8 @@ RULE: Final = Rule(
     summary="A graph keeps the value that Python state had when it was traced, although other code changes it between calls.",
     explanation=(
         "A global, `self.x` or the content of a list is read once for each trace. When another function assigns it later, eager code "
-        "would see the new value; the graph goes on with the old one, silently. Whether the other function really runs between two calls is "
+        "would see the new value; the graph goes on with the old one, silently. Whether the other function "
+        "really runs between two calls is "
         "not followed: this is a warning, and an assumption of the decision about an eager function."
     ),
     samples=Samples(

@@ -14,9 +14,11 @@ RULE: Final = Rule(
     severity=Severity.INFORMATION,
     summary="A call that cannot be resolved is given state that outlives the call: nobody can tell what it does to it.",
     explanation=(
-        "The callee is neither code of the project nor a library that is known, and it gets an object that others see, too (`self`, a global, "
+        "The callee is neither code of the project nor a library that is known, and it gets an object that "
+        "others see, too (`self`, a global, "
         "an unknown parameter). It may change that object, print, or read a file, each of which a graph would do only once. If all that it "
-        "gets are tensors, numbers and new objects, the function is speculative instead, with the callee's purity as an assumption. A part of the decision about eager functions: `lint` does not report it."
+        "gets are tensors, numbers and new objects, the function is speculative instead, with the callee's "
+        "purity as an assumption. A part of the decision about eager functions: `lint` does not report it."
     ),
     samples=Samples(
         bad="""\

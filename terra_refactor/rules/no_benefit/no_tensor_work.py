@@ -12,7 +12,10 @@ RULE: Final = Rule(
     kind=RuleKind.DECISION,
     severity=Severity.WARNING,
     summary="A `tf.function` that does no tensor computation costs more than it saves.",
-    explanation="Calling a traced function takes 100 to 250 microseconds. A function without tensor operations has nothing to win that back.",
+    explanation=(
+        "Calling a traced function takes 100 to 250 microseconds. A function without tensor operations has "
+        "nothing to win that back."
+    ),
     samples=Samples(
         bad="""\
 import tensorflow as tf

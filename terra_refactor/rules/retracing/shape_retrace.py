@@ -12,7 +12,10 @@ RULE: Final = Rule(
     kind=RuleKind.DECISION,
     severity=Severity.WARNING,
     summary="Calls with different shapes trace the function for each of them.",
-    explanation="Without `reduce_retracing=True` or an `input_signature` every new shape (a last partial batch, unpadded text) is a new trace.",
+    explanation=(
+        "Without `reduce_retracing=True` or an `input_signature` every new shape (a last partial batch, "
+        "unpadded text) is a new trace."
+    ),
     samples=Samples(
         bad="""\
 import tensorflow as tf
