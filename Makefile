@@ -48,7 +48,7 @@ generated: $(VENV)/installed
 	$(BIN)/python tools/document_rules.py
 
 extension:
-	cd vscode-extension && npm install --no-audit --no-fund --loglevel=error && npm run check
+	cd vscode-extension && npm ci --no-audit --no-fund --loglevel=error && npm run check
 
 $(DEMO_VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(DEMO_VENV)
