@@ -123,6 +123,7 @@ class Frame:
         "earlier_values",
         "effects",
         "entry",
+        "exits",
         "failures",
         "finals",
         "function",
@@ -180,6 +181,8 @@ class Frame:
         self.yields: Value = BOTTOM
         self.iteration: tuple[int, ...] = ()
         """Which iteration of each enclosing unrolled loop."""
+        self.exits = 0
+        """How often control has left by `return`, `break` or `continue`, or been caught."""
         self.uncertainty = 0
         """How many enclosing branches and loops there are of which it is not known whether, or how often, they run."""
         self.allocated: set[ObjectId] = set()

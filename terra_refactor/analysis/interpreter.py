@@ -31,10 +31,13 @@ from terra_refactor.domain.value import (
     FALSE,
     NONE,
     TRUE,
+    UNBOUND,
     UNKNOWN,
     UNKNOWN_TENSOR,
     Bottom,
     BoundMethod,
+    FrozenDict,
+    FrozenList,
     FunctionValue,
     LibraryValue,
     ObjectId,
@@ -131,8 +134,11 @@ class Interpreter:
         self._contexts: dict[FunctionId, list[Summary]] = {}
         self._contexts_of_closure: dict[tuple[FunctionId, tuple[tuple[str, ObjectId], ...]], list[Summary]] = {}
         """The contexts of one function object: a decorator's wrapper is another one for each function that it wraps."""
+        self.expecting_errors = 0
+        """How many enclosing `with` statements expect an error, as `pytest.raises` does."""
         self._general: dict[tuple[FunctionId, tuple[tuple[str, ObjectId], ...], bool], dict[str, Value]] = {}
-        self._active: dict[tuple[object, ...], Value] = {}
+        self._active: dict[tuple[object, ...], Summary | None] = {}
+        """The contexts that are being interpreted, each with what its last round gave (for the recursive calls in it)."""
         self._active_of: dict[FunctionId, list[dict[str, Value]]] = {}
         self._recursed: set[tuple[object, ...]] = set()
         self._steps_left = step_budget
@@ -172,10 +178,17 @@ class Interpreter:
         """
         outer = frame.state
         frame.state = outer.fork()
+        effects, exits = len(frame.effects), frame.exits
         try:
             if prepare is not None and not prepare():
                 return None
-            return frame.state if self.run_block(frame, block) else None
+            if self.run_block(frame, block):
+                return frame.state
+            if frame.exits == exits and frame.problem is None:
+                # it only raises: nothing that it does before is done by a call that returns
+                for key in list(frame.effects)[effects:]:
+                    del frame.effects[key]
+            return None
         finally:
             frame.state = outer
 
@@ -293,7 +306,7 @@ class Interpreter:
                 renamed = rename(value, mapping)
                 state.set(moved, renamed if known is None else join(known, renamed))
                 if key[1] != EXISTS:
-                    state.heap[key] = BOTTOM
+                    state.heap[key] = UNBOUND
             elif number in references(value):
                 state.set(key, rename(value, mapping))
         state.set((older, EXISTS), FALSE)
@@ -399,7 +412,7 @@ class Interpreter:
         if key in self._active:
             self.recursive.add(identity)
             self._recursed.add(key)
-            return self._active[key]
+            return self._active[key] or BOTTOM
         if len(self._active) >= MAX_DEPTH or self._steps_left <= 0 or len(active) >= 4 * MAX_ACTIVE:
             self.problems.setdefault(identity, "recursion depth" if self._steps_left > 0 else "budget")
             return UnknownValue(reason="budget")
@@ -414,13 +427,16 @@ class Interpreter:
             if key in self._active:
                 self.recursive.add(identity)
                 self._recursed.add(key)
-                return self._active[key]
+                return self._active[key] or BOTTOM
             if len(known_contexts) >= HARD_LIMIT:
                 self.problems.setdefault(identity, "budget")
                 return UnknownValue(reason="budget")
         summary = self._make_summary(key, state, identity, closure, parameters, entry, in_graph, naming)
         if general:
             # its arguments are put together from several calls: that an operation fails on them proves nothing
+            summary.failures = {}
+        if self.expecting_errors:
+            # a test that wants the error
             summary.failures = {}
         return summary
 
@@ -511,17 +527,30 @@ class Interpreter:
         naming: Naming | None,
     ) -> Summary:
         active = self._active_of.setdefault(identity, [])
-        self._active[key] = BOTTOM
+        self._active[key] = None
         active.append(parameters)
         try:
             for _ in range(MAX_ROUNDS_OF_RECURSION):
                 self._recursed.discard(key)
                 summary = self._run(state, identity, closure, parameters, entry, in_graph, naming)
-                if key not in self._recursed or summary.returns == self._active[key]:
+                last = self._active[key]
+                if key not in self._recursed:
                     break
-                self._active[key] = widen(self._active[key], summary.returns)
+                if last is not None:
+                    summary.returns = widen(last.returns, summary.returns)
+                    summary.writes = {
+                        field: widen(last.writes[field], value) if field in last.writes else value
+                        for field, value in summary.writes.items()
+                    }
+                    if summary.returns == last.returns and summary.writes == last.writes:
+                        break
+                self._active[key] = summary
             else:
                 summary.returns = UnknownValue(reason="recursion")
+                summary.writes = {
+                    field: value if field[1] in (EXISTS, CLASS) else _less_known(value)
+                    for field, value in summary.writes.items()
+                }
         finally:
             del self._active[key]
             active.pop()
@@ -623,7 +652,8 @@ class Interpreter:
                 frame.state.set((cells[name], CELL), value)
             else:
                 frame.state.locals[name] = value
-        if self.run_block(frame, code.body):
+        if self.run_block(frame, code.body) or code.kind is FunctionKind.MODULE:
+            # what a module has bound before it raises is still all that its functions can see
             frame.returns.append((NONE, frame.state.flattened(frame.root)))
         elif frame.problem is not None:
             frame.returns.append((UnknownValue(reason=frame.problem), frame.state.flattened(frame.root)))
@@ -641,13 +671,16 @@ class Interpreter:
         frame.state = frame.root
         if frame.function.is_generator:
             return SequenceValue(frame.yields, "generator")
+        if any(decorator.text.endswith(_ABSTRACT) for decorator in frame.function.decorators):
+            return join(result, UnknownValue(reason="abstract method"))
         if frame.abstract and (type(result) is Bottom or frame.function.kind is FunctionKind.METHOD):
             return join(result, UnknownValue(reason="abstract method"))
         return result
 
     def apply(self, frame: Frame, op: OpId, summary: Summary, bound: Mapping[str, Value], naming: Naming) -> Value:
         """Makes a summary's effects and writes those of the caller; its result, with new objects named by this call."""
-        frame.call_record(op).callees[summary.identity] = None
+        if summary.identity >= 0:
+            frame.call_record(op).callees[summary.identity] = None
         mapping: dict[ObjectId, ObjectId] = {}
         if summary.allocated:
             call = (frame.function.id, op, frame.iteration)
@@ -667,6 +700,9 @@ class Interpreter:
                 # a context that several calls share: this speaks of what another one gave
                 continue
             key = (target, name)
+            if summary.identity < 0 and name not in (EXISTS, CLASS):
+                # a recursive call, in another state than the one that the summary was made in
+                value = _less_known(value)
             renamed = self._outward(value, naming, mapping)
             if collapsed and number in mapping and name != EXISTS:
                 # several objects collapsed into one: keep what the others wrote
@@ -718,8 +754,18 @@ class Interpreter:
             self.usage.setdefault(frame.function.id, set()).add(value.origin.name)
 
 
+_ABSTRACT: Final = ("abstractmethod", "abstractproperty")
 MAX_VIA: Final = 8
 """Chains of calls are kept up to this length."""
+
+
+def _less_known(value: Value) -> Value:
+    """The value of a field that still changes when a recursion is given up on: an unknown one of the same form."""
+    if isinstance(value, FrozenDict):
+        return FrozenDict((), UNKNOWN)
+    if isinstance(value, FrozenList):
+        return FrozenList(None, UNKNOWN)
+    return UnknownValue(reason="recursion")
 
 
 def _as_parameter(name: str, value: Value) -> Value:

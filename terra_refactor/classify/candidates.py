@@ -85,7 +85,28 @@ def why_not_a_candidate(
         reason = _BLOCKING.get(decoration(name)[0])
         if reason is not None:
             return reason
+    if _is_called_on_temporaries(program, facts, code, found):
+        return "it is called on an object that nobody holds: a traced method refers to its object weakly, and would lose it"
     return _varying_python_value(code, found, parameters)
+
+
+def _is_called_on_temporaries(program: Program, facts: ProgramFacts, code: Function, found: FunctionFacts) -> bool:
+    """Whether some call is `Class(...).method(...)`: `tf.function` holds `self` weakly. Keras objects are in cycles that keep them."""
+    if code.kind is not FunctionKind.METHOD or code.name == "__call__":
+        return False
+    if code.parent is not None and is_keras_class(program, facts, code.parent):
+        return False
+    for caller in found.callers:
+        function = program.function(facts.contexts[caller.context].function)
+        table = {op.id: op for op in walk(function.body)}
+        call = table.get(caller.op)
+        if isinstance(call, ops.Call):
+            method = table.get(call.function)
+            if isinstance(method, ops.LoadAttribute) and isinstance(table.get(method.object), ops.Call):
+                receiver = facts.contexts[caller.context].value(method.object)
+                if isinstance(receiver, Reference):
+                    return True
+    return False
 
 
 def _decorator_name(program: Program, code: Function, text: str) -> str:

@@ -30,9 +30,10 @@ from terra_refactor.classify.decision import (
 )
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
 from terra_refactor.classify.parameters import describe_parameters, tensor_types
-from terra_refactor.classify.signature import proposal_for, signature_text, written_options
+from terra_refactor.classify.reach import Reach
+from terra_refactor.classify.signature import Proposal, proposal_for, signature_text, written_options
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
-from terra_refactor.domain.value import BOTTOM
+from terra_refactor.domain.value import BOTTOM, Value
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
@@ -113,6 +114,7 @@ class _Decider:
         self.min_ops = DEFAULT_MIN_OPS if options.min_ops is None else options.min_ops
         self.hazards = HazardMap(program, facts)
         self.counts = OperationCount(self.hazards)
+        self.reach = Reach(self.hazards)
         self.judgements: dict[FunctionId, _Judgement] = {}
 
     def run(self) -> tuple[Decision, ...]:
@@ -267,12 +269,17 @@ class _Decider:
             judgement.level = Level.SPECULATIVE
             judgement.reason = f"it is a graph, and {certain[0].message}"
             return
-        if judgement.contexts and not judgement.tensor_computation and judgement.classification is Classification.SAFE:
+        if (
+            judgement.contexts
+            and not judgement.tensor_computation
+            and judgement.classification is Classification.SAFE
+            and not any(self.reach.has_unresolved_calls(context) for context in judgement.contexts)
+        ):
             judgement.action = Action.REMOVE_TF_FUNCTION
             judgement.reason = "it is a graph without tensor computation: the call costs more than it saves"
             return
         options = dict(judgement.found.hybrid or ())
-        proposal = proposal_for(judgement.code, judgement.found, judgement.parameters, options)
+        proposal = self.proposal(judgement, options)
         if proposal is not None:
             judgement.action = Action.TUNE_TF_FUNCTION
             judgement.reason = proposal.reason
@@ -283,6 +290,11 @@ class _Decider:
             judgement.reason = "it is a graph already, and right as one if the assumptions hold"
         else:
             judgement.reason = "it is a graph already, and right as one"
+
+    def proposal(self, judgement: _Judgement, options: Mapping[str, Value]) -> Proposal | None:
+        """The arguments that the decorator should get; shapes are not relaxed where their sizes are used as Python values."""
+        fixed = any(self.reach.uses_static_sizes(context) for context in judgement.contexts)
+        return proposal_for(judgement.found, judgement.parameters, options, relax=not fixed)
 
     def consider_co_execution(self, judgement: _Judgement, wanted: Mapping[FunctionId, _Judgement]) -> None:
         """A function that cannot be a graph, but whose tensor work would pay, may run under the shim."""
@@ -321,7 +333,7 @@ class _Decider:
         options = dict(found.hybrid or ())
         proposal = HybridArguments()
         if judgement.action in (Action.ADD_TF_FUNCTION, Action.TUNE_TF_FUNCTION):
-            proposed = proposal_for(code, found, judgement.parameters, options)
+            proposed = self.proposal(judgement, options)
             if proposed is not None:
                 proposal = HybridArguments(proposed.arguments)
         return Decision(

@@ -153,6 +153,9 @@ class HazardMap:
             return True
         for position, site in enumerate(chain):
             code = self.program.function(FunctionId(site.module, site.function))
+            if position > 0 and code.name == "call" and effect.target.path.endswith(".losses"):
+                # Keras itself collects what `call` adds, once for each call of the layer
+                return True
             if position > 0 and (
                 self.is_hybrid(code.id) or (code.name == "build" and code.kind is FunctionKind.METHOD)
             ):
@@ -199,6 +202,8 @@ class HazardMap:
             return f"`{effect.target}` does not change between calls"
         if not effect.assumed:
             return None
+        if effect.kind is EffectKind.STATE_WRITE:
+            return f"`{effect.detail}` changes nothing that outlives the call"
         if effect.kind is EffectKind.UNKNOWN_CALL:
             return f"`{effect.detail}` has no side effects"
         if effect.kind is EffectKind.ITERATE:

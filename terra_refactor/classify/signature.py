@@ -106,9 +106,9 @@ def spec_text(type_: TensorType) -> str:
 
 
 def proposal_for(
-    code: Function, found: FunctionFacts, parameters: tuple[ParameterDecision, ...], options: Mapping[str, Value]
+    found: FunctionFacts, parameters: tuple[ParameterDecision, ...], options: Mapping[str, Value], *, relax: bool
 ) -> Proposal | None:
-    """What the decorator's arguments should be; None if they are as they should be."""
+    """What the decorator's arguments should be; None if they are as they should be. `relax` if axes may become unknown."""
     kept = [(name, _source(value)) for name, value in options.items()]
     former = [name for name in options if name in _RENAMED]
     if former:
@@ -119,7 +119,7 @@ def proposal_for(
     if "input_signature" in options or "reduce_retracing" in options:
         return None
     varying = _varying_shapes(found, parameters)
-    if varying is not None:
+    if varying is not None and relax:
         arguments = (*kept, ("reduce_retracing", "True"))
         return Proposal(tuple(arguments), f"`{varying}` comes in several shapes, each of which is traced (TR202)")
     return None

@@ -205,7 +205,7 @@ def _join_structures(left: Value, right: Value) -> Value | None:
         if len(left.elements) != len(right.elements) or left.name != right.name:
             return None
         elements = tuple(join(a, b) for a, b in zip(left.elements, right.elements, strict=True))
-        return TupleValue(elements, left.name, left.fields)
+        return TupleValue(elements, left.name, left.fields, left.cls)
     if isinstance(left, SequenceValue) and isinstance(right, SequenceValue):
         return SequenceValue(join(left.element, right.element), left.kind) if left.kind == right.kind else None
     if isinstance(left, FrozenList) and isinstance(right, FrozenList):
@@ -434,7 +434,7 @@ def rename(value: Value, mapping: Mapping[int, int]) -> Value:
         case UnionValue():
             return _union(rename(member, mapping) for member in value.members)
         case TupleValue():
-            return TupleValue(tuple(rename(element, mapping) for element in value.elements), value.name, value.fields)
+            return TupleValue(tuple(rename(element, mapping) for element in value.elements), value.name, value.fields, value.cls)
         case SequenceValue():
             return SequenceValue(rename(value.element, mapping), value.kind)
         case FrozenList():

@@ -106,11 +106,12 @@ class TensorValue:
 
 @dataclass(frozen=True, slots=True)
 class TupleValue:
-    """A tuple by its elements; `fields` and `name` for a named tuple."""
+    """A tuple by its elements; for a named tuple its name, its fields, and its class where that is the program's."""
 
     elements: tuple[Value, ...]
     name: str | None = None
     fields: tuple[str, ...] = ()
+    cls: ObjectId | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -270,7 +270,7 @@ def join_elements(left: Value, right: Value) -> Value:
     """What is known of an element of one dataset or another of the same structure."""
     if isinstance(left, TupleValue) and isinstance(right, TupleValue) and len(left.elements) == len(right.elements):
         parts = tuple(join_elements(a, b) for a, b in zip(left.elements, right.elements, strict=True))
-        return TupleValue(parts, left.name, left.fields)
+        return TupleValue(parts, left.name, left.fields, left.cls)
     return join(left, right)
 
 

@@ -144,7 +144,6 @@ EFFECTS: Final[NameTable[EffectKind]] = name_table(
         EffectKind.PRINT: "keras.Model.summary keras.utils.Progbar.update keras.utils.Progbar.add",
         EffectKind.LOG: "tensorflow.get_logger tensorflow.compat.v1.logging.*",
         EffectKind.RANDOM: f"{_RANDOM_ARRAYS} keras.utils.set_random_seed",
-        EffectKind.ITERATE: within("tensorflow.data.Iterator", "get_next __next__ next get_next_as_optional"),
         EffectKind.TENSOR_STATE: _patterns_of(Trait.TENSOR_STATE),
         EffectKind.TENSOR_RANDOM: _TENSOR_RANDOM,
         EffectKind.VARIABLE_CREATION: _patterns_of(Trait.CREATES_STATE),

@@ -30,8 +30,8 @@ class NameTable(Generic[Item]):
         found: set[Item] = set()
         excluded: set[Item] = set()
         for name in candidates:
-            found |= self.exact.get(name, frozenset())
             excluded |= self.excluded.get(name, frozenset())
+            found |= self.exact.get(name, frozenset()) - excluded
             owner = name.rpartition(".")[0]
             found |= self.directly_below.get(owner, frozenset()) - excluded
             while owner:

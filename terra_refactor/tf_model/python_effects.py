@@ -85,7 +85,7 @@ PYTHON_EFFECTS: Final[NameTable[EffectKind]] = name_table(
         "os.environ.copy os.environ.items os.environ.keys os.environ.values os.environ.__contains__ os.getpid "
         "os.getppid os.getcwd os.cpu_count os.getlogin "
         "os.times os.getloadavg platform.* socket.gethostname sys.getrefcount sys.exc_info resource.getrusage",
-        EffectKind.ITERATE: "builtins.next builtins.anext",
+        EffectKind.ITERATE: "builtins.anext",
     }
 )
 """Every effect of every name of the standard library that has one."""

@@ -56,6 +56,19 @@ _CONCRETE_ARRAYS: Final = """ numpy.* !numpy.ndarray !numpy.dtype !numpy.generic
 tensorflow_datasets.as_numpy
 """
 
+_WEIGHTLESS: Final = " ".join(
+    f"!keras.layers.{name}"
+    for name in """
+    Activation ActivityRegularization Add Average AveragePooling1D AveragePooling2D AveragePooling3D
+    CategoryEncoding Concatenate Cropping1D Cropping2D Cropping3D Dot ELU Flatten GlobalAveragePooling1D
+    GlobalAveragePooling2D GlobalAveragePooling3D GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D
+    Identity InputLayer Lambda LeakyReLU Masking MaxPooling1D MaxPooling2D MaxPooling3D Maximum Minimum Multiply
+    Permute ReLU RepeatVector Reshape Resizing Rescaling Softmax Subtract UnitNormalization UpSampling1D
+    UpSampling2D UpSampling3D ZeroPadding1D ZeroPadding2D ZeroPadding3D CenterCrop
+    """.split()
+)
+"""Layers that have no variables: one made inside a graph, at each trace anew, is fine."""
+
 _LAYER_STATE: Final = """ tensorflow.Variable tensorflow.compat.v1.Variable keras.Variable keras.layers.Layer
 keras.Model keras.Sequential keras.metrics.Metric keras.optimizers.Optimizer keras.optimizers.legacy.Optimizer
 keras.random.SeedGenerator keras.layers.Layer.add_weight keras.layers.Layer.add_variable keras.layers.Layer.build
@@ -336,7 +349,7 @@ TRAITS: Final[NameTable[Trait]] = name_table(
     {
         Trait.EAGER_ONLY: _EAGER_ONLY,
         Trait.CONCRETE_ARRAYS: _CONCRETE_ARRAYS,
-        Trait.CREATES_STATE: f"{_LAYER_STATE} {_APPLICATIONS}",
+        Trait.CREATES_STATE: f"{_LAYER_STATE} {_APPLICATIONS} {_WEIGHTLESS}",
         Trait.TENSOR_STATE: _TENSOR_STATE,
         Trait.TENSOR_OPERATION: f"{_RETURNS_TENSOR} {_SIDE_OPERATIONS}",
         Trait.RETURNS_TENSOR: _RETURNS_TENSOR,

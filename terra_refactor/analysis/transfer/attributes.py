@@ -80,6 +80,8 @@ def attribute_of(interpreter: Interpreter, frame: Frame, op: int, value: Value, 
             return _super_attribute(interpreter, frame, value, name)
         case TupleValue() if name in value.fields:
             return value.elements[value.fields.index(name)]
+        case TupleValue() if value.fields:
+            return _record_attribute(interpreter, frame, op, value, name)
         case FunctionValue():
             return _function_attribute(value, name)
         case BoundMethod():
@@ -130,6 +132,22 @@ def instance_attribute(owner: str, receiver: Value, name: str) -> Value:
     if entity is not None and entity.value is not None:
         return entity.value
     return BoundMethod(LibraryValue(canonical), receiver)
+
+
+def _record_attribute(interpreter: Interpreter, frame: Frame, op: int, value: TupleValue, name: str) -> Value:
+    """An attribute of a named tuple that is no field: a method of its class, or of named tuples."""
+    if name == "_fields":
+        return TupleValue(tuple(Constant(field) for field in value.fields))
+    if name in ("_replace", "_asdict", "_make"):
+        return BoundMethod(LibraryValue(f"typing.NamedTuple.{name}"), value)
+    found = None if value.cls is None else find_in_class(frame, Reference(value.cls), name)
+    if found is None or isinstance(found[1], LibraryValue):
+        return instance_attribute("builtins.tuple", value, name)
+    if is_property(found[0]):
+        assert isinstance(found[0], PartialValue)
+        return interpreter.call_value(frame, op, found[0].arguments[0], CallArguments((value,)))
+    assert value.cls is not None
+    return bind(interpreter, frame, found[0], value, Reference(value.cls))
 
 
 def _function_attribute(value: FunctionValue, name: str) -> Value:

@@ -66,6 +66,7 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
+from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.tf_model import registry
 
@@ -380,7 +381,20 @@ def iter_(
     value = arguments.positional[0]
     if isinstance(value, DatasetValue):
         return DatasetValue(value.element, value.cardinality, iterator=True)
+    if any(isinstance(member, UnknownValue) for member in members(value)):
+        return UnknownValue()
     return SequenceValue(iterate(interpreter, frame, op, value).element, "iterator")
+
+
+def _is_local_iterator(interpreter: Interpreter, frame: Frame, op: int) -> bool:
+    """Whether `next` advances an iterator that this call has made."""
+    call = interpreter.op(frame.function, op)
+    if not isinstance(call, ops.Call) or not call.arguments:
+        return False
+    source = interpreter.op(frame.function, call.arguments[0].value)
+    if isinstance(source, ops.LoadName):
+        return source.scope is ops.Scope.LOCAL and source.name not in frame.parameters
+    return isinstance(source, ops.Call | ops.Comprehension)
 
 
 def next_(
@@ -393,7 +407,7 @@ def next_(
         method = interpreter.find_method(frame, value, "__next__")
         if method is not None:
             return interpreter.call_value(frame, op, method, CallArguments())
-    if not isinstance(value, DatasetValue):
+    if not isinstance(value, DatasetValue) and not _is_local_iterator(interpreter, frame, op):
         external_effect(frame, op, EffectKind.ITERATE, "next(...)", assumed=not isinstance(value, SequenceValue))
     return iterate(interpreter, frame, op, value).element
 
@@ -590,6 +604,40 @@ def dataclass_field(
     return PartialValue(LibraryValue("dataclasses.field"), (), arguments.keywords)
 
 
+def replaced_record(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """`record._replace(field=value)`."""
+    if not isinstance(receiver, TupleValue):
+        return UNKNOWN
+    changed = dict(arguments.keywords)
+    elements = tuple(changed.get(field, old) for field, old in zip(receiver.fields, receiver.elements, strict=True))
+    return TupleValue(elements, receiver.name, receiver.fields, receiver.cls)
+
+
+def typed_named_tuple(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """`typing.NamedTuple(name, [(field, type), ...])`."""
+    name, fields = argument(arguments, 0, "typename"), argument(arguments, 1, "fields")
+    if fields is None or not isinstance(name, Constant) or not isinstance(name.value, str):
+        return UNKNOWN
+    names: list[str] = []
+    for pair in iterate(interpreter, frame, op, fields).elements or ():
+        parts = iterate(interpreter, frame, op, pair).elements
+        if parts is None or not parts or not isinstance(parts[0], Constant) or not isinstance(parts[0].value, str):
+            return UNKNOWN
+        names.append(parts[0].value)
+    return _record_class(interpreter, frame, op, name.value, names) if names else UNKNOWN
+
+
+def _record_class(interpreter: Interpreter, frame: Frame, op: int, name: str, fields: list[str]) -> Reference:
+    number = interpreter.allocate(frame, op, ObjectKind.CLASS, name)
+    frame.state.set((number, BASES), TupleValue((LibraryValue("typing.NamedTuple"),)))
+    frame.state.set((number, ANNOTATIONS), annotated_names(dict.fromkeys(fields, UNKNOWN)))
+    return Reference(number)
+
+
 def named_tuple(
     interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
 ) -> Value | None:
@@ -605,16 +653,14 @@ def named_tuple(
             names = [str(element.value) for element in found.elements if isinstance(element, Constant)]
     if names is None:
         return UNKNOWN
-    number = interpreter.allocate(frame, op, ObjectKind.CLASS, name.value)
-    frame.state.set((number, BASES), TupleValue((LibraryValue("typing.NamedTuple"),)))
-    frame.state.set((number, ANNOTATIONS), annotated_names(dict.fromkeys(names, UNKNOWN)))
+    made = _record_class(interpreter, frame, op, name.value, names)
     defaults = dict(arguments.keywords).get("defaults")
     if defaults is not None:
         found = iterate(interpreter, frame, op, defaults)
         if found.elements is not None and found.elements:
             for field, value in zip(names[-len(found.elements) :], found.elements, strict=False):
-                frame.state.set((number, field), value)
-    return Reference(number)
+                frame.state.set((made.object, field), value)
+    return made
 
 
 # --- objects and modules -------------------------------------------------------------------------------------------------------------
@@ -728,6 +774,8 @@ BUILTINS: Final[dict[str, BuiltinHandler]] = {
     "attr.define": dataclass,
     "dataclasses.field": dataclass_field,
     "collections.namedtuple": named_tuple,
+    "typing.NamedTuple": typed_named_tuple,
+    "typing.NamedTuple._replace": replaced_record,
     "builtins.object.__init__": object_init,
     "builtins.object.__init_subclass__": object_init,
     "builtins.object.__new__": object_new,

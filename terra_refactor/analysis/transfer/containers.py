@@ -300,7 +300,9 @@ def load_item(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
 def item_of(interpreter: Interpreter, frame: Frame, op: int, container: Value, index: Value) -> Value:
     """`container[index]` for one alternative of each. Raises OperationError where it certainly fails."""
     match container:
-        case TensorValue() | ShapeValue():
+        case ShapeValue():
+            return _shape_item(container, index)
+        case TensorValue():
             interpreter.note_usage(index, frame)
             return index_rule(container, freeze(frame, index))
         case TupleValue():
@@ -325,6 +327,19 @@ def item_of(interpreter: Interpreter, frame: Frame, op: int, container: Value, i
             return UNKNOWN
         case _:
             return BOTTOM if container in (NONE, UNBOUND) else UNKNOWN
+
+
+def _shape_item(container: ShapeValue, index: Value) -> Value:
+    """An element or a part of a static shape."""
+    if isinstance(index, SliceValue):
+        known = _python_slice(index)
+        return ShapeValue(None if known is None or container.shape is None else container.shape[known])
+    if isinstance(index, Constant) and type(index.value) is int and container.shape is not None:
+        position = index.value
+        if -len(container.shape) <= position < len(container.shape):
+            return size_value(container.shape[position])
+        return UNKNOWN
+    return UNKNOWN_INT
 
 
 def _sequence_item(
@@ -498,7 +513,7 @@ def thaw(interpreter: Interpreter, frame: Frame, op: int, value: Value, tag: obj
             return mappings.new_dict(interpreter, frame, op, FrozenDict(items, rest), tag)
         case TupleValue():
             thawed = tuple(thaw(interpreter, frame, op, e, (tag, i)) for i, e in enumerate(value.elements))
-            return TupleValue(thawed, value.name, value.fields)
+            return TupleValue(thawed, value.name, value.fields, value.cls)
         case SequenceValue():
             return SequenceValue(thaw(interpreter, frame, op, value.element, (tag, "*")), value.kind)
         case UnionValue():

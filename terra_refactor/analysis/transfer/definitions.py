@@ -215,7 +215,11 @@ def _default_of(interpreter: Interpreter, frame: Frame, op: int, default: Value)
 def _record(
     interpreter: Interpreter, frame: Frame, op: int, cls: Reference, name: str, arguments: CallArguments
 ) -> Value:
-    fields = tuple(annotations_of(frame, cls))
+    fields: tuple[str, ...] = ()
+    for candidate in resolution_order(frame, cls):
+        if isinstance(candidate, Reference) and annotations_of(frame, candidate):
+            fields = tuple(annotations_of(frame, candidate))
+            break
     positional, keywords = list(arguments.positional), dict(arguments.keywords)
     elements: list[Value] = []
     for field in fields:
@@ -224,9 +228,9 @@ def _record(
         elif field in keywords:
             elements.append(keywords[field])
         else:
-            default = frame.state.get((cls.object, field))
-            elements.append(UNKNOWN if default is None else default)
-    return TupleValue(tuple(elements), name, fields)
+            default = find_in_class(frame, cls, field)
+            elements.append(UNKNOWN if default is None else default[0])
+    return TupleValue(tuple(elements), name, fields, cls.object)
 
 
 HANDLERS: dict[type[Op], Handler] = {

@@ -70,7 +70,7 @@ def as_tensor(value: Value) -> Value:
     if isinstance(value, TensorValue) and value.kind in (TensorKind.NDARRAY, TensorKind.VARIABLE):
         return TensorValue(value.type, TensorKind.TENSOR)
     if isinstance(value, TupleValue):
-        return TupleValue(tuple(as_tensor(element) for element in value.elements), value.name, value.fields)
+        return TupleValue(tuple(as_tensor(element) for element in value.elements), value.name, value.fields, value.cls)
     return value
 
 

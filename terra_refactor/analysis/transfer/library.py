@@ -13,7 +13,14 @@ from itertools import product
 from typing import Final
 
 from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED, configuration_of
-from terra_refactor.analysis.effects import EXTERNAL, external_effect, is_local, only_local, unknown_target
+from terra_refactor.analysis.effects import (
+    EXTERNAL,
+    external_effect,
+    is_local,
+    only_local,
+    unknown_target,
+    write_effect,
+)
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
@@ -22,6 +29,7 @@ from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
 from terra_refactor.analysis.transfer.containers import thaw
 from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
 from terra_refactor.domain.effect import Effect, EffectKind
+from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import CLASS
 from terra_refactor.domain.value import (
     UNBOUND,
@@ -59,18 +67,18 @@ def call_library(
     if builtin is not None:
         result = builtin(interpreter, frame, op, arguments, receiver)
         if result is not None:
-            _note_effects(interpreter, frame, op, name, registry.lookup(name))
+            _note_effects(interpreter, frame, op, name, registry.lookup(name), receiver)
             return result
     entity = registry.lookup(name)
     protocol = KERAS_PROTOCOL.get(name.rpartition(".")[2]) if receiver is not None else None
     if protocol is not None and receiver is not None:
         result = protocol(interpreter, frame, op, name, arguments, receiver)
         if result is not None:
-            _note_effects(interpreter, frame, op, name, entity)
+            _note_effects(interpreter, frame, op, name, entity, receiver)
             return result
     if entity is None:
         return _call_unlisted(interpreter, frame, op, name, arguments, receiver)
-    _note_effects(interpreter, frame, op, name, entity)
+    _note_effects(interpreter, frame, op, name, entity, receiver)
     if Trait.TAKES_TENSORS in entity.traits or (entity.rule is not None and Trait.TENSOR_OPERATION in entity.traits):
         for value in (*arguments.positional, *(value for _, value in arguments.keywords)):
             interpreter.note_usage(value, frame)
@@ -81,11 +89,20 @@ def call_library(
     return _with_rule(interpreter, frame, op, entity, arguments, receiver)
 
 
-def _note_effects(interpreter: Interpreter, frame: Frame, op: int, name: str, entity: Entity | None) -> None:
+_LAYER_LISTS: Final = frozenset({"add_loss", "add_metric", "add_update"})
+
+
+def _note_effects(
+    interpreter: Interpreter, frame: Frame, op: int, name: str, entity: Entity | None, receiver: Value | None
+) -> None:
     if entity is None:
         return
     for kind in sorted(entity.effects, key=lambda kind: kind.value):
         external_effect(frame, op, kind, f"{short_name(name)}(...)")
+    if receiver is not None and name.rpartition(".")[2] in _LAYER_LISTS and name.startswith("keras."):
+        # a list of the layer that outlives the call: below a decorator of ours it would keep a symbolic tensor
+        for number in sorted(references(receiver)):
+            write_effect(frame, op, number, ".losses", f"{name.rpartition('.')[2]}(...)")
     if Trait.CREATES_STATE in entity.traits:
         frame.add_effect(Effect(EffectKind.VARIABLE_CREATION, EXTERNAL, f"{short_name(name)}(...)", frame.site(op)))
 

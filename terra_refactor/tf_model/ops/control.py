@@ -267,7 +267,7 @@ def _in_form_of(state: Value, after: Value) -> Value:
         return after
     if isinstance(state, FrozenList):
         return FrozenList(items)
-    return TupleValue(items, state.name, state.fields) if isinstance(state, TupleValue) else after
+    return TupleValue(items, state.name, state.fields, state.cls) if isinstance(state, TupleValue) else after
 
 
 def _row(value: Value) -> Value:
