@@ -75,7 +75,7 @@ def entry_parameters(
     evidence: dict[str, Evidence] = {}
     annotations = dict(function.annotations)
     defaults = dict(function.defaults)
-    used = interpreter.usage.get(code.id, set())
+    used = interpreter.usage.get(code.id, set()) - interpreter.iterated_parameters(code)
     convention = _convention(code, framework)
     kind = EntryKind.FRAMEWORK if convention else EntryKind.UNCALLED
     for position, parameter in enumerate(code.parameters):

@@ -7,8 +7,8 @@ How: blocks are run in order; branches fork the state and merge it; loops run to
 looks for a summary of the callee whose reads hold in the present state, and makes one if there is none. Objects made by the callee are
 named anew at each call (`objects`). Running out of a budget makes the result unknown, never wrong.
 
-Ignores: what happens between two operations of one block when an exception is thrown (a handler sees the states at the beginning, at the end and
-at each `raise`); threads.
+Ignores: what happens between two operations of one block when an exception is thrown (a handler sees the states at the
+beginning, at the end and at each `raise`); threads.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ from terra_refactor.domain.value import (
     UnknownValue,
     Value,
 )
+from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Block, Op
@@ -700,10 +701,9 @@ class Interpreter:
                 # a context that several calls share: this speaks of what another one gave
                 continue
             key = (target, name)
-            if summary.identity < 0 and name not in (EXISTS, CLASS):
-                # a recursive call, in another state than the one that the summary was made in
-                value = _less_known(value)
-            renamed = self._outward(value, naming, mapping)
+            # a recursive call happens in another state than the one that the summary was made in
+            recursive = summary.identity < 0 and name not in (EXISTS, CLASS)
+            renamed = self._outward(_less_known(value) if recursive else value, naming, mapping)
             if collapsed and number in mapping and name != EXISTS:
                 # several objects collapsed into one: keep what the others wrote
                 known = frame.state.heap.get(key)
@@ -726,6 +726,9 @@ class Interpreter:
 
     def note_failure(self, frame: Frame, op: OpId, failure: FailureFact) -> None:
         """Records an operation that certainly fails in this context."""
+        if failure.message.startswith("None cannot be"):
+            # an attribute that some other method sets, most likely: None alone proves nothing
+            return
         frame.failures.setdefault(op, failure)
 
     def note_missing_rule(self, frame: Frame, op: OpId, name: str) -> None:
@@ -747,6 +750,30 @@ class Interpreter:
         hybrid = value.hybrid if value.hybrid is not None or known is None else known[0]
         names = dict.fromkeys([*(known[1] if known is not None else ()), *value.wrappers])
         self.wrapped[identity] = (hybrid, tuple(names))
+
+    def iterated_parameters(self, code: Function) -> frozenset[str]:
+        """The parameters over which the body iterates as Python does: lists of tensors, rather than tensors."""
+        found: set[str] = set()
+        for op in walk(code.body):
+            sources: tuple[OpId, ...] = ()
+            if isinstance(op, ops.Comprehension | ops.For):
+                sources = (op.iterable,)
+            elif isinstance(op, ops.Call):
+                function = self.op(code, op.function)
+                if isinstance(function, ops.LoadName) and function.name in (
+                    "zip",
+                    "enumerate",
+                    "list",
+                    "tuple",
+                    "len",
+                    "sorted",
+                ):
+                    sources = tuple(argument.value for argument in op.arguments)
+            for source in sources:
+                made = self.op(code, source)
+                if isinstance(made, ops.LoadName):
+                    found.add(made.name)
+        return frozenset(found)
 
     def note_usage(self, value: Value, frame: Frame) -> None:
         """Records that an unknown parameter was handed to an operation that takes tensors."""

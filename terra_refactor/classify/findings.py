@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from terra_refactor.analysis.facts import ContextId, ProgramFacts
 from terra_refactor.classify.decision import Action, Decision, Level
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
-from terra_refactor.domain.effect import EffectSite
+from terra_refactor.domain.effect import EffectKind, EffectSite, RootKind
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.registry import all_rules, local_hazards
@@ -43,8 +43,17 @@ def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Ite
     for context in facts.contexts:
         if not hazards.is_hybrid(context.function) and context.id not in entered:
             continue
+        wrapped = hazards.is_hybrid(context.function)
+        # what a function gets from `Dataset.map` and its kin is made for it: changing that is nobody else's business
+        given = {
+            effect.site
+            for effect in context.effects
+            if not wrapped and effect.kind is EffectKind.STATE_WRITE and effect.target.root is RootKind.PARAMETER
+        }
         for hazard in hazards.reached(context):
             rule = all_rules()[hazard.rule]
+            if hazard.site in given or not (wrapped or rule.inherited):
+                continue
             # an error needs proof; a warning tells of a trap, which is there whether or not somebody falls into it today
             if rule.severity is Severity.WARNING or (rule.severity is Severity.ERROR and hazard.assumption is None):
                 yield _finding(program, rule, hazard.site, hazard.message, _way(program, hazard))

@@ -1,14 +1,15 @@
 """Hazards that a call of a function reaches, with the way to each.
 
 Computes: for each context the hazards of its own code (effects and checks of the rules) and, through its calls, of everything it reaches.
-Needs: facts and rules. Gives: `HazardMap`. Hazards inside a function that is a graph already are not its callers' hazards: they happen as they
-would without a change. What a host callback (`tf.py_function`) runs is no hazard at all.
+Needs: facts and rules. Gives: `HazardMap`. Hazards inside a function that is a graph already are not its callers' hazards: they
+happen as they would without a change. What a host callback (`tf.py_function`) runs is no hazard at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.facts import ContextFacts, ContextId, ProgramFacts
@@ -19,6 +20,7 @@ from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Op
 from terra_refactor.ir.program import Program
+from terra_refactor.ir.walk import walk
 from terra_refactor.rules.registry import all_rules, local_hazards, rules_by_effect
 from terra_refactor.rules.rule import Rule, RuleKind
 from terra_refactor.rules.view import CodeIndex, ContextView, has_trait
@@ -124,7 +126,7 @@ class HazardMap:
                         )
 
     def _operations_of(self, context: ContextFacts) -> Iterator[ReachedHazard]:
-        """The hazards of operations that a context reaches; its effects are composed by the analysis, which knows whose objects they touch."""
+        """The hazards of operations that a context reaches; effects are composed by the analysis, which knows whose objects they touch."""
         by_effect = {rule.id for rule in rules_by_effect().values()}
         rules = all_rules()
         return (
@@ -202,6 +204,12 @@ class HazardMap:
             return f"`{effect.target}` does not change between calls"
         if not effect.assumed:
             return None
+        if effect.kind is EffectKind.STATE_WRITE and effect.target.root in (
+            RootKind.PARAMETER,
+            RootKind.SELF,
+            RootKind.GLOBAL,
+        ):
+            return None
         if effect.kind is EffectKind.STATE_WRITE:
             return f"`{effect.detail}` changes nothing that outlives the call"
         if effect.kind is EffectKind.UNKNOWN_CALL:
@@ -216,33 +224,50 @@ class HazardMap:
         return written_form(lambda number: index.ops[number], site.op)
 
 
+_FIRST_TIME_FLAGS = frozenset({"built", "initialized", "is_built", "is_initialized", "build_done"})
+
+
 def _is_first_time_test(index: CodeIndex, branch: ops.If, inner: int) -> bool:
     in_then = any(op.id == inner for op in branch.then_block)
-    return _says_first_time(index, branch.test, in_then)
+    filled = {op.name for op in walk(branch.then_block if in_then else branch.else_block) if _is_attribute(op)}
+    return _says_first_time(index, branch.test, in_then, frozenset(filled))
 
 
-def _says_first_time(index: CodeIndex, test: int, truth: bool) -> bool:
+def _is_attribute(op: Op) -> TypeGuard[ops.LoadAttribute | ops.StoreAttribute]:
+    return isinstance(op, ops.LoadAttribute | ops.StoreAttribute)
+
+
+def _is_length(index: CodeIndex, number: int) -> bool:
+    call = index.ops[number]
+    if not isinstance(call, ops.Call):
+        return False
+    function = index.ops[call.function]
+    return isinstance(function, ops.LoadName) and function.name == "len"
+
+
+def _says_first_time(index: CodeIndex, test: int, truth: bool, filled: frozenset[str]) -> bool:
     op: Op | None = index.ops[test]
     match op:
         case ops.Unary(operator="not"):
-            return _says_first_time(index, op.operand, not truth)
+            return _says_first_time(index, op.operand, not truth, filled)
         case ops.Compare(operator="is" | "is not"):
             right = index.ops[op.right]
             is_none = isinstance(right, ops.Literal) and right.value is NONE.value
             stored = isinstance(index.ops[op.left], ops.LoadAttribute | ops.LoadName | ops.LoadItem)
             return is_none and stored and truth is (op.operator == "is")
+        case ops.Compare(operator="=="):
+            # `if len(self.x) == 0`
+            right = index.ops[op.right]
+            return truth and isinstance(right, ops.Literal) and right.value == 0 and _is_length(index, op.left)
         case ops.Call():
             function = index.ops[op.function]
             return isinstance(function, ops.LoadName) and function.name == "hasattr" and not truth
         case ops.LoadAttribute():
-            return not truth and op.name.lstrip("_") in (
-                "built",
-                "initialized",
-                "is_built",
-                "is_initialized",
-                "build_done",
-            )
+            # `if not self.built`, or `if not self.slots` where the block fills `self.slots`
+            return not truth and (op.name.lstrip("_") in _FIRST_TIME_FLAGS or op.name in filled)
         case ops.ShortCircuit(operator="and"):
-            return truth and (_says_first_time(index, op.left, True) or _says_first_time(index, op.value, True))
+            return truth and (
+                _says_first_time(index, op.left, True, filled) or _says_first_time(index, op.value, True, filled)
+            )
         case _:
             return False

@@ -14,7 +14,9 @@ from terra_refactor.domain.value import ShapeValue, TensorValue, UnknownValue, m
 from terra_refactor.ir import ops
 from terra_refactor.rules.view import ContextView
 
-_SIZE_READERS: Final = frozenset({"builtins.len", "builtins.range", "tensorflow.get_static_value", "tensorflow.Tensor.get_shape"})
+_SIZE_READERS: Final = frozenset(
+    {"builtins.len", "builtins.range", "tensorflow.get_static_value", "tensorflow.Tensor.get_shape"}
+)
 
 
 class Reach:
@@ -58,7 +60,11 @@ def _reads_size(view: ContextView) -> bool:
                 return True
     return any(
         name in _SIZE_READERS
-        and any(isinstance(member, TensorValue) for argument in call.arguments for member in members(view.value(argument.value)))
+        and any(
+            isinstance(member, TensorValue)
+            for argument in call.arguments
+            for member in members(view.value(argument.value))
+        )
         for call, name in view.library_calls()
     )
 
@@ -67,5 +73,6 @@ def _calls_unknown(view: ContextView) -> bool:
     if any(call.unknown is not None for call in view.context.calls):
         return True
     return any(
-        isinstance(member, UnknownValue) and member.reason == "abstract method" for member in members(view.context.returns)
+        isinstance(member, UnknownValue) and member.reason == "abstract method"
+        for member in members(view.context.returns)
     )

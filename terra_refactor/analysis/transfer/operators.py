@@ -212,7 +212,7 @@ def _tensor_with_unknown(interpreter: Interpreter, frame: Frame, left: Value, ri
 
 def _constants(symbol: str, left: Constant, right: Constant) -> Value:
     function = _BINARY.get(symbol)
-    if function is None or left == NONE or right == NONE:
+    if function is None or NONE in (left, right):
         return UNKNOWN
     a, b = left.value, right.value
     if symbol == "**" and isinstance(b, int | float) and abs(b) > 64:

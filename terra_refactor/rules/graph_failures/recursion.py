@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from terra_refactor.analysis.facts import BranchKind
+from terra_refactor.ir import ops
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView
 
@@ -16,8 +18,21 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     for call in view.context.calls:
         for callee in call.callees:
             if _reaches(view, callee, own):
-                yield LocalHazard(call.op, f"{view.function.qualname} reaches itself: a trace of it may have no end")
+                certain = _never_ends_while_traced(view, call.op)
+                message = f"{view.function.qualname} reaches itself: a trace of it may have no end"
+                ends = f"the recursion of `{view.function.qualname}` ends while it is traced"
+                yield LocalHazard(call.op, message, None if certain else ends)
                 return
+
+
+def _never_ends_while_traced(view: ContextView, call: int) -> bool:
+    """Whether nothing but tensors decides if the function goes on: Python values would end the recursion during the trace."""
+    deciding = [
+        view.branches.get(op.id) for op in view.code.ops if isinstance(op, ops.If | ops.IfExpression | ops.ShortCircuit)
+    ]
+    return all(
+        branch is not None and branch.kind is BranchKind.TENSOR for branch in deciding
+    ) or view.under_tensor_condition(call)
 
 
 def _reaches(view: ContextView, start: int, target: object) -> bool:
