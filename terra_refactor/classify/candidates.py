@@ -77,6 +77,8 @@ def why_not_a_candidate(
         return f"{code.name} is called by Python itself"
     if code.name.startswith("test") or (found.callers == () and code.name in ("main", "setUp", "tearDown")):
         return "it is a test or an entry point"
+    if _is_test_code(program, facts, code):
+        return "it is part of a test"
     keras = _keras_reason(program, facts, code)
     if keras is not None:
         return keras
@@ -107,6 +109,17 @@ def _is_called_on_temporaries(program: Program, facts: ProgramFacts, code: Funct
                 if isinstance(receiver, Reference):
                     return True
     return False
+
+
+def _is_test_code(program: Program, facts: ProgramFacts, code: Function) -> bool:
+    """Whether the function is in a file of tests, or a method of a test case: nobody waits for those, and they look at eager values."""
+    name = program.modules[code.id.module].path.rpartition("/")[2].partition(".")[0]
+    if name.startswith("test_") or name.endswith("_test") or name == "conftest":
+        return True
+    if code.kind is not FunctionKind.METHOD or code.parent is None:
+        return False
+    bases = (member for base in base_values(program, facts, code.parent) for member in members(base))
+    return any(isinstance(base, LibraryValue) and base.name.endswith("TestCase") for base in bases)
 
 
 def _decorator_name(program: Program, code: Function, text: str) -> str:

@@ -255,6 +255,9 @@ def _says_first_time(index: CodeIndex, test: int, truth: bool, filled: frozenset
             is_none = isinstance(right, ops.Literal) and right.value is NONE.value
             stored = isinstance(index.ops[op.left], ops.LoadAttribute | ops.LoadName | ops.LoadItem)
             return is_none and stored and truth is (op.operator == "is")
+        case ops.Compare(operator="in" | "not in"):
+            # `if key not in cache: cache[key] = ...`
+            return truth is (op.operator == "not in")
         case ops.Compare(operator="=="):
             # `if len(self.x) == 0`
             right = index.ops[op.right]

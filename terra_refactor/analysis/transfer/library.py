@@ -28,7 +28,7 @@ from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
 from terra_refactor.analysis.transfer.containers import thaw
 from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
-from terra_refactor.domain.effect import Effect, EffectKind
+from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import CLASS
 from terra_refactor.domain.value import (
@@ -89,6 +89,7 @@ def call_library(
     return _with_rule(interpreter, frame, op, entity, arguments, receiver)
 
 
+_SUMMARY_OBJECTS: Final = frozenset({"tensorflow.summary.create_file_writer", "tensorflow.summary.create_noop_writer"})
 _LAYER_LISTS: Final = frozenset({"add_loss", "add_metric", "add_update"})
 
 
@@ -99,6 +100,10 @@ def _note_effects(
         return
     for kind in sorted(entity.effects, key=lambda kind: kind.value):
         external_effect(frame, op, kind, f"{short_name(name)}(...)")
+    if name.startswith("tensorflow.summary.") and name not in _SUMMARY_OBJECTS:
+        # which writer is the default, and whether it records, is read when a graph is traced
+        target = Target(RootKind.GLOBAL, "the default summary writer")
+        frame.add_effect(Effect(EffectKind.STATE_READ, target, f"{short_name(name)}(...)", frame.site(op)))
     if receiver is not None and name.rpartition(".")[2] in _LAYER_LISTS and name.startswith("keras."):
         # a list of the layer that outlives the call: below a decorator of ours it would keep a symbolic tensor
         for number in sorted(references(receiver)):

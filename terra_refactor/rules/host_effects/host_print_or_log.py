@@ -11,7 +11,7 @@ RULE: Final = Rule(
     id="TR101",
     name="host-print-or-log",
     kind=RuleKind.HAZARD,
-    severity=Severity.ERROR,
+    severity=Severity.WARNING,
     summary="Printing, logging and warnings happen when a graph is traced, not when it runs.",
     explanation=(
         "`print`, `logging`, `warnings` and progress bars are Python. A `tf.function` runs its Python once for "

@@ -192,7 +192,6 @@ def test_functions_in_classes_are_bound_in_three_ways() -> None:
         ("time.time", EffectKind.TIME),
         ("datetime.datetime.now", EffectKind.TIME),
         ("os.environ.get", EffectKind.TIME),
-        ("builtins.next", EffectKind.ITERATE),
         ("tensorflow.Variable.assign", EffectKind.TENSOR_STATE),
         ("keras.optimizers.Adam.apply_gradients", EffectKind.TENSOR_STATE),
         ("keras.metrics.Mean.update_state", EffectKind.TENSOR_STATE),
