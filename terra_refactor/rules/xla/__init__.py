@@ -1,0 +1,1 @@
+"""TR7xx: what XLA cannot compile, or compiles to something else."""
