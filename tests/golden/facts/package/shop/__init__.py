@@ -1,0 +1,2 @@
+from .cart import Cart
+from .prices import price
