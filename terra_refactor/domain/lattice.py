@@ -434,7 +434,9 @@ def rename(value: Value, mapping: Mapping[int, int]) -> Value:
         case UnionValue():
             return _union(rename(member, mapping) for member in value.members)
         case TupleValue():
-            return TupleValue(tuple(rename(element, mapping) for element in value.elements), value.name, value.fields, value.cls)
+            return TupleValue(
+                tuple(rename(element, mapping) for element in value.elements), value.name, value.fields, value.cls
+            )
         case SequenceValue():
             return SequenceValue(rename(value.element, mapping), value.kind)
         case FrozenList():

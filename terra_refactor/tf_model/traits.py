@@ -56,17 +56,15 @@ _CONCRETE_ARRAYS: Final = """ numpy.* !numpy.ndarray !numpy.dtype !numpy.generic
 tensorflow_datasets.as_numpy
 """
 
-_WEIGHTLESS: Final = " ".join(
-    f"!keras.layers.{name}"
-    for name in """
+_WEIGHTLESS_LAYERS: Final = """
     Activation ActivityRegularization Add Average AveragePooling1D AveragePooling2D AveragePooling3D
     CategoryEncoding Concatenate Cropping1D Cropping2D Cropping3D Dot ELU Flatten GlobalAveragePooling1D
     GlobalAveragePooling2D GlobalAveragePooling3D GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D
     Identity InputLayer Lambda LeakyReLU Masking MaxPooling1D MaxPooling2D MaxPooling3D Maximum Minimum Multiply
     Permute ReLU RepeatVector Reshape Resizing Rescaling Softmax Subtract UnitNormalization UpSampling1D
     UpSampling2D UpSampling3D ZeroPadding1D ZeroPadding2D ZeroPadding3D CenterCrop
-    """.split()
-)
+"""
+_WEIGHTLESS: Final = " ".join(f"!keras.layers.{name}" for name in _WEIGHTLESS_LAYERS.split())
 """Layers that have no variables: one made inside a graph, at each trace anew, is fine."""
 
 _LAYER_STATE: Final = """ tensorflow.Variable tensorflow.compat.v1.Variable keras.Variable keras.layers.Layer
