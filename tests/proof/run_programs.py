@@ -100,19 +100,28 @@ def _shown(value: Any, depth: int = 0) -> Any:
     if isinstance(value, tf.Tensor):
         if not hasattr(value, "numpy"):
             return ["symbolic"]
-        return ["tensor", value.dtype.name, value.shape.as_list(), repr(np.round(value.numpy(), 4).tolist()) if
-        value.dtype.is_floating else repr(value.numpy().tolist())]
+        return [
+            "tensor",
+            value.dtype.name,
+            value.shape.as_list(),
+            repr(np.round(value.numpy(), 4).tolist()) if value.dtype.is_floating else repr(value.numpy().tolist()),
+        ]
     if isinstance(value, np.ndarray | np.generic):
         return ["array", str(value.dtype), repr(value.tolist())]
     if isinstance(value, bool | int | float | complex | str | bytes) or value is None:
         return [type(value).__name__, repr(value)]
     if isinstance(value, list | tuple):
-        return [type(value).__name__.strip("_").replace("ListWrapper", "list").replace("TupleWrapper", "tuple"),
-        [_shown(each, depth + 1) for each in value]]
+        return [
+            type(value).__name__.strip("_").replace("ListWrapper", "list").replace("TupleWrapper", "tuple"),
+            [_shown(each, depth + 1) for each in value],
+        ]
     if isinstance(value, dict):
         return ["dict", [[repr(key), _shown(each, depth + 1)] for key, each in value.items()]]
     if type(value).__module__.startswith("program_"):
-        return ["object", {name: _shown(each, depth + 1) for name, each in sorted(vars(value).items()) if not name.startswith("_")}]
+        return [
+            "object",
+            {name: _shown(each, depth + 1) for name, each in sorted(vars(value).items()) if not name.startswith("_")},
+        ]
     return [type(value).__name__.partition("_")[0]] if isinstance(value, Exception) else ["other"]
 
 
@@ -196,7 +205,7 @@ def _run(tf: Any, name: str, text: str, eager: bool, folder: Path) -> dict[str, 
     with _Watch(tf, eager, output) as watch:
         try:
             spec.loader.exec_module(module)
-        except Exception as caught:  # noqa: BLE001 - whatever it is, it is what is to be seen
+        except Exception as caught:
             error = f"{type(caught).__name__}: {caught}"
             if os.environ.get("PROOF_TRACEBACKS"):
                 traceback.print_exc()

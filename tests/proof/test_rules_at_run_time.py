@@ -20,7 +20,9 @@ NOT_RUN = frozenset({"TR107"})
 """Needs a library that does not exist: that nobody knows what it does is the point."""
 RETRACING = frozenset({"TR201", "TR202", "TR203", "TR204", "TR503"})
 """Graphs that are right, and are built too often."""
-ANY_MODE = frozenset({"TR401", "TR402", "TR403", "TR404", "TR405", "TR501", "TR502", "TR504", "TR505", "TR506", "TR602", "TR606"})
+ANY_MODE = frozenset(
+    {"TR401", "TR402", "TR403", "TR404", "TR405", "TR501", "TR502", "TR504", "TR505", "TR506", "TR602", "TR606"}
+)
 """Not about a difference between eager and graph."""
 RUN = tuple(proof for proof in PROGRAMS if proof.rule not in NOT_RUN)
 FINE = checked_and_fine()
@@ -68,11 +70,7 @@ def test_lint_says_so(proof: Proof) -> None:
 @pytest.mark.parametrize("proof", [proof for proof in PROGRAMS if proof.rule in HAZARDS], ids=lambda proof: proof.name)
 def test_decision_says_so(proof: Proof) -> None:
     result = analyze_text(proof.eager_text)
-    about = [
-        decision
-        for decision in result.decisions
-        if any(hazard.rule == proof.rule for hazard in decision.hazards)
-    ]
+    about = [decision for decision in result.decisions if any(hazard.rule == proof.rule for hazard in decision.hazards)]
     if proof.bad:
         assert about, [(decision.qualname, decision.classification.value) for decision in result.decisions]
         assert all(decision.classification is not Classification.SAFE for decision in about)

@@ -79,11 +79,11 @@ def _difference(before: Value, after: Value) -> str | None:
     first, second = graph_dtype(one), graph_dtype(other)
     if first is not None and second is not None and first != second:
         return f"is {second} instead of {first}"
-    shapes = _shape(one), _shape(other)
-    if shapes[0] is not None and shapes[1] is not None:
-        if len(shapes[0]) != len(shapes[1]):
-            return f"has rank {len(shapes[1])} instead of {len(shapes[0])}"
-        for a, b in zip(*shapes, strict=True):
+    start, end = _shape(one), _shape(other)
+    if start is not None and end is not None:
+        if len(start) != len(end):
+            return f"has rank {len(end)} instead of {len(start)}"
+        for a, b in zip(start, end, strict=True):
             if isinstance(a, int) and isinstance(b, int) and a != b:
                 return f"has size {b} instead of {a} along an axis"
     return None

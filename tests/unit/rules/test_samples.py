@@ -43,9 +43,7 @@ def test_bad_sample_is_reported_where_it_is_marked(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_bad_sample_has_no_other_error(rule: Rule) -> None:
     result = analyze_text(rule.samples.bad)
-    others = [
-        finding for finding in result.findings if finding.rule != rule.id and finding.severity is Severity.ERROR
-    ]
+    others = [finding for finding in result.findings if finding.rule != rule.id and finding.severity is Severity.ERROR]
     assert others == [], reported(result)
 
 

@@ -1,0 +1,102 @@
+"""TR203: a traced function that is made again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.domain.value import FunctionValue, members
+from terra_refactor.ir import ops
+from terra_refactor.ir.walk import walk
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    for call, name in view.library_calls():
+        if name != "tensorflow.function" or not _gives_traced_function(view, call):
+            continue
+        loop = view.innermost_loop(call.id)
+        if loop is not None and _is_called_in(view, call, loop):
+            yield LocalHazard(
+                call.id, "a `tf.function` is made in a loop and called there: each iteration traces it anew"
+            )
+
+
+def _gives_traced_function(view: ContextView, call: ops.Call) -> bool:
+    # `tf.function(jit_compile=True)` gives a decorator, which is applied by another call
+    return any(
+        isinstance(member, FunctionValue) and member.hybrid is not None for member in members(view.value(call.id))
+    )
+
+
+def _is_called_in(view: ContextView, made: ops.Call, loop: ops.Op) -> bool:
+    """Whether the loop calls what the call made; a list of functions that are made in a loop is fine."""
+    inside = tuple(walk((loop,)))
+    names = {op.name for op in inside if isinstance(op, ops.StoreName) and op.value == made.id}
+    for op in inside:
+        if isinstance(op, ops.Call):
+            function = view.op(op.function)
+            if function.id == made.id or (isinstance(function, ops.LoadName) and function.name in names):
+                return True
+    return False
+
+
+RULE: Final = Rule(
+    id="TR203",
+    name="function-made-in-loop",
+    kind=RuleKind.DIAGNOSTIC,
+    severity=Severity.WARNING,
+    summary="A `tf.function` that is made inside a loop is traced in every iteration.",
+    explanation=(
+        "Every `tf.function(...)`, and every decorated `def` that is executed, is a new function with no graphs of its own. "
+        "TensorFlow warns: `5 out of the last 5 calls to <function> triggered tf.function retracing ... creating @tf.function "
+        "repeatedly in a loop`."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+def square(x):
+    return x * x
+
+
+for _ in range(3):
+    step = tf.function(square)  # TR203
+    result = step(tf.ones([3]))
+""",
+        good="""\
+import tensorflow as tf
+
+
+def square(x):
+    return x * x
+
+
+step = tf.function(square)
+for _ in range(3):
+    result = step(tf.ones([3]))
+""",
+        near_miss="""\
+import tensorflow as tf
+
+
+def square(x):
+    return x * x
+
+
+def double(x):
+    return x * 2.0
+
+
+steps = []
+for function in (square, double):
+    steps.append(tf.function(function))
+for _ in range(3):
+    result = steps[0](tf.ones([3])) + steps[1](tf.ones([3]))
+""",
+    ),
+    cure="Make it once, outside of the loop.",
+    check=check,
+)

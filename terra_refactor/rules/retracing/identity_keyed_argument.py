@@ -1,0 +1,109 @@
+"""TR204: arguments of a traced function that are new objects in every call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.domain.value import BoundMethod, FunctionValue, Reference, Value, members
+from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    for number in view.calls:
+        call = view.op(number)
+        if not isinstance(call, ops.Call) or not view.traced_callees(number) or view.innermost_loop(number) is None:
+            continue
+        for argument in call.arguments:
+            what = _new_object(view, argument.value)
+            if what is not None:
+                yield LocalHazard(
+                    call.id,
+                    f"{what} is a new object in every iteration: `{view.written(call.function)}` is traced for each",
+                )
+                break
+
+
+def _new_object(view: ContextView, number: OpId) -> str | None:
+    """What an argument is, if each evaluation of it makes another object that a graph is keyed by."""
+    op = view.op(number)
+    alternatives = members(view.value(number))
+    if not alternatives or not all(_is_made_by(view, op, member) for member in alternatives):
+        return None
+    return "the lambda" if isinstance(op, ops.MakeFunction) else f"`{view.written(number)}`"
+
+
+def _is_made_by(view: ContextView, op: ops.Op, value: Value) -> bool:
+    """Whether evaluating the operation makes the value. A loop that is followed for each element gives one object for each."""
+    match op, value:
+        case (ops.MakeFunction(), FunctionValue()) | (
+            ops.LoadAttribute(),
+            BoundMethod(FunctionValue(), Reference()),
+        ):
+            return True
+        case ops.Call(), Reference(made):
+            facts = view.facts.objects[made]
+            here = facts.function == view.context.function and facts.op == op.id
+            return facts.kind is ObjectKind.INSTANCE and here
+        case _:
+            return False
+
+
+RULE: Final = Rule(
+    id="TR204",
+    name="identity-keyed-argument",
+    kind=RuleKind.DIAGNOSTIC,
+    severity=Severity.WARNING,
+    summary="A lambda, a bound method or a new object as an argument of a traced function makes a new graph in every call.",
+    explanation=(
+        "Arguments that are no tensors, numbers, strings or structures of them are told apart by identity. A lambda that is written in "
+        "the call, `model.method` and `Options()` are other objects each time they are evaluated, so that no graph is ever used twice."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+@tf.function
+def apply(function, x):
+    return function(x)
+
+
+for _ in range(4):
+    result = apply(lambda y: y * 2.0, tf.ones([3]))  # TR204
+""",
+        good="""\
+import tensorflow as tf
+
+
+@tf.function
+def apply(function, x):
+    return function(x)
+
+
+def double(y):
+    return y * 2.0
+
+
+for _ in range(4):
+    result = apply(double, tf.ones([3]))
+""",
+        near_miss="""\
+import tensorflow as tf
+
+
+def apply(function, x):
+    return function(x)
+
+
+for _ in range(4):
+    result = apply(lambda y: y * 2.0, tf.ones([3]))
+""",
+    ),
+    cure="Make the object once, outside of the loop, or use it in the function without passing it.",
+    check=check,
+)
