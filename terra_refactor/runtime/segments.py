@@ -29,6 +29,7 @@ from terra_refactor.runtime.trie import InputRef, Node, Role, SlotRef, fill, nod
 from terra_refactor.runtime.values import collect
 
 _numbers = itertools.count()
+_CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 
 
 class BuildError(Exception):
@@ -146,6 +147,9 @@ def _replay_in_graph(node: Node, slots: Any, inputs: Any, tapes: Any) -> None:
             )
         if not tensor.shape.is_fully_defined():
             tensor.set_shape(spec.shape)
+        if len(tensor.op.outputs) > 1 or tensor.op.type in _CALLS:
+            # Gradients stop at operations, and never at function calls: an identity makes one tensor one place to stop.
+            tensor = tf.identity(tensor)  # noqa: PLW2901
         slots[node.first_slot + index] = tensor
 
 

@@ -59,6 +59,28 @@ def test_the_gradient_of_an_intermediate_result_across_a_fetch(same: Any) -> Non
     same(build)
 
 
+def test_gradients_stop_at_results_of_function_calls_and_of_operations_with_several_results(same: Any) -> None:
+    inner = tf.function(lambda x: tf.tanh(x) + tf.reduce_sum(x) * 0.01)
+
+    def build() -> Any:
+        v = tf.Variable(ones(0.5))
+
+        def step(number: int) -> Any:
+            with tf.GradientTape() as tape:
+                h = v * 1.5
+                print(float(tf.reduce_sum(h)))
+                y = inner(h)
+                first, second = tf.unstack(y * h)
+                loss = tf.reduce_sum(first * second + first)
+                del second
+                print(float(loss))
+            return tape.gradient(loss, [v, h, y, first])
+
+        return step, lambda: [v]
+
+    same(build)
+
+
 def test_constants_are_told_apart_by_type(same: Any) -> None:
     def build() -> Any:
         def step(number: int) -> Any:
