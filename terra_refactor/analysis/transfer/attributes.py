@@ -255,7 +255,21 @@ def _bound_attribute(
         owner, _, name = attribute.name.rpartition(".")
         rule = registry.attribute_rule(owner, name)
         return UnknownValue() if rule is None else rule(value)
+    method = _descriptor_method(interpreter, frame, attribute, "__get__")
+    if method is not None:
+        return interpreter.call_value(frame, op, method, CallArguments((value, cls)))
     return bind(interpreter, frame, attribute, value, cls)
+
+
+def _descriptor_method(interpreter: Interpreter, frame: Frame, attribute: Value, name: str) -> Value | None:
+    """`__get__` or `__set__` of a class's attribute that is an instance of a class of the program; None if it has none."""
+    if (
+        not isinstance(attribute, Reference)
+        or interpreter.objects.facts[attribute.object].kind is not ObjectKind.INSTANCE
+    ):
+        return None
+    method = interpreter.find_method(frame, attribute, name)
+    return None if method is None or interpreter.is_library_function(method) else method
 
 
 def _class_attribute(interpreter: Interpreter, frame: Frame, value: Reference, name: str) -> Value:
@@ -298,6 +312,8 @@ def set_attribute(interpreter: Interpreter, frame: Frame, op: int, target: Value
                     if found is not None and is_property(found[0]):
                         assert isinstance(found[0], PartialValue)
                         setter = dict(found[0].keywords).get("fset")
+                    elif found is not None:
+                        setter = _descriptor_method(interpreter, frame, found[0], "__set__")
                 if setter is not None:
                     interpreter.call_value(frame, op, setter, CallArguments((member, value)))
                     continue

@@ -175,7 +175,13 @@ def set_attribute_named(
     target, name, value = arguments.positional
     for member in members(name):
         if isinstance(member, Constant) and isinstance(member.value, str):
-            set_attribute(interpreter, frame, op, target, member.value, value)
+            held = value
+            if len(members(name)) > 1:
+                # it is this attribute, or one of the others
+                for owner in members(target):
+                    known = frame.state.get((owner.object, member.value)) if isinstance(owner, Reference) else None
+                    held = join(UNBOUND if known is None else known, held)
+            set_attribute(interpreter, frame, op, target, member.value, held)
         else:
             for owner in members(target):
                 if isinstance(owner, Reference):

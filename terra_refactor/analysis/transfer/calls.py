@@ -41,6 +41,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Op, Spread
+from terra_refactor.tf_model.decorators import Decoration, decoration
 
 
 def call(interpreter: Interpreter, frame: Frame, op: Op) -> Value | Terminated:
@@ -133,7 +134,11 @@ def _call_one(
 ) -> Value:
     match callee:
         case FunctionValue():
-            return interpreter.call_function(frame, op, callee, arguments, graph=graph)
+            result = interpreter.call_function(frame, op, callee, arguments, graph=graph)
+            if any(decoration(name)[0] is Decoration.DISPATCHES for name in callee.wrappers):
+                # another implementation may be registered for these arguments
+                return join(result, UNKNOWN)
+            return result
         case BoundMethod(function, receiver):
             if isinstance(function, LibraryValue):
                 return call_library(interpreter, frame, op, function.name, arguments, receiver, graph=graph)
