@@ -1,6 +1,6 @@
 """Built-in and standard-library functions that call back, look at the heap, or change it.
 
-Computes: `isinstance`, `zip`, `super`, `getattr`, `functools.partial`, ...; methods of containers are in
+Computes: `isinstance`, `zip`, `super`, `getattr`, ...; what makes functions is in `makers`, methods of containers in
 `container_methods`. Needs: class look-up and containers. Gives: `BUILTINS`, by canonical name; a handler returns None to leave a call
 to the declarations of `tf_model`.
 """
@@ -10,15 +10,6 @@ from __future__ import annotations
 from typing import Final
 
 from terra_refactor.analysis.classes import (
-    ANNOTATIONS,
-    BASES,
-    CACHED_PROPERTY,
-    CLASS_METHOD,
-    FIELDS,
-    PROPERTY,
-    STATIC_METHOD,
-    annotated_names,
-    annotations_of,
     class_of_instance,
 )
 from terra_refactor.analysis.effects import external_effect, unknown_target, write_effect
@@ -33,10 +24,11 @@ from terra_refactor.analysis.transfer.containers import (
     new_list,
     new_set,
 )
+from terra_refactor.analysis.transfer.makers import MAKERS
 from terra_refactor.analysis.transfer.mappings import dict_content, new_dict, with_item
 from terra_refactor.analysis.truth import truth_of
 from terra_refactor.domain.effect import Effect, EffectKind
-from terra_refactor.domain.lattice import join, join_all, list_element, without_unbound
+from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.state import CLASS, ITEMS
 from terra_refactor.domain.value import (
     BOTTOM,
@@ -453,222 +445,6 @@ def reduce_(
     return join(first, interpreter.call_value(frame, op, function, CallArguments((first, found.element))))
 
 
-# --- functions of functions -----------------------------------------------------------------------------------------------------------
-
-
-def partial(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    if not arguments.positional:
-        return UNKNOWN
-    function, *rest = arguments.positional
-    return PartialValue(function, tuple(rest), arguments.keywords)
-
-
-def wraps(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    return LibraryValue("functools.wraps()")
-
-
-def unchanged(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    return arguments.positional[0] if arguments.positional else UNKNOWN
-
-
-def make_property(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    keywords = dict(arguments.keywords)
-    getter = argument(arguments, 0, "fget")
-    setter = argument(arguments, 1, "fset")
-    rest = () if setter is None or setter == NONE else (("fset", setter),)
-    return PartialValue(PROPERTY, (getter if getter is not None else keywords.get("fget", UNKNOWN),), rest)
-
-
-def property_setter(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    if len(arguments.positional) == 2 and isinstance(arguments.positional[0], PartialValue):
-        known, setter = arguments.positional[0], arguments.positional[1]
-        return PartialValue(known.function, known.arguments, (("fset", setter),))
-    return unchanged(interpreter, frame, op, arguments, receiver)
-
-
-def property_deleter(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    return unchanged(interpreter, frame, op, arguments, receiver)
-
-
-def _descriptor(kind: LibraryValue) -> BuiltinHandler:
-    def handler(
-        interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-    ) -> Value | None:
-        return PartialValue(kind, arguments.positional[:1], ()) if arguments.positional else UNKNOWN
-
-    return handler
-
-
-def tf_function(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    """`tf.function(f, ...)`: the same function, hybrid; without `f` a decorator."""
-    function = argument(arguments, 0, "func")
-    options = tuple((name, value) for name, value in arguments.keywords if name != "func")
-    if function is None or function == NONE:
-        return PartialValue(LibraryValue("tensorflow.function"), (), options)
-    positional = dict(zip(("func", "input_signature", "autograph", "jit_compile"), arguments.positional, strict=False))
-    options = (*((name, value) for name, value in positional.items() if name != "func"), *options)
-    results: list[Value] = []
-    for member in members(function):
-        match member:
-            case FunctionValue():
-                hybrid = FunctionValue(
-                    member.function, member.closure, member.defaults, member.annotations, options, member.wrappers
-                )
-                interpreter.note_wrapped(hybrid)
-                results.append(hybrid)
-            case BoundMethod(FunctionValue() as inner, owner):
-                hybrid = FunctionValue(
-                    inner.function, inner.closure, inner.defaults, inner.annotations, options, inner.wrappers
-                )
-                interpreter.note_wrapped(hybrid)
-                results.append(BoundMethod(hybrid, owner))
-            case _:
-                results.append(member)
-    return join_all(results)
-
-
-def map_structure(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    """`tf.nest.map_structure(f, structure, ...)`: `f` on the leaves; the result has the structure of the first."""
-    if len(arguments.positional) < 2:
-        return None
-    function, *structures = arguments.positional
-
-    def walk(parts: list[Value], depth: int, tag: object) -> Value:
-        first = parts[0]
-        if (
-            depth < 6
-            and isinstance(first, TupleValue)
-            and all(isinstance(part, TupleValue) and len(part.elements) == len(first.elements) for part in parts)
-        ):
-            rows = zip(*[part.elements for part in parts if isinstance(part, TupleValue)], strict=True)
-            return TupleValue(
-                tuple(walk(list(row), depth + 1, (tag, i)) for i, row in enumerate(rows)), first.name, first.fields
-            )
-        contents = [frame.state.get((part.object, ITEMS)) if isinstance(part, Reference) else None for part in parts]
-        content = contents[0]
-        if depth < 6 and isinstance(content, FrozenList) and all(isinstance(other, FrozenList) for other in contents):
-            if content.elements is not None and all(
-                isinstance(other, FrozenList)
-                and other.elements is not None
-                and len(other.elements) == len(content.elements)
-                for other in contents
-            ):
-                rows = zip(*[other.elements or () for other in contents if isinstance(other, FrozenList)], strict=True)
-                results = tuple(walk(list(row), depth + 1, (tag, i)) for i, row in enumerate(rows))
-                return new_list(interpreter, frame, op, FrozenList(results), tag)
-            element = walk(
-                [list_element(other) for other in contents if isinstance(other, FrozenList)], depth + 1, (tag, "*")
-            )
-            return new_list(interpreter, frame, op, FrozenList(None, element), tag)
-        if depth < 6 and isinstance(content, FrozenDict) and len(parts) == 1:
-            items = tuple(
-                (key, walk([without_unbound(value)], depth + 1, (tag, str(key)))) for key, value in content.items
-            )
-            rest = None if content.rest is None else walk([content.rest], depth + 1, (tag, "**"))
-            return new_dict(interpreter, frame, op, FrozenDict(items, rest), tag)
-        if any(part == BOTTOM for part in parts):
-            return BOTTOM
-        return interpreter.call_value(frame, op, function, CallArguments(tuple(parts)))
-
-    return walk(structures, 0, "structure")
-
-
-# --- classes of records -----------------------------------------------------------------------------------------------------------------
-
-
-def dataclass(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    if not arguments.positional:
-        return LibraryValue("dataclasses.dataclass")
-    for member in members(arguments.positional[0]):
-        if isinstance(member, Reference):
-            names = annotations_of(frame, member)
-            frame.state.set((member.object, FIELDS), TupleValue(tuple(Constant(name) for name in names)))
-    return arguments.positional[0]
-
-
-def dataclass_field(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    return PartialValue(LibraryValue("dataclasses.field"), (), arguments.keywords)
-
-
-def replaced_record(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    """`record._replace(field=value)`."""
-    if not isinstance(receiver, TupleValue):
-        return UNKNOWN
-    changed = dict(arguments.keywords)
-    elements = tuple(changed.get(field, old) for field, old in zip(receiver.fields, receiver.elements, strict=True))
-    return TupleValue(elements, receiver.name, receiver.fields, receiver.cls)
-
-
-def typed_named_tuple(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    """`typing.NamedTuple(name, [(field, type), ...])`."""
-    name, fields = argument(arguments, 0, "typename"), argument(arguments, 1, "fields")
-    if fields is None or not isinstance(name, Constant) or not isinstance(name.value, str):
-        return UNKNOWN
-    names: list[str] = []
-    for pair in iterate(interpreter, frame, op, fields).elements or ():
-        parts = iterate(interpreter, frame, op, pair).elements
-        if parts is None or not parts or not isinstance(parts[0], Constant) or not isinstance(parts[0].value, str):
-            return UNKNOWN
-        names.append(parts[0].value)
-    return _record_class(interpreter, frame, op, name.value, names) if names else UNKNOWN
-
-
-def _record_class(interpreter: Interpreter, frame: Frame, op: int, name: str, fields: list[str]) -> Reference:
-    number = interpreter.allocate(frame, op, ObjectKind.CLASS, name)
-    frame.state.set((number, BASES), TupleValue((LibraryValue("typing.NamedTuple"),)))
-    frame.state.set((number, ANNOTATIONS), annotated_names(dict.fromkeys(fields, UNKNOWN)))
-    return Reference(number)
-
-
-def named_tuple(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    name, fields = argument(arguments, 0, "typename"), argument(arguments, 1, "field_names")
-    if fields is None or not isinstance(name, Constant) or not isinstance(name.value, str):
-        return UNKNOWN
-    names: list[str] | None = None
-    if isinstance(fields, Constant) and isinstance(fields.value, str):
-        names = fields.value.replace(",", " ").split()
-    else:
-        found = iterate(interpreter, frame, op, fields)
-        if found.elements is not None and all(isinstance(element, Constant) for element in found.elements):
-            names = [str(element.value) for element in found.elements if isinstance(element, Constant)]
-    if names is None:
-        return UNKNOWN
-    made = _record_class(interpreter, frame, op, name.value, names)
-    defaults = dict(arguments.keywords).get("defaults")
-    if defaults is not None:
-        found = iterate(interpreter, frame, op, defaults)
-        if found.elements is not None and found.elements:
-            for field, value in zip(names[-len(found.elements) :], found.elements, strict=False):
-                frame.state.set((made.object, field), value)
-    return made
-
-
 # --- objects and modules -------------------------------------------------------------------------------------------------------------
 
 
@@ -724,6 +500,7 @@ def import_by_name(
 
 BUILTINS: Final[dict[str, BuiltinHandler]] = {
     **CONTAINER_METHODS,
+    **MAKERS,
     "builtins.isinstance": is_instance,
     "builtins.issubclass": is_subclass,
     "builtins.len": length,
@@ -752,36 +529,9 @@ BUILTINS: Final[dict[str, BuiltinHandler]] = {
     "builtins.next": next_,
     "builtins.sum": sum_,
     "builtins.globals": module_globals,
-    "builtins.property": make_property,
-    "builtins.property.setter": property_setter,
-    "builtins.property.deleter": property_deleter,
-    "builtins.property.getter": property_deleter,
-    "builtins.staticmethod": _descriptor(STATIC_METHOD),
-    "builtins.classmethod": _descriptor(CLASS_METHOD),
-    "functools.cached_property": _descriptor(CACHED_PROPERTY),
-    "abc.abstractproperty": make_property,
-    "functools.partial": partial,
-    "functools.partialmethod": partial,
     "functools.reduce": reduce_,
-    "functools.wraps": wraps,
-    "functools.wraps()": unchanged,
-    "abc.abstractmethod": unchanged,
     "typing.cast": cast,
-    "typing.overload": unchanged,
     "importlib.import_module": import_by_name,
-    "tensorflow.function": tf_function,
-    "tensorflow.nest.map_structure": map_structure,
-    "keras.tree.map_structure": map_structure,
-    "dataclasses.dataclass": dataclass,
-    "attr.s": dataclass,
-    "attr.attrs": dataclass,
-    "attrs.define": dataclass,
-    "attrs.frozen": dataclass,
-    "attr.define": dataclass,
-    "dataclasses.field": dataclass_field,
-    "collections.namedtuple": named_tuple,
-    "typing.NamedTuple": typed_named_tuple,
-    "typing.NamedTuple._replace": replaced_record,
     "builtins.object.__init__": object_init,
     "builtins.object.__init_subclass__": object_init,
     "builtins.object.__new__": object_new,
