@@ -48,6 +48,11 @@ def assemble_facts(
     live = _live_summaries(interpreter)
     numbers: dict[int, ContextId] = {summary.identity: position for position, summary in enumerate(live)}
     changed = _changed_state(interpreter, live)
+    arrivals: dict[FunctionId, dict[str, dict[Value, None]]] = {}
+    for summary in live:
+        for target, brought in summary.arrivals.items():
+            for name, values in brought.items():
+                arrivals.setdefault(target, {}).setdefault(name, {}).update(values)
     contexts: list[ContextFacts] = []
     by_function: dict[FunctionId, list[ContextId]] = {}
     callers: dict[FunctionId, list[CallerFact]] = {}
@@ -93,7 +98,9 @@ def assemble_facts(
             functions[identity] = FunctionFacts(
                 function=identity,
                 contexts=tuple(by_function.get(identity, ())),
-                parameters=_parameters(interpreter, identity, own, evidence.get(identity, {})),
+                parameters=_parameters(
+                    interpreter, arrivals.get(identity, {}), identity, own, evidence.get(identity, {})
+                ),
                 returns=join_all(context.returns for context in own),
                 callers=tuple(callers.get(identity, ())),
                 recursive=identity in recursive,
@@ -112,13 +119,30 @@ def assemble_facts(
 
 def _live_summaries(interpreter: Interpreter) -> list[Summary]:
     """The contexts of the last round; of a function that is called, not those in which it was entered as if nobody called it."""
-    reached = [summary for summary in interpreter.summaries if summary.round == interpreter.round]
-    called = {summary.function.id for summary in reached if summary.entry is EntryKind.CALLED}
-    live = [
-        summary
-        for summary in reached
-        if summary.entry in (EntryKind.CALLED, EntryKind.MODULE) or summary.function.id not in called
-    ]
+    current = [summary for summary in interpreter.summaries if summary.round == interpreter.round]
+    called = {summary.function.id for summary in current if summary.entry is EntryKind.CALLED}
+    reached: dict[int, Summary] = {}
+
+    def reach(summary: Summary) -> None:
+        pending = [summary]
+        while pending:
+            following = pending.pop()
+            if following.identity in reached:
+                continue
+            reached[following.identity] = following
+            pending.extend(
+                interpreter.summaries[callee] for record in following.calls.values() for callee in record.callees
+            )
+
+    for summary in current:
+        if summary.entry is EntryKind.MODULE:
+            reach(summary)
+    # what is entered as if nobody called it brings no calls where there are real ones: first those that nothing else reaches
+    entries = [summary for summary in current if summary.entry in (EntryKind.UNCALLED, EntryKind.FRAMEWORK)]
+    for summary in sorted(entries, key=lambda summary: summary.function.id in called):
+        if all(other.function.id != summary.function.id for other in reached.values()):
+            reach(summary)
+    live = list(reached.values())
     present = {summary.function.id for summary in live}
     # what only an earlier round reached (a call that better knowledge ruled out) is still the best that is known of that function
     latest: dict[FunctionId, Summary] = {}
@@ -189,11 +213,15 @@ def _target_of(interpreter: Interpreter, summary: Summary, key: HeapKey) -> Targ
 
 
 def _parameters(
-    interpreter: Interpreter, identity: FunctionId, own: list[ContextFacts], evidence: Mapping[str, Evidence]
+    interpreter: Interpreter,
+    brought: Mapping[str, Mapping[Value, None]],
+    identity: FunctionId,
+    own: list[ContextFacts],
+    evidence: Mapping[str, Evidence],
 ) -> tuple[ParameterFacts, ...]:
     code = interpreter.program.function(identity)
     called = any(context.entry is EntryKind.CALLED for context in own)
-    arrivals = interpreter.arrivals.get(identity, {}) if called else {}
+    arrivals = brought if called else {}
     result: list[ParameterFacts] = []
     for parameter in code.parameters:
         name = parameter.name

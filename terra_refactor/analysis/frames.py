@@ -17,7 +17,7 @@ from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.state import HeapKey, State
 from terra_refactor.domain.value import BOTTOM, FunctionValue, ObjectId, Value
 from terra_refactor.ir.function import Function
-from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Op
 
 if TYPE_CHECKING:
@@ -98,6 +98,8 @@ class Summary:
     effects: tuple[Effect, ...]
     allocated: frozenset[ObjectId]
     state_reads: Mapping[HeapKey, tuple[EffectSite, tuple[EffectSite, ...]]]
+    arrivals: Mapping[FunctionId, Mapping[str, Mapping[Value, None]]]
+    """What its calls bring to the parameters of each function."""
     values: tuple[Value | None, ...]
     calls: Mapping[OpId, CallRecord]
     branches: Mapping[OpId, BranchFact]
@@ -113,6 +115,7 @@ class Frame:
     __slots__ = (
         "abstract",
         "allocated",
+        "arrivals",
         "branches",
         "calls",
         "cells",
@@ -186,6 +189,8 @@ class Frame:
         self.uncertainty = 0
         """How many enclosing branches and loops there are of which it is not known whether, or how often, they run."""
         self.allocated: set[ObjectId] = set()
+        self.arrivals: dict[FunctionId, dict[str, dict[Value, None]]] = {}
+        """What its calls bring to the parameters of each function."""
         self.effects: dict[tuple[object, ...], Effect] = {}
         self.calls: dict[OpId, CallRecord] = {}
         self.branches: dict[OpId, BranchFact] = {}

@@ -15,15 +15,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from terra_refactor.analysis import classes, entries, instances
 from terra_refactor.analysis.binding import bind_arguments
-from terra_refactor.analysis.effects import compose_effects, resolve_targets
+from terra_refactor.analysis.effects import EXTERNAL, compose_effects, resolve_targets
 from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.objects import ObjectTable
+from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, references, rename, widen
 from terra_refactor.domain.state import CELL, CLASS, EXISTS, HeapKey, Naming, State, same_reads
 from terra_refactor.domain.value import (
@@ -87,6 +89,17 @@ MAX_STEPS: Final = 60_000
 MAX_ROUNDS_OF_RECURSION: Final = 5
 
 
+@dataclass(slots=True)
+class _Running:
+    """A context that is being interpreted."""
+
+    boundary: State | None = None
+    """What it has read so far tells in which state it runs."""
+    last: Summary | None = None
+    """What its last round gave: the result of the recursive calls in it."""
+    recursed: bool = False
+
+
 class Interpreter:
     """Everything that one analysis of a program shares."""
 
@@ -112,8 +125,8 @@ class Interpreter:
         self.missing_rules: dict[str, dict[tuple[FunctionId, OpId], None]] = {}
         self.usage: dict[FunctionId, set[str]] = {}
         """Parameters that were handed, still unknown, to operations that take tensors."""
-        self.arrivals: dict[FunctionId, dict[str, dict[Value, None]]] = {}
-        """What calls bring to each parameter."""
+        self.called: set[FunctionId] = set()
+        """Functions that some analysed code calls."""
         self.recursive: set[FunctionId] = set()
         self.problems: dict[FunctionId, str] = {}
         self.class_of_body: dict[FunctionId, Value] = {}
@@ -138,10 +151,10 @@ class Interpreter:
         self.expecting_errors = 0
         """How many enclosing `with` statements expect an error, as `pytest.raises` does."""
         self._general: dict[tuple[FunctionId, tuple[tuple[str, ObjectId], ...], bool], dict[str, Value]] = {}
-        self._active: dict[tuple[object, ...], Summary | None] = {}
-        """The contexts that are being interpreted, each with what its last round gave (for the recursive calls in it)."""
+        self._active: dict[tuple[object, ...], list[_Running]] = {}
+        """The contexts that are being interpreted, innermost last: of one key there may be several, in different states."""
+        self._depth = 0
         self._active_of: dict[FunctionId, list[dict[str, Value]]] = {}
-        self._recursed: set[tuple[object, ...]] = set()
         self._steps_left = step_budget
         self._ops: dict[FunctionId, tuple[Op | None, ...]] = {}
 
@@ -346,7 +359,8 @@ class Interpreter:
             frame.call_record(op).unknown = f"{code.qualname} (its parameters do not fit the call)"
             return UNKNOWN
         in_graph = frame.in_graph or graph or function.hybrid is not None
-        arrivals = self.arrivals.setdefault(identity, {})
+        self.called.add(identity)
+        arrivals = frame.arrivals.setdefault(identity, {})
         for name, value in bound.items():
             seen = arrivals.setdefault(name, {})
             if len(seen) < 2 * MAX_CONTEXTS:
@@ -357,6 +371,10 @@ class Interpreter:
         summary = self.summarize(frame.state, identity, closure, parameters, EntryKind.CALLED, in_graph, naming)
         if isinstance(summary, Summary):
             return self.apply(frame, op, summary, bound, naming)
+        if isinstance(summary, UnknownValue):
+            # what it does is not followed any further: nobody can tell
+            detail = f"{code.qualname} (called too deep to follow)"
+            frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, EXTERNAL, detail, frame.site(op)))
         return self._outward(summary, naming, {})
 
     def _outward(self, value: Value, naming: Naming, mapping: Mapping[ObjectId, ObjectId]) -> Value:
@@ -410,11 +428,10 @@ class Interpreter:
         if len(active) >= MAX_ACTIVE:
             parameters = _widened_parameters(active, parameters)
             key = (identity, tuple(parameters.values()), closure, in_graph)
-        if key in self._active:
-            self.recursive.add(identity)
-            self._recursed.add(key)
-            return self._active[key] or BOTTOM
-        if len(self._active) >= MAX_DEPTH or self._steps_left <= 0 or len(active) >= 4 * MAX_ACTIVE:
+        recursion = self._recursion(key, identity, state, naming)
+        if recursion is not None:
+            return recursion
+        if self._depth >= MAX_DEPTH or self._steps_left <= 0 or len(active) >= 4 * MAX_ACTIVE:
             self.problems.setdefault(identity, "recursion depth" if self._steps_left > 0 else "budget")
             return UnknownValue(reason="budget")
         known_contexts = self._contexts_of_closure.setdefault((identity, closure), [])
@@ -425,10 +442,9 @@ class Interpreter:
             found = self._known_summary(key, state, naming)
             if found is not None:
                 return found
-            if key in self._active:
-                self.recursive.add(identity)
-                self._recursed.add(key)
-                return self._active[key] or BOTTOM
+            recursion = self._recursion(key, identity, state, naming)
+            if recursion is not None:
+                return recursion
             if len(known_contexts) >= HARD_LIMIT:
                 self.problems.setdefault(identity, "budget")
                 return UnknownValue(reason="budget")
@@ -440,6 +456,25 @@ class Interpreter:
             # a test that wants the error
             summary.failures = {}
         return summary
+
+    def _recursion(
+        self, key: tuple[object, ...], identity: FunctionId, state: State, naming: Naming | None
+    ) -> Summary | Value | None:
+        """What a call gives whose context is running already; None if it is no recursion.
+
+        It is one only in the same state: another object under the same name (the child of a tree's node) is another context, up to a depth.
+        """
+        running = self._active.get(key)
+        if not running:
+            return None
+        self.recursive.add(identity)
+        for context in reversed(running):
+            if context.boundary is not None and same_reads(state, context.boundary.reads or {}, naming):
+                context.recursed = True
+                return context.last if context.last is not None else BOTTOM
+        if len(running) < MAX_ACTIVE:
+            return None
+        return UnknownValue(reason="recursion")
 
     def _known_summary(self, key: tuple[object, ...], state: State, naming: Naming | None) -> Summary | None:
         for summary in self._by_key.get(key, ()):
@@ -528,15 +563,17 @@ class Interpreter:
         naming: Naming | None,
     ) -> Summary:
         active = self._active_of.setdefault(identity, [])
-        self._active[key] = None
+        running = _Running()
+        self._active.setdefault(key, []).append(running)
+        self._depth += 1
         active.append(parameters)
         try:
             for _ in range(MAX_ROUNDS_OF_RECURSION):
-                self._recursed.discard(key)
-                summary = self._run(state, identity, closure, parameters, entry, in_graph, naming)
-                last = self._active[key]
-                if key not in self._recursed:
+                running.recursed = False
+                summary = self._run(state, identity, closure, parameters, entry, in_graph, naming, running)
+                if not running.recursed:
                     break
+                last = running.last
                 if last is not None:
                     summary.returns = widen(last.returns, summary.returns)
                     summary.writes = {
@@ -545,7 +582,10 @@ class Interpreter:
                     }
                     if summary.returns == last.returns and summary.writes == last.writes:
                         break
-                self._active[key] = summary
+                if type(summary.returns) is Bottom:
+                    # nothing comes back from a recursion that nothing ends, or whose end was not seen: never the former for sure
+                    summary.returns = UnknownValue(reason="recursion")
+                running.last = summary
             else:
                 summary.returns = UnknownValue(reason="recursion")
                 summary.writes = {
@@ -553,7 +593,8 @@ class Interpreter:
                     for field, value in summary.writes.items()
                 }
         finally:
-            del self._active[key]
+            self._active[key].pop()
+            self._depth -= 1
             active.pop()
         summary.identity = len(self.summaries)
         self.summaries.append(summary)
@@ -571,9 +612,11 @@ class Interpreter:
         entry: EntryKind,
         in_graph: bool,
         naming: Naming | None,
+        running: _Running,
     ) -> Summary:
         code = self.program.function(identity)
         boundary = state.call(naming)
+        running.boundary = boundary
         frame = Frame(
             code, boundary, dict(closure), parameters, self.loader.object_of(identity.module), entry, in_graph
         )
@@ -586,7 +629,7 @@ class Interpreter:
     def enter_nested(self, frame: Frame, made: FunctionValue) -> None:
         """Analyses a nested function that nobody has called, in the state in which its definer ends."""
         identity = FunctionId(*made.function)
-        if identity in self.arrivals:
+        if identity in self.called:
             return
         code = self.program.function(identity)
         parameters, _, kind = entries.entry_parameters(self, code, made, None)
@@ -608,6 +651,7 @@ class Interpreter:
             effects=resolve_targets(self, frame),
             allocated=frozenset(frame.allocated),
             state_reads=frame.state_reads,
+            arrivals=frame.arrivals,
             values=frame.final_values(),
             calls=frame.calls,
             branches=frame.branches,
