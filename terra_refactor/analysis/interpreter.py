@@ -19,42 +19,37 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from terra_refactor.analysis import classes, entries, instances
+from terra_refactor.analysis.abstract_heap import AbstractHeap
 from terra_refactor.analysis.binding import bind_arguments
+from terra_refactor.analysis.boundary import as_parameter, less_known, surviving_writes, widened_parameters
 from terra_refactor.analysis.effects import EXTERNAL, compose_effects, resolve_targets
 from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.freezing import freeze
-from terra_refactor.analysis.objects import ObjectTable
+from terra_refactor.analysis.notes import Notes
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, references, rename, widen
 from terra_refactor.domain.state import CELL, CLASS, EXISTS, HeapKey, Naming, State, same_reads
 from terra_refactor.domain.value import (
     BOTTOM,
-    FALSE,
     NONE,
     TRUE,
-    UNBOUND,
     UNKNOWN,
     UNKNOWN_TENSOR,
     Bottom,
     BoundMethod,
-    FrozenDict,
-    FrozenList,
     FunctionValue,
     LibraryValue,
     ObjectId,
-    Origin,
     Reference,
     SequenceValue,
     UnknownValue,
     Value,
 )
-from terra_refactor.ir import ops
-from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Block, Op
 from terra_refactor.ir.program import Program
-from terra_refactor.ir.walk import walk
 from terra_refactor.tf_model.spec import OperationError
 
 if TYPE_CHECKING:
@@ -100,7 +95,7 @@ class _Running:
     recursed: bool = False
 
 
-class Interpreter:
+class Interpreter(AbstractHeap, Notes):
     """Everything that one analysis of a program shares."""
 
     def __init__(
@@ -112,19 +107,15 @@ class Interpreter:
         attributes: AttributeTransfer,
         step_budget: int,
     ) -> None:
+        AbstractHeap.__init__(self)
+        Notes.__init__(self)
         self._calls = calls
         self._attributes = attributes
         self.program = program
         self.loader = loader
-        self.objects = ObjectTable()
-        self.world = State(None, {}, None)
-        """The state of the program outside of any call: globals and the objects that they lead to."""
         self.handlers = dict(handlers)
         self.summaries: list[Summary] = []
         self.round = 0
-        self.missing_rules: dict[str, dict[tuple[FunctionId, OpId], None]] = {}
-        self.usage: dict[FunctionId, set[str]] = {}
-        """Parameters that were handed, still unknown, to operations that take tensors."""
         self.called: set[FunctionId] = set()
         """Functions that some analysed code calls."""
         self.recursive: set[FunctionId] = set()
@@ -134,16 +125,8 @@ class Interpreter:
         self.subclasses: dict[ObjectId, dict[ObjectId, None]] = {}
         self.open_instances: set[ObjectId] = set()
         """Instances that stand for any object of a class or of a subclass: made for functions that nobody calls."""
-        self.built: set[tuple[ObjectId, FunctionId]] = set()
-        """Keras layers whose `build` has run, by instance and method."""
-        self.stable: dict[HeapKey, Value] = {}
-        """Globals that are bound once and never change: their reads need not be recorded."""
-        self.wrapped: dict[FunctionId, tuple[tuple[tuple[str, Value], ...] | None, tuple[str, ...]]] = {}
-        """For each function the `tf.function` arguments and the library decorators that wrap it somewhere."""
         self.entry_frame: Callable[[], Frame]
         """Makes a frame for questions about the state of the program outside of any call."""
-        self.definitions: dict[FunctionId, dict[FunctionValue, None]] = {}
-        """The function objects that were made of each function, as first made (before decorators)."""
         self._by_key: dict[tuple[object, ...], list[Summary]] = {}
         self._contexts: dict[FunctionId, list[Summary]] = {}
         self._contexts_of_closure: dict[tuple[FunctionId, tuple[tuple[str, ObjectId], ...]], list[Summary]] = {}
@@ -156,7 +139,6 @@ class Interpreter:
         self._depth = 0
         self._active_of: dict[FunctionId, list[dict[str, Value]]] = {}
         self._steps_left = step_budget
-        self._ops: dict[FunctionId, tuple[Op | None, ...]] = {}
 
     # --- running code -----------------------------------------------------------------------------------------------------------
 
@@ -205,16 +187,6 @@ class Interpreter:
             return None
         finally:
             frame.state = outer
-
-    def op(self, function: Function, number: OpId) -> Op | None:
-        """The operation with that number (refinement of conditions needs to see how a value was made)."""
-        table = self._ops.get(function.id)
-        if table is None:
-            found: list[Op | None] = [None] * function.op_count
-            for op in walk(function.body):
-                found[op.id] = op
-            table = self._ops[function.id] = tuple(found)
-        return table[number]
 
     # --- what the transfer functions ask of each other -----------------------------------------------------------------------------
 
@@ -286,65 +258,8 @@ class Interpreter:
             return UNKNOWN_TENSOR
         return result if combinations else UNKNOWN
 
-    # --- objects --------------------------------------------------------------------------------------------------------------------
-
-    def allocate(self, frame: Frame, op: OpId, kind: ObjectKind, name: str, tag: object = None) -> ObjectId:
-        """A new object made by operation `op`. One that was made there before, on this path, becomes an older one."""
-        number = self.objects.at_site(kind, name, frame.function.id, op, (frame.iteration, tag))
-        self.make_room(frame, number)
-        frame.state.set((number, EXISTS), TRUE)
-        frame.allocated.add(number)
-        return number
-
-    def make_room(self, frame: Frame, number: ObjectId) -> None:
-        """Renames an object that exists already under a number that is about to be given to a new one."""
-        state = frame.state
-        if state.get((number, EXISTS)) is None:
-            return
-        older = self.objects.older(number)
-        mapping = {number: older}
-        exists_older = state.get((older, EXISTS)) is not None
-        # collect what is visible in this frame, nearest delta first
-        visible: dict[HeapKey, Value] = {}
-        level: State | None = state
-        while level is not None:
-            for key, value in level.heap.items():
-                visible.setdefault(key, value)
-            if level.reads is not None:
-                break
-            level = level.parent
-        for key, value in visible.items():
-            if key[0] == number:
-                moved = (older, key[1])
-                known = state.get(moved) if exists_older else None
-                renamed = rename(value, mapping)
-                state.set(moved, renamed if known is None else join(known, renamed))
-                if key[1] != EXISTS:
-                    state.heap[key] = UNBOUND
-            elif number in references(value):
-                state.set(key, rename(value, mapping))
-        state.set((older, EXISTS), FALSE)
-        frame.allocated.add(older)
-        for name, value in state.locals.items():
-            if number in references(value):
-                state.locals[name] = rename(value, mapping)
-
-    def unsettle(self, key: HeapKey) -> None:
-        """A field that was taken to be settled is written after all: what was derived without looking at it is dropped."""
-        settled = self.world.settled
-        if key in settled.fields or key[0] in settled.objects:
-            settled.fields = {kept: value for kept, value in settled.fields.items() if kept[0] != key[0]}
-            settled.objects.discard(key[0])
-            settled.orders.clear()
-            self._by_key.clear()
-
-    def write(self, frame: Frame, key: HeapKey, value: Value) -> None:
-        """Writes a field: replaces it where the object is one object, adds to it where it may be one of several."""
-        state = frame.state
-        if state.get((key[0], EXISTS)) == FALSE:
-            known = state.get(key)
-            value = value if known is None else join(known, value)
-        state.set(key, value)
+    def forget_summaries(self) -> None:
+        self._by_key.clear()
 
     # --- calling functions of the program ----------------------------------------------------------------------------------------
 
@@ -366,7 +281,7 @@ class Interpreter:
             if len(seen) < 2 * MAX_CONTEXTS:
                 seen[value] = None
         naming = Naming(self._stand_ins(bound), self.objects.level_names)
-        parameters = {name: naming.inward(_as_parameter(name, value)) for name, value in bound.items()}
+        parameters = {name: naming.inward(as_parameter(name, value)) for name, value in bound.items()}
         closure = tuple((name, naming.inward_object(cell)) for name, cell in function.closure)
         summary = self.summarize(frame.state, identity, closure, parameters, EntryKind.CALLED, in_graph, naming)
         if isinstance(summary, Summary):
@@ -426,7 +341,7 @@ class Interpreter:
             return found
         active = self._active_of.setdefault(identity, [])
         if len(active) >= MAX_ACTIVE:
-            parameters = _widened_parameters(active, parameters)
+            parameters = widened_parameters(active, parameters)
             key = (identity, tuple(parameters.values()), closure, in_graph)
         recursion = self._recursion(key, identity, state, naming)
         if recursion is not None:
@@ -589,7 +504,7 @@ class Interpreter:
             else:
                 summary.returns = UnknownValue(reason="recursion")
                 summary.writes = {
-                    field: value if field[1] in (EXISTS, CLASS) else _less_known(value)
+                    field: value if field[1] in (EXISTS, CLASS) else less_known(value)
                     for field, value in summary.writes.items()
                 }
         finally:
@@ -624,7 +539,7 @@ class Interpreter:
         returns = self.finish(frame)
         for made in frame.made:
             self.enter_nested(frame, made)
-        return self._summary_of(frame, returns, _surviving_writes(frame, returns))
+        return self._summary_of(frame, returns, surviving_writes(frame, returns))
 
     def enter_nested(self, frame: Frame, made: FunctionValue) -> None:
         """Analyses a nested function that nobody has called, in the state in which its definer ends."""
@@ -747,7 +662,7 @@ class Interpreter:
             key = (target, name)
             # a recursive call happens in another state than the one that the summary was made in
             recursive = summary.identity < 0 and name not in (EXISTS, CLASS)
-            renamed = self._outward(_less_known(value) if recursive else value, naming, mapping)
+            renamed = self._outward(less_known(value) if recursive else value, naming, mapping)
             if collapsed and number in mapping and name != EXISTS:
                 # several objects collapsed into one: keep what the others wrote
                 known = frame.state.heap.get(key)
@@ -766,113 +681,7 @@ class Interpreter:
                 frame.state_reads[actual, read[1]] = (site, (frame.site(op), *via))
         return self._outward(summary.returns, naming, mapping)
 
-    # --- notes -----------------------------------------------------------------------------------------------------------------------
-
-    def note_failure(self, frame: Frame, op: OpId, failure: FailureFact) -> None:
-        """Records an operation that certainly fails in this context."""
-        if failure.message.startswith("None cannot be"):
-            # an attribute that some other method sets, most likely: None alone proves nothing
-            return
-        frame.failures.setdefault(op, failure)
-
-    def note_missing_rule(self, frame: Frame, op: OpId, name: str) -> None:
-        """Counts a call of a library function whose result nothing is known about."""
-        self.missing_rules.setdefault(name, {})[frame.function.id, op] = None
-
-    def note_definition(self, frame: Frame, value: FunctionValue) -> None:
-        """Records that a function object was made."""
-        made = self.definitions.setdefault(FunctionId(*value.function), {})
-        if len(made) < MAX_CONTEXTS:
-            made[value] = None
-        if frame.entry is not EntryKind.MODULE:
-            frame.made.append(value)
-
-    def note_wrapped(self, value: FunctionValue) -> None:
-        """Records that a function object was wrapped by `tf.function` or a library decorator."""
-        identity = FunctionId(*value.function)
-        known = self.wrapped.get(identity)
-        hybrid = value.hybrid if value.hybrid is not None or known is None else known[0]
-        names = dict.fromkeys([*(known[1] if known is not None else ()), *value.wrappers])
-        self.wrapped[identity] = (hybrid, tuple(names))
-
-    def iterated_parameters(self, code: Function) -> frozenset[str]:
-        """The parameters over which the body iterates as Python does: lists of tensors, rather than tensors."""
-        found: set[str] = set()
-        for op in walk(code.body):
-            sources: tuple[OpId, ...] = ()
-            if isinstance(op, ops.Comprehension | ops.For):
-                sources = (op.iterable,)
-            elif isinstance(op, ops.Call):
-                function = self.op(code, op.function)
-                if isinstance(function, ops.LoadName) and function.name in (
-                    "zip",
-                    "enumerate",
-                    "list",
-                    "tuple",
-                    "len",
-                    "sorted",
-                ):
-                    sources = tuple(argument.value for argument in op.arguments)
-            for source in sources:
-                made = self.op(code, source)
-                if isinstance(made, ops.LoadName):
-                    found.add(made.name)
-        return frozenset(found)
-
-    def note_usage(self, value: Value, frame: Frame) -> None:
-        """Records that an unknown parameter was handed to an operation that takes tensors."""
-        if isinstance(value, UnknownValue) and value.origin is not None and value.origin.root == "parameter":
-            self.usage.setdefault(frame.function.id, set()).add(value.origin.name)
-
 
 _ABSTRACT: Final = ("abstractmethod", "abstractproperty")
 MAX_VIA: Final = 8
 """Chains of calls are kept up to this length."""
-
-
-def _less_known(value: Value) -> Value:
-    """The value of a field that still changes when a recursion is given up on: an unknown one of the same form."""
-    if isinstance(value, FrozenDict):
-        return FrozenDict((), UNKNOWN)
-    if isinstance(value, FrozenList):
-        return FrozenList(None, UNKNOWN)
-    return UnknownValue(reason="recursion")
-
-
-def _as_parameter(name: str, value: Value) -> Value:
-    """What the callee sees: an unknown value is the unknown value of that parameter, whatever it was called outside."""
-    if isinstance(value, UnknownValue) and (value.origin is None or value.origin != Origin("parameter", name)):
-        return UnknownValue(value.may_be_tensor, Origin("parameter", name), value.reason)
-    return value
-
-
-def _widened_parameters(active: Sequence[Mapping[str, Value]], parameters: dict[str, Value]) -> dict[str, Value]:
-    result = parameters
-    for running in active:
-        if running.keys() == result.keys():
-            result = {name: widen(running[name], value) for name, value in result.items()}
-    return result
-
-
-def _surviving_writes(frame: Frame, returns: Value) -> dict[HeapKey, Value]:
-    """The writes that matter after the call: to older objects, and to new ones that something surviving leads to."""
-    heap = frame.root.heap
-    fields: dict[ObjectId, list[HeapKey]] = {}
-    for key in heap:
-        fields.setdefault(key[0], []).append(key)
-    allocated = frame.allocated
-    pending = list(references(returns))
-    kept: set[ObjectId] = set()
-    for number, keys in fields.items():
-        if number not in allocated:
-            kept.add(number)
-            for key in keys:
-                pending.extend(references(heap[key]))
-    while pending:
-        number = pending.pop()
-        if number in kept or number not in fields:
-            continue
-        kept.add(number)
-        for key in fields[number]:
-            pending.extend(references(heap[key]))
-    return {key: value for key, value in heap.items() if key[0] in kept and type(value) is not Bottom}

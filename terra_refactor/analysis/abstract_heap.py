@@ -1,0 +1,86 @@
+"""The heap of the interpreter: allocation, writes, and what is settled.
+
+Computes: names of new objects (recency abstraction: what was made at a site before becomes an older object), strong and weak updates.
+Needs: a frame's state. Gives: `AbstractHeap`, the base of the interpreter.
+"""
+
+from __future__ import annotations
+
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.frames import Frame
+from terra_refactor.analysis.objects import ObjectTable
+from terra_refactor.domain.lattice import join, references, rename
+from terra_refactor.domain.state import EXISTS, HeapKey, State
+from terra_refactor.domain.value import FALSE, TRUE, UNBOUND, ObjectId, Value
+from terra_refactor.ir.ids import OpId
+
+
+class AbstractHeap:
+    """Objects and the state of the program outside of any call."""
+
+    def __init__(self) -> None:
+        self.objects = ObjectTable()
+        self.world = State(None, {}, None)
+        """The state of the program outside of any call: globals and the objects that they lead to."""
+
+    def forget_summaries(self) -> None:
+        """Drops what was derived from a settled field that is written after all."""
+        raise NotImplementedError
+
+    def allocate(self, frame: Frame, op: OpId, kind: ObjectKind, name: str, tag: object = None) -> ObjectId:
+        """A new object made by operation `op`. One that was made there before, on this path, becomes an older one."""
+        number = self.objects.at_site(kind, name, frame.function.id, op, (frame.iteration, tag))
+        self.make_room(frame, number)
+        frame.state.set((number, EXISTS), TRUE)
+        frame.allocated.add(number)
+        return number
+
+    def make_room(self, frame: Frame, number: ObjectId) -> None:
+        """Renames an object that exists already under a number that is about to be given to a new one."""
+        state = frame.state
+        if state.get((number, EXISTS)) is None:
+            return
+        older = self.objects.older(number)
+        mapping = {number: older}
+        exists_older = state.get((older, EXISTS)) is not None
+        # collect what is visible in this frame, nearest delta first
+        visible: dict[HeapKey, Value] = {}
+        level: State | None = state
+        while level is not None:
+            for key, value in level.heap.items():
+                visible.setdefault(key, value)
+            if level.reads is not None:
+                break
+            level = level.parent
+        for key, value in visible.items():
+            if key[0] == number:
+                moved = (older, key[1])
+                known = state.get(moved) if exists_older else None
+                renamed = rename(value, mapping)
+                state.set(moved, renamed if known is None else join(known, renamed))
+                if key[1] != EXISTS:
+                    state.heap[key] = UNBOUND
+            elif number in references(value):
+                state.set(key, rename(value, mapping))
+        state.set((older, EXISTS), FALSE)
+        frame.allocated.add(older)
+        for name, value in state.locals.items():
+            if number in references(value):
+                state.locals[name] = rename(value, mapping)
+
+    def unsettle(self, key: HeapKey) -> None:
+        """A field that was taken to be settled is written after all: what was derived without looking at it is dropped."""
+        settled = self.world.settled
+        if key in settled.fields or key[0] in settled.objects:
+            settled.fields = {kept: value for kept, value in settled.fields.items() if kept[0] != key[0]}
+            settled.objects.discard(key[0])
+            settled.orders.clear()
+            self.forget_summaries()
+
+    def write(self, frame: Frame, key: HeapKey, value: Value) -> None:
+        """Writes a field: replaces it where the object is one object, adds to it where it may be one of several."""
+        state = frame.state
+        if state.get((key[0], EXISTS)) == FALSE:
+            known = state.get(key)
+            value = value if known is None else join(known, value)
+        state.set(key, value)

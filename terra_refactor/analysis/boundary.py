@@ -1,0 +1,71 @@
+"""What crosses the boundary of a call: arguments on the way in, writes on the way out.
+
+Computes: parameters as the callee sees them, their widening in a recursion, the writes that outlive the call. Needs: a finished frame.
+Gives: pure functions for the interpreter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from terra_refactor.analysis.frames import Frame
+from terra_refactor.domain.lattice import references, widen
+from terra_refactor.domain.state import HeapKey
+from terra_refactor.domain.value import (
+    UNKNOWN,
+    Bottom,
+    FrozenDict,
+    FrozenList,
+    ObjectId,
+    Origin,
+    UnknownValue,
+    Value,
+)
+
+
+def less_known(value: Value) -> Value:
+    """The value of a field that still changes when a recursion is given up on: an unknown one of the same form."""
+    if isinstance(value, FrozenDict):
+        return FrozenDict((), UNKNOWN)
+    if isinstance(value, FrozenList):
+        return FrozenList(None, UNKNOWN)
+    return UnknownValue(reason="recursion")
+
+
+def as_parameter(name: str, value: Value) -> Value:
+    """What the callee sees: an unknown value is the unknown value of that parameter, whatever it was called outside."""
+    if isinstance(value, UnknownValue) and (value.origin is None or value.origin != Origin("parameter", name)):
+        return UnknownValue(value.may_be_tensor, Origin("parameter", name), value.reason)
+    return value
+
+
+def widened_parameters(active: Sequence[Mapping[str, Value]], parameters: dict[str, Value]) -> dict[str, Value]:
+    result = parameters
+    for running in active:
+        if running.keys() == result.keys():
+            result = {name: widen(running[name], value) for name, value in result.items()}
+    return result
+
+
+def surviving_writes(frame: Frame, returns: Value) -> dict[HeapKey, Value]:
+    """The writes that matter after the call: to older objects, and to new ones that something surviving leads to."""
+    heap = frame.root.heap
+    fields: dict[ObjectId, list[HeapKey]] = {}
+    for key in heap:
+        fields.setdefault(key[0], []).append(key)
+    allocated = frame.allocated
+    pending = list(references(returns))
+    kept: set[ObjectId] = set()
+    for number, keys in fields.items():
+        if number not in allocated:
+            kept.add(number)
+            for key in keys:
+                pending.extend(references(heap[key]))
+    while pending:
+        number = pending.pop()
+        if number in kept or number not in fields:
+            continue
+        kept.add(number)
+        for key in fields[number]:
+            pending.extend(references(heap[key]))
+    return {key: value for key, value in heap.items() if key[0] in kept and type(value) is not Bottom}
