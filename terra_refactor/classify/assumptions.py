@@ -61,6 +61,8 @@ def gather_assumptions(
             continue
         if parameter.evidence is Evidence.KEYWORD:
             sentences[f"`{parameter.name}` is a tensor: only its name says so"] = None
+        elif parameter.kind is ParameterValueKind.OBJECT:
+            sentences[f"`{parameter.name}` is the same object in most calls: a graph is traced for each"] = None
         elif parameter.kind is ParameterValueKind.UNKNOWN:
             if kinds[parameter.name] in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD):
                 sentences[f"what `{parameter.name}` brings are tensors, or Python values that do not vary"] = None

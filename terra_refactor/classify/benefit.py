@@ -14,6 +14,7 @@ from terra_refactor.analysis.facts import BranchKind, ContextFacts, ContextId
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import Constant, FrozenList, RangeValue, TupleValue, Value, members
 from terra_refactor.ir import ops
+from terra_refactor.ir.ids import FunctionId
 from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.spec import Trait
@@ -36,6 +37,7 @@ class OperationCount:
     def __init__(self, hazards: HazardMap) -> None:
         self.hazards = hazards
         self._counts: dict[ContextId, int] = {}
+        self._functions: dict[FunctionId, int] = {}
 
     def of(self, context: ContextFacts) -> int:
         """About how many eager operations one call in this context executes."""
@@ -54,7 +56,9 @@ class OperationCount:
             if call is not None:
                 backward = backward or not _GRADIENT.isdisjoint(call.library)
                 if call.callees:
-                    count += max(self.of(self.hazards.facts.contexts[callee]) for callee in call.callees)
+                    count += max(
+                        self.of_function(self.hazards.facts.contexts[callee].function) for callee in call.callees
+                    )
             if count:
                 total += count * self._repetitions(view, op.id)
         if backward:
@@ -62,6 +66,17 @@ class OperationCount:
         total = min(total, MAX_COUNT)
         self._counts[context.id] = total
         return total
+
+    def of_function(self, identity: FunctionId) -> int:
+        """The most that a call of the function executes, whoever calls it; one operation if it is a graph."""
+        if self.hazards.is_hybrid(identity):
+            return 1
+        known = self._functions.get(identity)
+        if known is None:
+            self._functions[identity] = 0
+            contexts = self.hazards.facts.contexts_of(identity)
+            known = self._functions[identity] = max((self.of(context) for context in contexts), default=0)
+        return known
 
     def _own(self, view: ContextView, op: ops.Op) -> int:
         match op:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from terra_refactor.analysis.facts import FunctionFacts, ProgramFacts
+from terra_refactor.analysis.facts import FunctionFacts, ObjectKind, ProgramFacts
 from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import python_type
@@ -77,6 +77,8 @@ def why_not_a_candidate(
         return f"{code.name} is called by Python itself"
     if code.name.startswith("test") or (found.callers == () and code.name in ("main", "setUp", "tearDown")):
         return "it is a test or an entry point"
+    if _is_reached_from_keras_call(program, facts, found):
+        return "Keras traces it as part of a `call`; decorated, it would hide sublayers that are not built yet (TR316)"
     if _is_test_code(program, facts, code):
         return "it is part of a test"
     keras = _keras_reason(program, facts, code)
@@ -89,7 +91,41 @@ def why_not_a_candidate(
             return reason
     if _is_called_on_temporaries(program, facts, code, found):
         return "it is called on an object that nobody holds: a traced method refers to its object weakly, and would lose it"
+    if _gets_new_objects(program, facts, code, found):
+        return "its calls bring a new object each: a graph would be traced for each (TR204)"
     return _varying_python_value(code, found, parameters)
+
+
+def _is_reached_from_keras_call(program: Program, facts: ProgramFacts, found: FunctionFacts) -> bool:
+    """Whether some `call` of a Keras layer or model leads to the function."""
+    pending, seen = [found], {found.function}
+    while pending:
+        for caller in pending.pop().callers:
+            identity = facts.contexts[caller.context].function
+            if identity in seen:
+                continue
+            seen.add(identity)
+            code = program.function(identity)
+            if code.name == "call" and code.parent is not None and is_keras_class(program, facts, code.parent):
+                return True
+            pending.append(facts.functions[identity])
+    return False
+
+
+def _gets_new_objects(program: Program, facts: ProgramFacts, code: Function, found: FunctionFacts) -> bool:
+    """Whether some call passes an object that it makes on the spot: graphs are told apart by the identity of objects."""
+    for caller in found.callers:
+        context = facts.contexts[caller.context]
+        table = {op.id: op for op in walk(program.function(context.function).body)}
+        call = table.get(caller.op)
+        if not isinstance(call, ops.Call):
+            continue
+        for argument in call.arguments:
+            value = context.value(argument.value)
+            if isinstance(table.get(argument.value), ops.Call) and isinstance(value, Reference):
+                if facts.objects[value.object].kind is ObjectKind.INSTANCE:
+                    return True
+    return False
 
 
 def _is_called_on_temporaries(program: Program, facts: ProgramFacts, code: Function, found: FunctionFacts) -> bool:

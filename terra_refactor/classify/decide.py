@@ -36,9 +36,13 @@ from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKin
 from terra_refactor.domain.value import BOTTOM, Value
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.ops import Import, ImportFrom, ImportStar
 from terra_refactor.ir.program import Program
+from terra_refactor.ir.walk import walk
 from terra_refactor.syntax.location import Span
 
+MAX_ASSUMPTIONS: Final = 8
+"""A change that rests on more assumptions than a person would check is not proposed."""
 _REPORTED_EFFECTS: Final = frozenset(
     {
         EffectKind.PRINT,
@@ -115,6 +119,7 @@ class _Decider:
         self.hazards = HazardMap(program, facts)
         self.counts = OperationCount(self.hazards)
         self.reach = Reach(self.hazards)
+        self._imports: dict[str, bool] = {}
         self.judgements: dict[FunctionId, _Judgement] = {}
 
     def run(self) -> tuple[Decision, ...]:
@@ -142,6 +147,14 @@ class _Decider:
         hazards = tuple(merged.values())
         operations = max((self.counts.of(context) for context in contexts), default=0)
         assumptions = gather_assumptions(self.facts, code, found, parameters, hazards)
+        extra = dict.fromkeys(
+            f"what subclasses make of `{name}` has no side effects"
+            for context in contexts
+            for name in self.reach.abstract_methods(context)
+        )
+        if operations and not self.imports_tensorflow(code.id.module):
+            extra["Keras runs on TensorFlow here: the module itself does not import it"] = None
+        assumptions = Assumptions((*assumptions.sentences, *extra), assumptions.unknowable)
         certain = [hazard for hazard in hazards if hazard.assumption is None]
         if certain or assumptions.unknowable is not None:
             classification = Classification.UNSAFE
@@ -152,6 +165,17 @@ class _Decider:
         return _Judgement(
             code, found, contexts, hazards, assumptions, classification, operations, operations > 0, parameters
         )
+
+    def imports_tensorflow(self, module: str) -> bool:
+        """Whether the module names TensorFlow in an import."""
+        known = self._imports.get(module)
+        if known is None:
+            known = self._imports[module] = any(
+                isinstance(op, Import | ImportFrom | ImportStar) and op.module.partition(".")[0] == "tensorflow"
+                for function in self.program.modules[module].functions
+                for op in walk(function.body)
+            )
+        return known
 
     # --- the set -------------------------------------------------------------------------------------------------------------------
 
@@ -196,6 +220,8 @@ class _Decider:
             parameter.kind is ParameterValueKind.UNKNOWN for parameter in judgement.parameters
         ):
             return "nothing says that one of its parameters is a tensor"
+        if len(judgement.assumptions.sentences) > MAX_ASSUMPTIONS:
+            return f"safe only if {len(judgement.assumptions.sentences)} assumptions hold: that is no proposal"
         if judgement.operations < self.min_ops:
             plural = "s" if judgement.operations != 1 else ""
             return (

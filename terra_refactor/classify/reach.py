@@ -10,7 +10,7 @@ from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId
 from terra_refactor.classify.hazards import HazardMap
-from terra_refactor.domain.value import ShapeValue, TensorValue, UnknownValue, members
+from terra_refactor.domain.value import Bottom, ShapeValue, TensorValue, UnknownValue, members
 from terra_refactor.ir import ops
 from terra_refactor.rules.view import ContextView
 
@@ -34,6 +34,20 @@ class Reach:
     def has_unresolved_calls(self, context: ContextFacts) -> bool:
         """Whether something is called that is not known, or whose body only says that subclasses have it."""
         return self._any(context, self._unresolved, _calls_unknown)
+
+    def abstract_methods(self, context: ContextFacts) -> tuple[str, ...]:
+        """The methods that are reached and that only say that subclasses have them."""
+        found: dict[str, None] = {}
+        pending, seen = [context], {context.id}
+        while pending:
+            current = pending.pop()
+            if current is not context and _is_abstract(current):
+                found[self.hazards.program.function(current.function).qualname] = None
+            for callee in self._callees(current):
+                if callee.id not in seen:
+                    seen.add(callee.id)
+                    pending.append(callee)
+        return tuple(sorted(found))
 
     def _any(
         self, context: ContextFacts, known: dict[ContextId, bool], question: Callable[[ContextView], bool]
@@ -70,9 +84,14 @@ def _reads_size(view: ContextView) -> bool:
 
 
 def _calls_unknown(view: ContextView) -> bool:
-    if any(call.unknown is not None for call in view.context.calls):
+    if any(call.unknown is not None or "builtins.next" in call.library for call in view.context.calls):
         return True
+    if isinstance(view.context.returns, Bottom):
+        return True
+    return _is_abstract(view.context)
+
+
+def _is_abstract(context: ContextFacts) -> bool:
     return any(
-        isinstance(member, UnknownValue) and member.reason == "abstract method"
-        for member in members(view.context.returns)
+        isinstance(member, UnknownValue) and member.reason == "abstract method" for member in members(context.returns)
     )

@@ -210,6 +210,10 @@ def call_unknown(
     if isinstance(called, ops.Call):
         description = frame.written(interpreter, called.function)
         function = interpreter.op(frame.function, called.function)
+        if isinstance(function, ops.LoadAttribute) and function.name == "numpy" and not called.arguments:
+            # nothing else has such a method: it is an eager tensor
+            frame.call_record(op).library["tensorflow.Tensor.numpy"] = None
+            return TensorValue(TensorType(), TensorKind.NDARRAY)
         if isinstance(function, ops.LoadAttribute):
             local = local and is_local(frame, frame.value(function.object))
     else:
