@@ -115,12 +115,12 @@ class HazardMap:
                 continue
             for callee in call.callees:
                 inner = self.facts.contexts[callee]
-                if self.program.function(inner.function).kind is FunctionKind.CLASS_BODY or self.is_hybrid(
-                    inner.function
-                ):
+                if self.program.function(inner.function).kind is FunctionKind.CLASS_BODY:
                     continue
+                wrapped = self.is_hybrid(inner.function)
                 for hazard in self._operations_of(inner):
-                    if len(hazard.via) < MAX_CHAIN:
+                    # what is certain there happens as it would without a change; what is assumed there is assumed here
+                    if len(hazard.via) < MAX_CHAIN and not (wrapped and hazard.assumption is None):
                         yield ReachedHazard(
                             hazard.rule, hazard.site, (site, *hazard.via), hazard.message, hazard.assumption
                         )
@@ -130,9 +130,7 @@ class HazardMap:
         by_effect = {rule.id for rule in rules_by_effect().values()}
         rules = all_rules()
         return (
-            hazard
-            for hazard in self.reached(context)
-            if hazard.rule not in by_effect and (rules[hazard.rule].inherited)
+            hazard for hazard in self.reached(context) if hazard.rule not in by_effect and rules[hazard.rule].inherited
         )
 
     def is_hybrid(self, identity: FunctionId) -> bool:
@@ -158,9 +156,9 @@ class HazardMap:
             if position > 0 and code.name == "call" and effect.target.path.endswith(".losses"):
                 # Keras itself collects what `call` adds, once for each call of the layer
                 return True
-            if position > 0 and (
-                self.is_hybrid(code.id) or (code.name == "build" and code.kind is FunctionKind.METHOD)
-            ):
+            if position > 0 and self.is_hybrid(code.id) and self._assumption(effect) is None:
+                return True
+            if position > 0 and code.name == "build" and code.kind is FunctionKind.METHOD:
                 # it happens once by design: while a graph is traced already, or while Keras builds a layer for the first time
                 return True
             if effect.kind in (EffectKind.VARIABLE_CREATION, EffectKind.STATE_WRITE) and self._is_guarded(
