@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from terra_refactor.analysis.facts import FunctionFacts, ProgramFacts
+from terra_refactor.analysis.facts import FunctionFacts, ObjectKind, ParameterFacts, ProgramFacts
 from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
 from terra_refactor.classify.hazards import ReachedHazard
 from terra_refactor.domain.evidence import Evidence
+from terra_refactor.domain.value import Reference, members
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.tf_model.decorators import Decoration, decoration
 
@@ -29,6 +30,15 @@ _UNDERSTOOD = frozenset(
         Decoration.FIXTURE,
     }
 )
+
+
+def _holds_instance(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
+    """Whether an object of a class is passed, by whose identity graphs are told apart; data sets and shapes are told apart by what they are."""
+    return any(
+        isinstance(member, Reference) and facts.objects[member.object].kind is ObjectKind.INSTANCE
+        for value in parameter.values
+        for member in members(value)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +71,7 @@ def gather_assumptions(
             continue
         if parameter.evidence is Evidence.KEYWORD:
             sentences[f"`{parameter.name}` is a tensor: only its name says so"] = None
-        elif parameter.kind is ParameterValueKind.OBJECT:
+        elif parameter.kind is ParameterValueKind.OBJECT and _holds_instance(facts, found.parameters[position]):
             sentences[f"`{parameter.name}` is the same object in most calls: a graph is traced for each"] = None
         elif parameter.kind is ParameterValueKind.UNKNOWN:
             if kinds[parameter.name] in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD):
