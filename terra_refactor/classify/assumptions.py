@@ -33,7 +33,7 @@ _UNDERSTOOD = frozenset(
 
 
 def _holds_instance(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
-    """Whether an object of a class is passed, by whose identity graphs are told apart; data sets and shapes are told apart by what they are."""
+    """Whether an object is passed by whose identity graphs are told apart; data sets and shapes are told apart by what they are."""
     return any(
         isinstance(member, Reference) and facts.objects[member.object].kind is ObjectKind.INSTANCE
         for value in parameter.values
