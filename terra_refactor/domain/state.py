@@ -239,7 +239,7 @@ def same_reads(state: State, reads: Mapping[HeapKey, Value | None], naming: Nami
 
     What a summary says of an object that this call does not give is about another call's object, and does not matter.
     """
-    for key, value in reads.items():
+    for key, value in tuple(reads.items()):  # a context that is still running reads on while it is asked
         if naming is not None and naming.outward_object(key[0]) is None:
             continue
         current = read_across(state, key, naming)
