@@ -10,12 +10,13 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test check format lint types fast-tests generated extension clean
+.PHONY: help demo test check format lint types fast-tests explore generated extension clean
 
 help:
 	@echo "make demo        analyse the bundled example and show the diff; no TensorFlow needed"
 	@echo "make test        lint, types and every test, TensorFlow 2.21 included"
 	@echo "make check       lint, types and the tests that are fast and need no TensorFlow"
+	@echo "make explore     the property tests with examples that no run has seen"
 	@echo "make format      format the code and make the fixes that ruff is sure of"
 	@echo "make generated   write the generated pages of docs/ anew"
 	@echo "make extension   check the types of the VS Code extension (Node 20)"
@@ -43,6 +44,9 @@ types: $(VENV)/installed
 
 fast-tests: $(VENV)/installed
 	$(PYTEST) -m "not slow and not tensorflow"
+
+explore: $(VENV)/installed
+	TERRA_REFACTOR_HYPOTHESIS=explore $(PYTEST) tests/property tests/conformance tests/runtime/test_generated_programs.py
 
 generated: $(VENV)/installed
 	$(BIN)/python tools/document_rules.py

@@ -1,8 +1,16 @@
-"""Options that all tests share."""
+"""Options and settings that all tests share."""
 
 from __future__ import annotations
 
+import os
+
 import pytest
+from hypothesis import settings
+
+# A run that fails must fail again tomorrow: the examples are the same in each run. `make explore` looks for new ones.
+settings.register_profile("repeatable", derandomize=True, database=None)
+settings.register_profile("explore", derandomize=False)
+settings.load_profile(os.environ.get("TERRA_REFACTOR_HYPOTHESIS", "repeatable"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
