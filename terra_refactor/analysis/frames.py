@@ -138,6 +138,7 @@ class Frame:
         "module_object",
         "parameters",
         "problem",
+        "repeated",
         "returns",
         "root",
         "state",
@@ -169,7 +170,7 @@ class Frame:
         self.in_graph = in_graph
         self.values: list[Value | None] = [None] * function.op_count
         self.earlier_values: dict[OpId, list[Value]] = {}
-        """What an operation gave in the earlier iterations of an unrolled loop."""
+        """What an operation gave in the earlier iterations of an unrolled loop, and on other ways through a final block."""
         self.cells: dict[str, ObjectId] = {}
         self.class_object: ObjectId | None = None
         """Of a class body: the object that its names become attributes of."""
@@ -184,6 +185,8 @@ class Frame:
         self.yields: Value = BOTTOM
         self.iteration: tuple[int, ...] = ()
         """Which iteration of each enclosing unrolled loop."""
+        self.repeated = 0
+        """In how many final blocks it is that ran before, on another way out."""
         self.exits = 0
         """How often control has left by `return`, `break` or `continue`, or been caught."""
         self.uncertainty = 0
@@ -230,7 +233,7 @@ class Frame:
         return record
 
     def final_values(self) -> tuple[Value | None, ...]:
-        """What each operation gave, over all iterations of unrolled loops."""
+        """What each operation gave, over all iterations of unrolled loops and all ways through final blocks."""
         for op, earlier in self.earlier_values.items():
             value = self.values[op]
             self.values[op] = join_all([*earlier, value] if value is not None else earlier)

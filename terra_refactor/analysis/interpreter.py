@@ -157,10 +157,11 @@ class Interpreter(AbstractHeap, Notes):
             if result is TERMINATED:
                 return False
             assert not isinstance(result, Terminated)
-            if frame.iteration:
+            if frame.iteration or frame.repeated:
                 known = values[op.id]
                 if known is not None and known is not result:
-                    # an unrolled loop: the operation has a value for each iteration; what comes later reads the last one first
+                    # an unrolled loop (or a final block run again): the operation has a value for each iteration; what comes later
+                    # reads the last one first
                     frame.earlier_values.setdefault(op.id, []).append(known)
             values[op.id] = result
             if type(result) is Bottom:

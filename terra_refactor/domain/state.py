@@ -184,6 +184,7 @@ class State:
             return
         combine = widen if widening else join
         keys = dict.fromkeys(key for branch in branches for key in branch.heap)
+        merged_heap: dict[HeapKey, Value] = {}  # apart: the branches still read through to this state
         for key in keys:
             merged: Value | None = None
             for branch in branches:
@@ -197,7 +198,8 @@ class State:
                     value = UNBOUND
                 merged = value if merged is None else combine(merged, value)
             if merged is not None:
-                self.heap[key] = merged
+                merged_heap[key] = merged
+        self.heap.update(merged_heap)
         first = branches[0].locals
         variables: dict[str, Value] = {}
         names = dict.fromkeys(name for branch in branches for name in branch.locals)

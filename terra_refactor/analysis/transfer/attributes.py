@@ -346,10 +346,16 @@ def set_attribute(interpreter: Interpreter, frame: Frame, op: int, target: Value
 
 def delete_attribute(interpreter: Interpreter, frame: Frame, op: Op) -> None:
     assert isinstance(op, ops.DeleteAttribute)
-    for member in members(frame.value(op.object)):
+    alternatives = members(frame.value(op.object))
+    for member in alternatives:
         if isinstance(member, Reference):
-            interpreter.unsettle((member.object, op.name))
-            frame.state.set((member.object, op.name), UNBOUND)
+            key = (member.object, op.name)
+            interpreter.unsettle(key)
+            known = frame.state.get(key)
+            if len(alternatives) > 1 and known is not None:
+                frame.state.set(key, join(known, UNBOUND))
+            else:
+                interpreter.write(frame, key, UNBOUND)
             write_effect(frame, op.id, member.object, f".{op.name}", f"del .{op.name}")
         elif isinstance(member, UnknownValue):
             effect = Effect(

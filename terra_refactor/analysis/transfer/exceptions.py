@@ -116,12 +116,18 @@ def _run_and_finish(
         frame.finals.pop()
         frame.state = outer
     ends: list[State] = []
+    runs = 0
 
     def finished(state: State) -> bool:
+        nonlocal runs
         frame.state = state
+        again = int(runs > 0)
+        runs += 1
+        frame.repeated += again
         try:
             return finish()
         finally:
+            frame.repeated -= again
             frame.state = outer
 
     if escaping:
