@@ -175,6 +175,14 @@ class ObjectFacts:
     """In whose code it is made."""
     op: OpId | None
 
+    @property
+    def container_class(self) -> str | None:
+        """The canonical name of a container's class; None for what is no container."""
+        if self.kind not in (ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET):
+            return None
+        module = "builtins" if self.name == self.kind.value else "collections"
+        return f"{module}.{self.name}"
+
 
 @dataclass(frozen=True, slots=True)
 class ProgramFacts:

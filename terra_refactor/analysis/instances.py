@@ -168,8 +168,7 @@ def _overlapping(owner: str, cls: str) -> bool:
 
 def _library_class(interpreter: Interpreter, value: Value) -> str | None:
     if isinstance(value, Reference):
-        kind = interpreter.objects.facts[value.object].kind.value
-        return f"builtins.{kind}" if kind in ("list", "dict", "set") else None
+        return interpreter.objects.facts[value.object].container_class
     if isinstance(value, TupleValue):
         return "builtins.tuple"
     return registry.class_of(value)

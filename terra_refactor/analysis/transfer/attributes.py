@@ -201,8 +201,8 @@ def _object_attribute(interpreter: Interpreter, frame: Frame, op: int, value: Re
     facts = interpreter.objects.facts[value.object]
     if facts.kind is ObjectKind.CLASS:
         return _class_attribute(interpreter, frame, value, name)
-    if facts.kind in (ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET):
-        return instance_attribute(f"builtins.{facts.kind.value}", value, name)
+    if facts.container_class is not None:
+        return instance_attribute(facts.container_class, value, name)
     own = frame.state.get((value.object, name))
     frame.note_read(op, (value.object, name))
     cls = frame.state.get((value.object, CLASS))

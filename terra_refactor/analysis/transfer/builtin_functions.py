@@ -29,7 +29,7 @@ from terra_refactor.analysis.transfer.mappings import dict_content, new_dict, wi
 from terra_refactor.analysis.truth import truth_of
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, join_all
-from terra_refactor.domain.state import CLASS, ITEMS
+from terra_refactor.domain.state import CLASS, DEFAULT_FACTORY, ITEMS
 from terra_refactor.domain.value import (
     BOTTOM,
     FALSE,
@@ -255,6 +255,11 @@ def make_set(
 def make_dict(
     interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
 ) -> Value | None:
+    return new_dict(interpreter, frame, op, _dict_from(interpreter, frame, op, arguments))
+
+
+def _dict_from(interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments) -> FrozenDict:
+    """The content of `dict(*arguments)`."""
     content = FrozenDict((), arguments.open_keywords)
     if arguments.positional:
         first = arguments.positional[0]
@@ -271,7 +276,33 @@ def make_dict(
                     content = FrozenDict(content.items, UNKNOWN)
     for name, value in arguments.keywords:
         content = with_item(content, Constant(name), value, single=True)
-    return new_dict(interpreter, frame, op, content)
+    return content
+
+
+def make_deque(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    # how many it holds is not followed: with `maxlen`, what comes in pushes out what is there
+    given = argument(arguments, 0, "iterable")
+    element = BOTTOM if given is None or given == NONE else iterate(interpreter, frame, op, given).element
+    return new_list(interpreter, frame, op, FrozenList(None, element), name="deque")
+
+
+def make_ordered_dict(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    return new_dict(interpreter, frame, op, _dict_from(interpreter, frame, op, arguments), name="OrderedDict")
+
+
+def make_default_dict(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    factory = arguments.positional[0] if arguments.positional else NONE
+    rest = CallArguments(arguments.positional[1:], arguments.keywords, None, arguments.open_keywords)
+    made = new_dict(interpreter, frame, op, _dict_from(interpreter, frame, op, rest), name="defaultdict")
+    if factory != NONE and isinstance(made, Reference):
+        frame.state.set((made.object, DEFAULT_FACTORY), factory)
+    return made
 
 
 def make_range(
@@ -517,7 +548,9 @@ BUILTINS: Final[dict[str, BuiltinHandler]] = {
     "builtins.set": make_set,
     "builtins.frozenset": make_set,
     "builtins.dict": make_dict,
-    "collections.OrderedDict": make_dict,
+    "collections.OrderedDict": make_ordered_dict,
+    "collections.defaultdict": make_default_dict,
+    "collections.deque": make_deque,
     "builtins.range": make_range,
     "builtins.zip": zip_,
     "builtins.enumerate": enumerate_,

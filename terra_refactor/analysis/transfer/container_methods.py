@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from terra_refactor.analysis.effects import write_effect
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.transfer import mappings
 from terra_refactor.analysis.transfer.containers import Iteration, extend_list, iterate, new_list
 from terra_refactor.analysis.transfer.mappings import (
     dict_content,
@@ -23,7 +24,7 @@ from terra_refactor.analysis.transfer.mappings import (
     without_item,
 )
 from terra_refactor.domain.lattice import join, list_element, without_unbound
-from terra_refactor.domain.state import CLASS, EXISTS, ITEMS
+from terra_refactor.domain.state import CLASS, DEFAULT_FACTORY, EXISTS, ITEMS
 from terra_refactor.domain.value import (
     BOTTOM,
     FALSE,
@@ -154,6 +155,8 @@ def _reorder(
         frame.state.set(
             (receiver.object, ITEMS), FrozenList(None, element) if count is None else FrozenList((element,) * count)
         )
+    elif isinstance(content, FrozenDict):
+        frame.state.set((receiver.object, ITEMS), mappings.in_unknown_order(content))
     return NONE
 
 
@@ -267,10 +270,15 @@ def copy_container(
     value = receiver if receiver is not None else argument(arguments, 0)
     if isinstance(value, Reference):
         content = frame.state.get((value.object, ITEMS))
+        name = interpreter.objects.facts[value.object].name
         if isinstance(content, FrozenList):
-            return new_list(interpreter, frame, op, content)
+            return new_list(interpreter, frame, op, content, name=name)
         if isinstance(content, FrozenDict):
-            return new_dict(interpreter, frame, op, content)
+            copied = new_dict(interpreter, frame, op, content, name=name)
+            factory = frame.state.get((value.object, DEFAULT_FACTORY))
+            if factory is not None and isinstance(copied, Reference):
+                frame.state.set((copied.object, DEFAULT_FACTORY), factory)
+            return copied
         cls = frame.state.get((value.object, CLASS))
         if cls is not None:
             # a copy of an instance is fresh, but what it holds is not told apart from the original's
@@ -278,7 +286,7 @@ def copy_container(
     return UNKNOWN if value is None else value
 
 
-CONTAINER_METHODS: Final[dict[str, BuiltinHandler]] = {
+_METHODS: Final[dict[str, BuiltinHandler]] = {
     "builtins.list.append": _list_change(_append),
     "builtins.list.extend": _list_change(_extend),
     "builtins.list.insert": _list_change(_insert),
@@ -303,6 +311,25 @@ CONTAINER_METHODS: Final[dict[str, BuiltinHandler]] = {
     "builtins.list.copy": copy_container,
     "builtins.dict.copy": copy_container,
     "builtins.set.copy": copy_container,
+}
+_SUBCLASSES: Final = {
+    "collections.deque": "builtins.list",
+    "collections.OrderedDict": "builtins.dict",
+    "collections.defaultdict": "builtins.dict",
+}
+CONTAINER_METHODS: Final[dict[str, BuiltinHandler]] = {
+    **_METHODS,
+    **{
+        f"{name}.{method.rpartition('.')[2]}": handler
+        for name, like in _SUBCLASSES.items()
+        for method, handler in _METHODS.items()
+        if method.startswith(f"{like}.")
+    },
+    "collections.deque.appendleft": _list_change(_append),
+    "collections.deque.extendleft": _list_change(_extend),
+    "collections.deque.popleft": _list_change(_pop),
+    "collections.deque.rotate": _list_change(_reorder),
+    "collections.OrderedDict.move_to_end": _list_change(_reorder),
     "copy.copy": copy_container,
     "copy.deepcopy": copy_container,
 }

@@ -26,7 +26,7 @@ from terra_refactor.domain.lattice import (
     join_list_contents,
     list_element,
 )
-from terra_refactor.domain.state import EXISTS, ITEMS
+from terra_refactor.domain.state import DEFAULT_FACTORY, EXISTS, ITEMS
 from terra_refactor.domain.value import (
     BOTTOM,
     FALSE,
@@ -97,9 +97,11 @@ def build_container(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
             assert_never(never)
 
 
-def new_list(interpreter: Interpreter, frame: Frame, op: int, content: FrozenList, tag: object = None) -> Value:
-    """A new list with that content, made by operation `op`."""
-    number = interpreter.allocate(frame, op, ObjectKind.LIST, "list", tag)
+def new_list(
+    interpreter: Interpreter, frame: Frame, op: int, content: FrozenList, tag: object = None, name: str = "list"
+) -> Value:
+    """A new list (or other sequence that can change, by its class's name) with that content, made by operation `op`."""
+    number = interpreter.allocate(frame, op, ObjectKind.LIST, name, tag)
     frame.state.set((number, ITEMS), content)
     return Reference(number)
 
@@ -382,9 +384,12 @@ def _object_item(interpreter: Interpreter, frame: Frame, op: int, container: Ref
             return new_list(interpreter, frame, op, content)
         element = list_element(content)
         return element if element != BOTTOM else UNKNOWN
-    if isinstance(content, FrozenDict):
-        return mappings.dict_item(content, index)
     facts = interpreter.objects.facts[container.object]
+    if isinstance(content, FrozenDict):
+        factory = frame.state.get((container.object, DEFAULT_FACTORY))
+        if factory is not None and not mappings.has_item(content, index):
+            return _made_item(interpreter, frame, op, container, content, index, factory)
+        return mappings.dict_item(content, index)
     if facts.kind is ObjectKind.CLASS:
         getter = interpreter.find_in_class(frame, container, "__class_getitem__")
         return (
@@ -396,6 +401,24 @@ def _object_item(interpreter: Interpreter, frame: Frame, op: int, container: Ref
     if method is not None:
         return interpreter.call_value(frame, op, method, CallArguments((index,)))
     return UNKNOWN
+
+
+def _made_item(
+    interpreter: Interpreter,
+    frame: Frame,
+    op: int,
+    container: Reference,
+    content: FrozenDict,
+    index: Value,
+    factory: Value,
+) -> Value:
+    """An item of a `defaultdict` that may be missing: the factory makes it then, and the dict keeps it."""
+    made = interpreter.call_value(frame, op, factory, CallArguments(()))
+    known = mappings.known_item(content, index)
+    value = join(known, made)
+    frame.state.set((container.object, ITEMS), mappings.with_item(content, index, value, single=known == BOTTOM))
+    write_effect(frame, op, container.object, ITEMS, "[...] makes a missing item")
+    return value
 
 
 def store_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:

@@ -29,12 +29,14 @@ from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
 from terra_refactor.analysis.transfer.containers import thaw
 from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
-from terra_refactor.domain.lattice import references
-from terra_refactor.domain.state import CLASS
+from terra_refactor.domain.lattice import join, join_all, list_element, references
+from terra_refactor.domain.state import CLASS, ITEMS
 from terra_refactor.domain.value import (
     UNBOUND,
     UNKNOWN,
     Constant,
+    FrozenDict,
+    FrozenList,
     LibraryValue,
     Reference,
     TensorKind,
@@ -45,6 +47,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS, MUTATING_METHODS
 from terra_refactor.tf_model.spec import BoundCall, Entity, EntityKind, ParameterPassing, Trait
 
 MAX_COMBINATIONS: Final = 8
@@ -79,6 +82,7 @@ def call_library(
     if entity is None:
         return _call_unlisted(interpreter, frame, op, name, arguments, receiver)
     _note_effects(interpreter, frame, op, name, entity, receiver)
+    _change_argument(interpreter, frame, op, name, arguments)
     if Trait.TAKES_TENSORS in entity.traits or (entity.rule is not None and Trait.TENSOR_OPERATION in entity.traits):
         for value in (*arguments.positional, *(value for _, value in arguments.keywords)):
             interpreter.note_usage(value, frame)
@@ -108,8 +112,32 @@ def _note_effects(
         # a list of the layer that outlives the call: below a decorator of ours it would keep a symbolic tensor
         for number in sorted(references(receiver)):
             write_effect(frame, op, number, ".losses", f"{name.rpartition('.')[2]}(...)")
+    owner, _, method = name.rpartition(".")
+    if receiver is not None and method in MUTATING_METHODS.get(owner, ()):
+        for number in sorted(references(receiver)):
+            write_effect(frame, op, number, ITEMS, frame.written(interpreter, op))
     if Trait.CREATES_STATE in entity.traits:
         frame.add_effect(Effect(EffectKind.VARIABLE_CREATION, EXTERNAL, f"{short_name(name)}(...)", frame.site(op)))
+
+
+def _change_argument(interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments) -> None:
+    """Functions such as `heapq.heappush` change a container that they are given: what else they are given may be in it afterwards."""
+    parameter = MUTATING_FUNCTIONS.get(name)
+    if parameter is None:
+        return
+    changed = arguments.positional[0] if arguments.positional else dict(arguments.keywords).get(parameter, UNKNOWN)
+    others = join_all([*arguments.positional[1:], *(value for key, value in arguments.keywords if key != parameter)])
+    for number in sorted(references(changed)):
+        content = frame.state.get((number, ITEMS))
+        if isinstance(content, FrozenList):
+            frame.state.set((number, ITEMS), FrozenList(None, join(list_element(content), others)))
+        elif isinstance(content, FrozenDict):
+            frame.state.set((number, ITEMS), FrozenDict(content.items, UNKNOWN))
+        write_effect(frame, op, number, ITEMS, frame.written(interpreter, op))
+    if any(isinstance(member, UnknownValue) for member in members(changed)):
+        target = unknown_target(changed)
+        effect = Effect(EffectKind.STATE_WRITE, target, f"{short_name(name)}(...)", frame.site(op), assumed=True)
+        frame.add_effect(effect)
 
 
 def short_name(name: str) -> str:

@@ -33,9 +33,11 @@ MAX_KEYS: Final = 256
 """A dict with more keys is known by the join of its values."""
 
 
-def new_dict(interpreter: Interpreter, frame: Frame, op: int, content: FrozenDict, tag: object = None) -> Value:
-    """A new dict with that content, made by operation `op`."""
-    number = interpreter.allocate(frame, op, ObjectKind.DICT, "dict", tag)
+def new_dict(
+    interpreter: Interpreter, frame: Frame, op: int, content: FrozenDict, tag: object = None, name: str = "dict"
+) -> Value:
+    """A new dict (or other mapping that can change, by its class's name) with that content, made by operation `op`."""
+    number = interpreter.allocate(frame, op, ObjectKind.DICT, name, tag)
     frame.state.set((number, ITEMS), content)
     return Reference(number)
 
@@ -91,6 +93,24 @@ def dict_item(content: FrozenDict, index: Value) -> Value:
         return content.rest if content.rest is not None else UNKNOWN
     element = dict_element(content)
     return element if element != BOTTOM else UNKNOWN
+
+
+def has_item(content: FrozenDict, index: Value) -> bool:
+    """Whether `d[index]` is surely there."""
+    return any(key == index and UNBOUND not in members(value) for key, value in content.items)
+
+
+def known_item(content: FrozenDict, index: Value) -> Value:
+    """What is stored under the key, if anything is; `BOTTOM` if nothing can be."""
+    if not isinstance(index, Constant):
+        return dict_element(content)
+    found = without_unbound(dict(content.items).get(index, BOTTOM))
+    return found if content.rest is None else join(found, content.rest)
+
+
+def in_unknown_order(content: FrozenDict) -> FrozenDict:
+    """The same items, of whose order nothing is known."""
+    return FrozenDict(content.items, BOTTOM if content.rest is None else content.rest)
 
 
 def with_item(content: FrozenDict, index: Value, value: Value, *, single: bool) -> FrozenDict:
