@@ -1,0 +1,258 @@
+"""How a report of `analyze` compares with the types that were recorded when the program ran.
+
+Needs: a recording of `observe.py`, the JSON report for the same files, and the sources (to match lines). Gives: `compare`,
+one `Item` for each tensor parameter and each result that holds tensors, with a verdict; `Score`, the shares. docs/accuracy.md defines the terms.
+
+Ignores: functions that did not run, and those that the report does not list; which symbol stands for which size, but that one
+symbol is one size within one shape.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, TypeAlias
+
+Size: TypeAlias = "int | str | None"
+
+
+class Verdict(Enum):
+    """What the report says of something, held against what ran."""
+
+    EXACT = "exact"
+    IMPRECISE = "imprecise"
+    """It covers what was recorded, and more."""
+    UNKNOWN = "unknown"
+    """It says nothing."""
+    WRONG = "wrong"
+    """Something was recorded that it rules out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """Element type and shape; None where unknown. In a recording an unknown size is one that a symbolic tensor leaves open."""
+
+    dtype: str | None
+    shape: tuple[Size, ...] | None
+
+    def __str__(self) -> str:
+        shape = (
+            "?" if self.shape is None else f"({', '.join('?' if size is None else str(size) for size in self.shape)})"
+        )
+        return f"{self.dtype or '?'} {shape}"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A parameter (or, where `name` is `return`, the result) of a function that ran."""
+
+    place: str
+    name: str
+    verdict: Verdict
+    recognised: bool
+    """The report says that it is a tensor or a variable (for results: that it is or holds some)."""
+    recorded: tuple[ArrayType, ...]
+    reported: tuple[ArrayType, ...]
+    kind: str
+    """What kind the report says it is."""
+
+    def __str__(self) -> str:
+        told = ", ".join(map(str, self.reported)) or "nothing"
+        seen = ", ".join(map(str, self.recorded[:4])) + (", ..." if len(self.recorded) > 4 else "")
+        return f"{self.place} {self.name}: recorded {seen}; reported {self.kind} {told}"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All items of one program or package."""
+
+    functions: int
+    """Functions that ran and that the report lists."""
+    unmatched: tuple[str, ...]
+    """Functions that ran and that the report does not list."""
+    parameters: tuple[Item, ...]
+    """Parameters that were given tensors or variables."""
+    containers: tuple[Item, ...]
+    """Parameters that were given containers of tensors, and never a tensor."""
+    arrays: tuple[Item, ...]
+    """Parameters that were given NumPy arrays, and never a tensor."""
+    returns: tuple[Item, ...]
+    """Results that were or held tensors, variables or arrays."""
+    false_tensors: tuple[str, ...]
+    """Parameters that the report calls tensors or variables and that were never given one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Shares of some items."""
+
+    number: int
+    recognised: int
+    exact: int
+    imprecise: int
+    unknown: int
+    wrong: int
+
+    @property
+    def sound(self) -> int:
+        """How many are covered by what is reported."""
+        return self.exact + self.imprecise
+
+
+def score(items: Sequence[Item]) -> Score:
+    """Counts the verdicts."""
+    verdicts = [item.verdict for item in items]
+    return Score(
+        number=len(items),
+        recognised=sum(item.recognised for item in items),
+        exact=verdicts.count(Verdict.EXACT),
+        imprecise=verdicts.count(Verdict.IMPRECISE),
+        unknown=verdicts.count(Verdict.UNKNOWN),
+        wrong=verdicts.count(Verdict.WRONG),
+    )
+
+
+def compare(recording: Mapping[str, Any], report: Mapping[str, Any], root: Path, only: str = "") -> Comparison:
+    """Holds the report against the recording; `only` keeps the functions below one folder (or of one file) of `root`."""
+    told: dict[tuple[str, int, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for entry in report["functions"]:
+        told[entry["path"], entry["line"], entry["qualname"].rpartition(".")[2]].append(entry)
+    definitions: dict[str, Mapping[tuple[int, str], int]] = {}
+    parameters: list[Item] = []
+    containers: list[Item] = []
+    arrays: list[Item] = []
+    returns: list[Item] = []
+    false: list[str] = []
+    unmatched: list[str] = []
+    functions = 0
+    for seen in recording["functions"]:
+        path = seen["path"]
+        if not path.startswith(only):
+            continue
+        if path not in definitions:
+            definitions[path] = _definition_lines(root / path)
+        line = definitions[path].get((seen["line"], seen["name"]))
+        found = told.get((path, line, seen["name"]), []) if line is not None else []
+        if len(found) != 1:
+            # two lambdas of one line cannot be told apart
+            if not found and line is not None:
+                unmatched.append(f"{path}:{line} {seen['name']}")
+            continue
+        functions += 1
+        entry = found[0]
+        place = f"{path}:{line} {entry['qualname']}"
+        said = {parameter["name"]: parameter for parameter in entry["parameters"]}
+        for name, observations in seen["parameters"].items():
+            parameter = said.get(name)
+            if parameter is None or not observations:
+                continue
+            kinds = {observation["kind"] for observation in observations}
+            reported = tuple(_type(entry) for entry in parameter["types"])
+            kind = parameter["kind"]
+            recorded = _recorded(observations)
+            if kinds & {"tensor", "variable"}:
+                recognised = kind in ("tensor", "variable")
+                verdict = _verdict(recorded, reported, recognised, kind == "unknown")
+                parameters.append(Item(place, name, verdict, recognised, recorded, reported, kind))
+                continue
+            if kind in ("tensor", "variable"):
+                false.append(
+                    f"{place} {name}: {', '.join(sorted(kinds))}; reported {kind} {', '.join(map(str, reported))}"
+                )
+            if kinds & {"ndarray"}:
+                recognised = kind == "ndarray"
+                verdict = _verdict(recorded, reported, recognised, kind == "unknown")
+                arrays.append(Item(place, name, verdict, recognised, recorded, reported, kind))
+            elif recorded:
+                recognised = kind == "container"
+                verdict = _verdict(recorded, reported, recognised, kind == "unknown")
+                containers.append(Item(place, name, verdict, recognised, recorded, reported, kind))
+        recorded = _recorded(seen["returns"])
+        if recorded:
+            reported = tuple(_type(entry) for entry in entry["returns"])
+            verdict = _verdict(recorded, reported, bool(reported), not reported)
+            returns.append(Item(place, "return", verdict, bool(reported), recorded, reported, ""))
+    return Comparison(
+        functions,
+        tuple(unmatched),
+        tuple(parameters),
+        tuple(containers),
+        tuple(arrays),
+        tuple(returns),
+        tuple(false),
+    )
+
+
+def _definition_lines(path: Path) -> dict[tuple[int, str], int]:
+    """From the line where the interpreter says that a function begins (its first decorator) and its name to the line of its `def`."""
+    lines: dict[tuple[int, str], int] = {}
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            lines[first, node.name] = node.lineno
+        elif isinstance(node, ast.Lambda):
+            lines[node.lineno, "<lambda>"] = node.lineno
+    return lines
+
+
+def _recorded(observations: Iterable[Mapping[str, Any]]) -> tuple[ArrayType, ...]:
+    """The array types among observations. Symbolic tensors count only where nothing else was seen: their sizes are left open."""
+    found = list(_arrays(observations))
+    concrete = [entry for entry in found if not entry.get("symbolic")]
+    return tuple(dict.fromkeys(_type(entry) for entry in (concrete or found)))
+
+
+def _arrays(observations: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    for observation in observations:
+        if "shape" in observation:
+            yield observation
+        yield from observation.get("held", ())
+
+
+def _type(entry: Mapping[str, Any]) -> ArrayType:
+    shape = entry["shape"]
+    return ArrayType(entry["dtype"], None if shape is None else tuple(shape))
+
+
+def _verdict(recorded: Sequence[ArrayType], reported: Sequence[ArrayType], recognised: bool, silent: bool) -> Verdict:
+    if not reported:
+        return Verdict.UNKNOWN if silent or recognised else Verdict.WRONG
+    if not all(any(covers(said, seen) for said in reported) for seen in recorded):
+        return Verdict.WRONG
+    if not recognised:
+        return Verdict.WRONG if not silent else Verdict.UNKNOWN
+    return Verdict.EXACT if generalized(recorded) == generalized(reported) else Verdict.IMPRECISE
+
+
+def covers(said: ArrayType, seen: ArrayType) -> bool:
+    """Whether a value of type `seen` is one of type `said`. A symbol stands for one size within a shape."""
+    if said.dtype is not None and said.dtype != seen.dtype:
+        return False
+    if said.shape is None or seen.shape is None:
+        return True
+    if len(said.shape) != len(seen.shape):
+        return False
+    symbols: dict[str, Size] = {}
+    for left, right in zip(said.shape, seen.shape, strict=True):
+        if isinstance(left, str) and right is not None and symbols.setdefault(left, right) != right:
+            return False
+        if isinstance(left, int) and right is not None and left != right:
+            return False
+    return True
+
+
+def generalized(types: Iterable[ArrayType]) -> frozenset[ArrayType]:
+    """The types with None for the sizes in which those of one element type and rank differ."""
+    groups: dict[tuple[str | None, int | None], list[Size]] = {}
+    for entry in types:
+        key = (entry.dtype, None if entry.shape is None else len(entry.shape))
+        sizes: list[Size] = [size if isinstance(size, int) else None for size in entry.shape or ()]
+        known = groups.get(key)
+        groups[key] = sizes if known is None else [a if a == b else None for a, b in zip(known, sizes, strict=True)]
+    return frozenset(
+        ArrayType(dtype, None if rank is None else tuple(sizes)) for (dtype, rank), sizes in groups.items()
+    )
