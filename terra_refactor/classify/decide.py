@@ -393,7 +393,10 @@ class _Decider:
 
     def hazard(self, hazard: ReachedHazard) -> Hazard:
         first = hazard.via[0] if hazard.via else hazard.site
-        return Hazard(hazard.rule, self.span(first), hazard.message, self.way(hazard), hazard.assumption is not None)
+        cure = None if hazard.via else hazard.cure
+        return Hazard(
+            hazard.rule, self.span(first), hazard.message, self.way(hazard), hazard.assumption is not None, cure
+        )
 
     def way(self, hazard: ReachedHazard) -> tuple[str, ...]:
         """The functions that lead to a hazard, outermost first."""

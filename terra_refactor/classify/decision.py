@@ -13,6 +13,7 @@ from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId
+from terra_refactor.rules.rule import CureHint
 from terra_refactor.syntax.location import Span
 
 
@@ -89,6 +90,8 @@ class Hazard:
     via: tuple[str, ...]
     assumed: bool = False
     """It is one only if an assumption fails: the function is speculative, not unsafe."""
+    cure: CureHint | None = None
+    """How the place can be cured; only for hazards in the function's own code."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from terra_refactor.domain.effect import EffectKind, EffectSite, RootKind
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.registry import all_rules, local_hazards
-from terra_refactor.rules.rule import Finding, RelatedPlace, Rule, RuleKind, Severity
+from terra_refactor.rules.rule import CureHint, Finding, RelatedPlace, Rule, RuleKind, Severity
 from terra_refactor.syntax.location import Span
 
 FAILURE_RULES = {"shape": "TR401", "rank": "TR402", "dtype": "TR403"}
@@ -56,7 +56,7 @@ def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Ite
                 continue
             # an error needs proof; a warning tells of a trap, which is there whether or not somebody falls into it today
             if rule.severity is Severity.WARNING or (rule.severity is Severity.ERROR and hazard.assumption is None):
-                yield _finding(program, rule, hazard.site, hazard.message, _way(program, hazard))
+                yield _finding(program, rule, hazard.site, hazard.message, _way(program, hazard), hazard.cure)
 
 
 def _entered_from_outside(facts: ProgramFacts) -> frozenset[ContextId]:
@@ -80,7 +80,8 @@ def _diagnostics(program: Program, facts: ProgramFacts, hazards: HazardMap) -> I
         identity = context.function
         for rule, place in local_hazards(hazards.view(context)):
             if rule.kind is RuleKind.DIAGNOSTIC and place.assumption is None:
-                yield _finding(program, rule, EffectSite(identity.module, identity.index, place.op), place.message, ())
+                site = EffectSite(identity.module, identity.index, place.op)
+                yield _finding(program, rule, site, place.message, (), place.cure)
 
 
 def _failures(program: Program, facts: ProgramFacts) -> Iterator[Finding]:
@@ -126,11 +127,17 @@ def _place_of(program: Program, decision: Decision) -> Span:
 
 
 def _finding(
-    program: Program, rule: Rule, site: EffectSite, message: str, related: tuple[RelatedPlace, ...]
+    program: Program,
+    rule: Rule,
+    site: EffectSite,
+    message: str,
+    related: tuple[RelatedPlace, ...],
+    cure: CureHint | None = None,
 ) -> Finding:
     module = program.modules[site.module]
     span = module.functions[site.function].span_of(site.op)
-    return Finding(rule.id, rule.name, rule.severity, module.path, span, message, related=related)
+    fixable = cure is not None
+    return Finding(rule.id, rule.name, rule.severity, module.path, span, message, fixable, related, cure)
 
 
 def _way(program: Program, hazard: ReachedHazard) -> tuple[RelatedPlace, ...]:

@@ -8,7 +8,7 @@ happen as they would without a change. What a host callback (`tf.py_function`) r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from terra_refactor.analysis.describe import written_form
@@ -22,7 +22,7 @@ from terra_refactor.ir.ops import Op
 from terra_refactor.ir.program import Program
 from terra_refactor.ir.walk import walk
 from terra_refactor.rules.registry import all_rules, local_hazards, rules_by_effect
-from terra_refactor.rules.rule import Rule, RuleKind
+from terra_refactor.rules.rule import CureHint, Rule, RuleKind
 from terra_refactor.rules.view import CodeIndex, ContextView, has_trait
 from terra_refactor.tf_model.spec import Trait
 
@@ -43,6 +43,7 @@ class ReachedHazard:
     message: str
     assumption: str | None
     """It is one only if this is wrong."""
+    cure: CureHint | None = None
 
 
 class HazardMap:
@@ -84,6 +85,7 @@ class HazardMap:
                     (),
                     hazard.message,
                     hazard.assumption,
+                    hazard.cure,
                 )
                 for rule, hazard in local_hazards(self.view(context))
                 if rule.kind is RuleKind.HAZARD
@@ -121,9 +123,7 @@ class HazardMap:
                 for hazard in self._operations_of(inner):
                     # what is certain there happens as it would without a change; what is assumed there is assumed here
                     if len(hazard.via) < MAX_CHAIN and not (wrapped and hazard.assumption is None):
-                        yield ReachedHazard(
-                            hazard.rule, hazard.site, (site, *hazard.via), hazard.message, hazard.assumption
-                        )
+                        yield replace(hazard, via=(site, *hazard.via))
 
     def _operations_of(self, context: ContextFacts) -> Iterator[ReachedHazard]:
         """The hazards of operations that a context reaches; effects are composed by the analysis, which knows whose objects they touch."""
@@ -143,7 +143,26 @@ class HazardMap:
             rule = rules.get(effect.kind)
             if rule is None or self._is_harmless(effect):
                 continue
-            yield ReachedHazard(rule.id, effect.site, effect.via, self._message(rule, effect), self._assumption(effect))
+            yield ReachedHazard(
+                rule.id,
+                effect.site,
+                effect.via,
+                self._message(rule, effect),
+                self._assumption(effect),
+                self._cure(rule, effect.site),
+            )
+
+    def _cure(self, rule: Rule, site: EffectSite) -> CureHint | None:
+        """The cure of an effect: one that holds in every context of the function in which it happens."""
+        if rule.cure_of_effect is None:
+            return None
+        contexts = self.facts.contexts_of(FunctionId(site.module, site.function))
+        found = {
+            rule.cure_of_effect(self.view(context), site.op)
+            for context in contexts
+            if any(call.op == site.op for call in context.calls)
+        }
+        return found.pop() if len(found) == 1 else None
 
     def _is_harmless(self, effect: Effect) -> bool:
         if effect.target.root is RootKind.FRESH:

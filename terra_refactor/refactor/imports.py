@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import count
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import libcst as cst
 
-from terra_refactor.refactor.locate import DefinitionSite
-from terra_refactor.refactor.names import Binding, BindingKind, ModuleNames, canonical, dotted_name
+from terra_refactor.refactor.names import Binding, BindingKind, ModuleNames, ScopeNode, canonical, dotted_name
 from terra_refactor.refactor.text import ModuleText
 from terra_refactor.syntax.edit import Edit
 
@@ -52,8 +51,22 @@ class Unreachable:
 Reach: TypeAlias = Reached | Missing | Unreachable
 
 
-def reach_tensorflow(names: ModuleNames, site: DefinitionSite) -> Reach:
-    """How to write the module `tensorflow` in a decorator of this definition."""
+class Standpoint(Protocol):
+    """From where a name is looked up: a definition (for its decorators), or an expression."""
+
+    @property
+    def enclosing(self) -> tuple[ScopeNode, ...]:
+        """The scopes around it, outermost first."""
+        ...
+
+    @property
+    def line(self) -> int:
+        """Its line, from 1."""
+        ...
+
+
+def reach_tensorflow(names: ModuleNames, site: Standpoint) -> Reach:
+    """How to write the module `tensorflow` at this place: in a decorator of a definition, or in its body."""
     for name in _preferred(names, TENSORFLOW, ("tf", "tensorflow")):
         if _reliable(names, name, site) == TENSORFLOW:
             return Reached(name)
@@ -68,7 +81,7 @@ def reach_tensorflow(names: ModuleNames, site: DefinitionSite) -> Reach:
     return Missing(fresh, f"import tensorflow as {fresh}")
 
 
-def reach_tf_function(names: ModuleNames, site: DefinitionSite) -> Reach:
+def reach_tf_function(names: ModuleNames, site: Standpoint) -> Reach:
     """How to write `tf.function` in a decorator of this definition: `from tensorflow import function` is used where
     it is there."""
     module = reach_tensorflow(names, site)
@@ -82,7 +95,7 @@ def reach_tf_function(names: ModuleNames, site: DefinitionSite) -> Reach:
     return module
 
 
-def reach_co_execute(names: ModuleNames, site: DefinitionSite) -> Reach:
+def reach_co_execute(names: ModuleNames, site: Standpoint) -> Reach:
     """How to write the shim's decorator."""
     wanted = f"{RUNTIME}.co_execute"
     for name in _preferred(names, wanted, ()):
@@ -112,7 +125,7 @@ def _preferred(names: ModuleNames, target: str, first: tuple[str, ...]) -> list[
     return sorted(found, key=lambda name: (first.index(name) if name in first else len(first), name))
 
 
-def _reliable(names: ModuleNames, name: str, site: DefinitionSite) -> str | None:
+def _reliable(names: ModuleNames, name: str, site: Standpoint) -> str | None:
     """What `name` certainly is when the decorators of `site` are evaluated; None if that is not certain."""
     bindings, same_scope = names.bindings(name, site.enclosing)
     running = [binding for binding in bindings if binding.kind is not BindingKind.TYPING_IMPORT]

@@ -29,6 +29,15 @@ class ModuleText:
         """Offsets of the first character of a node and of the one after its last."""
         return self._spans.offsets(node)
 
+    def source_of(self, node: cst.CSTNode) -> str:
+        """The text of a node as it is written, without parentheses around it."""
+        start, end = self.offsets(node)
+        return self.text[start:end]
+
+    def offset(self, line: int, column: int) -> int:
+        """The offset of a line and column, both from 1. ValueError if there is no such line."""
+        return self._spans.lines.offset(line, column)
+
     def newline_at(self, offset: int) -> str:
         """The line ending in use at a place: of the line that `offset` is on, else (the last line has none) of the
         text."""

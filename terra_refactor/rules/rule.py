@@ -1,6 +1,6 @@
 """What a rule is, and what it finds.
 
-Computes: nothing. Gives: `Rule`, `LocalHazard`, `Severity`, `Finding`, `RelatedPlace`. A rule is declared once, in a
+Computes: nothing. Gives: `Rule`, `LocalHazard`, `Severity`, `Finding`, `RelatedPlace`, `CureHint`. A rule is declared once, in a
 file of its own below `rules/<family>/`, with its id, name, severity, documentation and samples; `explain`, the
 manual, SARIF and the editor read that one declaration.
 """
@@ -28,6 +28,35 @@ class Severity(Enum):
     INFORMATION = "information"
 
 
+class CureKind(Enum):
+    """The mechanical cures; the value is the id under which an editor offers one. `refactor.cures` makes the edits."""
+
+    TF_PRINT = "print-to-tf-print"
+    TENSORFLOW_CALL = "numpy-to-tensorflow"
+    DYNAMIC_SIZE = "shape-to-tf-shape"
+    TENSOR_ARRAY = "list-to-tensor-array"
+    CREATION_OUTSIDE = "creation-moved-out"
+    HOISTED_FUNCTION = "tf-function-out-of-loop"
+    TENSOR_ARGUMENT = "python-scalar-to-tensor"
+
+
+@dataclass(frozen=True, slots=True)
+class CureHint:
+    """That a place can be cured, as far as the values tell, and what the edit has to know of them.
+
+    `details` are the fields that the cure of that kind reads (a dtype, the name of an operation); `assumptions` are
+    sentences that a person should check.
+    """
+
+    kind: CureKind
+    details: tuple[tuple[str, str], ...] = ()
+    assumptions: tuple[str, ...] = ()
+
+    def detail(self, name: str) -> str:
+        """The detail of that name; empty if there is none."""
+        return dict(self.details).get(name, "")
+
+
 @dataclass(frozen=True, slots=True)
 class RelatedPlace:
     """Another place that a finding speaks of: a call on the way to it, the origin of a shape."""
@@ -50,7 +79,9 @@ class Finding:
     span: Span
     message: str
     fixable: bool = False
+    """Whether there is a fix: the action of a decision, or a cure of the place."""
     related: tuple[RelatedPlace, ...] = ()
+    cure: CureHint | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +92,11 @@ class LocalHazard:
     message: str
     assumption: str | None = None
     """It is a hazard only if this sentence is wrong (`` `x` is no tensor ``); None if it certainly is one."""
+    cure: CureHint | None = None
 
 
 Check: TypeAlias = Callable[[ContextView], Iterator[LocalHazard]]
+EffectCure: TypeAlias = Callable[[ContextView, OpId], CureHint | None]
 
 
 class RuleKind(Enum):
@@ -107,5 +140,7 @@ class Rule:
     """Effects of the analysis that this rule reports."""
     check: Check | None = None
     """Finds places in one context."""
+    cure_of_effect: EffectCure | None = None
+    """The cure of an effect that happens at an operation."""
     inherited: bool = True
     """Whether a caller has the hazard, too. False for what only matters at the boundary of the graph, such as what is returned."""

@@ -17,6 +17,7 @@ from terra_refactor.classify.decision import Decision, Level
 from terra_refactor.config import Config
 from terra_refactor.errors import UsageError
 from terra_refactor.ir.program import Program
+from terra_refactor.refactor.cures import confirm_cures
 from terra_refactor.refactor.plan import refactor_file
 from terra_refactor.refactor.result import FileRefactoring
 from terra_refactor.rules.rule import Finding
@@ -111,7 +112,7 @@ def _run(paths: Sequence[str], options: Options) -> tuple[WorkspaceReport, Loade
     decisions, findings = options.judge(loaded.program, options.config, _stage(options.progress, "analysing"))
     report = WorkspaceReport(
         decisions=tuple(sorted(decisions, key=lambda decision: (decision.path, decision.line, decision.function))),
-        findings=select_findings(findings, options.config, loaded.sources),
+        findings=confirm_cures(select_findings(findings, options.config, loaded.sources), loaded.sources),
         errors=loaded.errors,
         stats=Stats(
             files=len(loaded.program.modules),

@@ -30,6 +30,8 @@ class Made:
 
     edits: tuple[Edit, ...]
     imports: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    """What a person should check, beyond what the decision or the hint says already."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from terra_refactor.domain.effect import EffectKind
-from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
+from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.rule import CureHint, CureKind, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+
+
+def cure_of_effect(view: ContextView, number: OpId) -> CureHint | None:
+    """`print` has a counterpart; logging, warnings and progress bars have none."""
+    return CureHint(CureKind.TF_PRINT) if view.calls[number].library == ("builtins.print",) else None
+
 
 RULE: Final = Rule(
     id="TR101",
@@ -59,5 +67,6 @@ for value in (1.0, 2.0):
 """,
     ),
     cure="Use `tf.print`, or print what the function returns.",
+    cure_of_effect=cure_of_effect,
     effects=frozenset({EffectKind.PRINT, EffectKind.LOG}),
 )
