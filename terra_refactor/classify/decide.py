@@ -389,6 +389,18 @@ class _Decider:
             hazards=tuple(
                 sorted((self.hazard(hazard) for hazard in judgement.hazards), key=lambda h: (h.span, h.rule, h.message))
             ),
+            callees=tuple(
+                sorted(
+                    {
+                        self.facts.contexts[callee].function
+                        for context in judgement.contexts
+                        for call in context.calls
+                        for callee in call.callees
+                    }
+                )
+            ),
+            runs_in_graph=any(context.in_graph for context in judgement.contexts),
+            runs_eagerly=any(not context.in_graph for context in judgement.contexts),
         )
 
     def hazard(self, hazard: ReachedHazard) -> Hazard:

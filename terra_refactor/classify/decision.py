@@ -134,3 +134,9 @@ class Decision:
     proposal: HybridArguments
     """Only with `add_tf_function` and `tune_tf_function`: what the decorator's arguments should be."""
     hazards: tuple[Hazard, ...]
+    callees: tuple[FunctionId, ...] = ()
+    """Functions of the program that it calls directly, sorted."""
+    runs_in_graph: bool = False
+    """Some analysed call runs it inside a graph."""
+    runs_eagerly: bool = False
+    """Some analysed call runs it outside of graphs."""

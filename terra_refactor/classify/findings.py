@@ -105,15 +105,28 @@ def _decided(program: Program, decisions: tuple[Decision, ...]) -> Iterator[Find
             rule = all_rules().get("TR506")
             if rule is not None:
                 message = f"{decision.qualname} is safe as a graph and would pay: {decision.reason}"
-                yield Finding(rule.id, rule.name, rule.severity, decision.path, place, message, fixable=True)
+                yield _about(decision, rule, place, message)
         elif decision.action is Action.REMOVE_TF_FUNCTION and not decision.tensor_computation:
             rule = all_rules().get("TR502")
             if rule is not None:
-                yield Finding(rule.id, rule.name, rule.severity, decision.path, place, decision.reason, fixable=True)
+                yield _about(decision, rule, place, decision.reason)
         elif decision.action is Action.TUNE_TF_FUNCTION:
             rule = all_rules().get("TR606" if "TR606" in decision.reason else "TR202")
             if rule is not None:
-                yield Finding(rule.id, rule.name, rule.severity, decision.path, place, decision.reason, fixable=True)
+                yield _about(decision, rule, place, decision.reason)
+
+
+def _about(decision: Decision, rule: Rule, place: Span, message: str) -> Finding:
+    return Finding(
+        rule.id,
+        rule.name,
+        rule.severity,
+        decision.path,
+        place,
+        message,
+        fixable=True,
+        function=decision.qualname,
+    )
 
 
 def _place_of(program: Program, decision: Decision) -> Span:
@@ -135,9 +148,20 @@ def _finding(
     cure: CureHint | None = None,
 ) -> Finding:
     module = program.modules[site.module]
-    span = module.functions[site.function].span_of(site.op)
-    fixable = cure is not None
-    return Finding(rule.id, rule.name, rule.severity, module.path, span, message, fixable, related, cure)
+    code = module.functions[site.function]
+    function = "" if code.kind is FunctionKind.MODULE else code.qualname
+    return Finding(
+        rule.id,
+        rule.name,
+        rule.severity,
+        module.path,
+        code.span_of(site.op),
+        message,
+        fixable=cure is not None,
+        related=related,
+        cure=cure,
+        function=function,
+    )
 
 
 def _way(program: Program, hazard: ReachedHazard) -> tuple[RelatedPlace, ...]:

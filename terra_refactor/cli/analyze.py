@@ -20,14 +20,11 @@ from terra_refactor.cli.options import (
     StdinFilename,
     TfVersion,
     Verbose,
-    check_format,
     make_options,
     read_config,
 )
-from terra_refactor.cli.output import emit, out, progress_bar, to_string
-from terra_refactor.report.schema import build_report
-from terra_refactor.report.to_github import to_github
-from terra_refactor.report.to_json import to_json
+from terra_refactor.cli.output import progress_bar
+from terra_refactor.cli.reporting import read_targets, write_reports
 from terra_refactor.report.to_text import print_analysis
 from terra_refactor.workspace.workspace import analyze
 
@@ -52,7 +49,7 @@ def analyze_command(
     tf_version: TfVersion = None,
 ) -> int:
     """Classify every function: may it run as a graph, does it pay, and what should be done."""
-    check_format(format, ("text", "json", "github"))
+    targets = read_targets(format, output)
     settings = read_config(
         paths,
         config=config,
@@ -68,12 +65,5 @@ def analyze_command(
             paths, settings, exclude=exclude, no_cache=no_cache, stdin_filename=stdin_filename, progress=progress
         )
         report = analyze(paths, options)
-    if format == "json":
-        emit(to_json(build_report(report)), output)
-    elif format == "github":
-        emit(to_github(build_report(report)), output)
-    elif output is not None:
-        emit(to_string(lambda console: print_analysis(console, report, verbose=verbose)), output)
-    else:
-        print_analysis(out(), report, verbose=verbose)
+    write_reports(targets, report, lambda console: print_analysis(console, report, verbose=verbose))
     return UNREADABLE if report.errors else DONE

@@ -5,6 +5,8 @@ Gives: `guarded`, the decorator of every command.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import functools
 import os
 import sys
@@ -19,6 +21,7 @@ from terra_refactor.cli.output import err
 from terra_refactor.errors import SourceError, UsageError
 
 P = ParamSpec("P")
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def guarded(command: Callable[P, int]) -> Callable[P, None]:
@@ -44,7 +47,10 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
             code = 0
         except typer.Exit:
             raise
-        except Exception:
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno in _FULL:
+                err().print(f"error: the report cannot be written: {error.strerror}", soft_wrap=True)
+                _end_at_once(WRONG_CALL)  # what is left in the buffers would fail once more at the end
             traceback.print_exc()
             err().print("error: this is a bug in terra-refactor; no file was left half written", soft_wrap=True)
             code = UNREADABLE
@@ -56,6 +62,7 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
 
 def _end_at_once(code: int) -> None:
     """End without waiting for a thread that still analyses."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
     os._exit(code)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
@@ -24,15 +23,13 @@ from terra_refactor.cli.options import (
     StdinFilename,
     TfVersion,
     Verbose,
-    check_format,
     make_options,
     read_config,
 )
-from terra_refactor.cli.output import emit, err, out, progress_bar
+from terra_refactor.cli.output import err, progress_bar
+from terra_refactor.cli.reporting import TEXT, read_targets, write_reports
 from terra_refactor.errors import SourceError, UsageError
 from terra_refactor.refactor.apply import is_written, write_file
-from terra_refactor.report.schema import build_report
-from terra_refactor.report.to_json import to_json
 from terra_refactor.report.to_text import print_changes, print_errors
 from terra_refactor.syntax.edit import unified_diff
 from terra_refactor.workspace.project import STDIN
@@ -76,7 +73,7 @@ def fix_command(
     tf_version: TfVersion = None,
 ) -> int:
     """Add, remove and tune tf.function where that keeps the meaning and pays."""
-    check_format(format, ("text", "json"))
+    targets = read_targets(format, output)
     if write and (diff or check):
         raise UsageError(f"--write: not together with {'--diff' if diff else '--check'}, which writes nothing")
     if write and STDIN in paths:
@@ -97,10 +94,9 @@ def fix_command(
             paths, settings, exclude=exclude, no_cache=no_cache, stdin_filename=stdin_filename, progress=progress
         )
         fixed = fix(paths, options, function or ())
-    if format == "json":
-        emit(to_json(build_report(fixed.report)), output)
-    elif diff or not (write or check):
-        _show_diff(fixed, output)
+    if (write or check) and not diff:
+        targets = tuple(target for target in targets if target.format != TEXT)
+    write_reports(targets, fixed.report, lambda console: _show_diff(console, fixed))
     written: list[str] = []
     errors = list(fixed.report.errors)
     if write:
@@ -142,18 +138,16 @@ def _say_what_was_written(console: Console, fixed: FixReport) -> None:
         console.print(f"  not written  {path}", soft_wrap=True)
 
 
-def _show_diff(fixed: FixReport, output: str | None) -> None:
+def _show_diff(console: Console, fixed: FixReport) -> None:
     """The unified diff of all files. For a notebook it is the diff of the text of its code cells."""
     text = "".join(
         unified_diff(file.source.path, file.source.text, file.new_text) for file in fixed.files if file.changed
     )
-    console = out()
-    if output is not None or not console.is_terminal or console.color_system is None:
-        emit(text, output)
+    if not console.is_terminal or console.color_system is None:
+        console.file.write(text)  # byte for byte: it may be applied as a patch
         return
     for line in text.splitlines():
         console.print(Text(line, style=_diff_style(line)), soft_wrap=True)
-    sys.stdout.flush()
 
 
 def _diff_style(line: str) -> str:

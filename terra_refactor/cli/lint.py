@@ -21,14 +21,11 @@ from terra_refactor.cli.options import (
     StdinFilename,
     TfVersion,
     Verbose,
-    check_format,
     make_options,
     read_config,
 )
-from terra_refactor.cli.output import emit, out, progress_bar, to_string
-from terra_refactor.report.schema import build_report
-from terra_refactor.report.to_github import to_github
-from terra_refactor.report.to_json import to_json
+from terra_refactor.cli.output import progress_bar
+from terra_refactor.cli.reporting import read_targets, write_reports
 from terra_refactor.report.to_text import print_errors, print_findings, print_findings_summary
 from terra_refactor.workspace.workspace import analyze
 
@@ -52,7 +49,7 @@ def lint_command(
     tf_version: TfVersion = None,
 ) -> int:
     """Find what fails, differs or is slow as a graph, and shapes that cannot work."""
-    check_format(format, ("text", "json", "github"))
+    targets = read_targets(format, output)
     settings = read_config(
         paths, config=config, select=select, ignore=ignore, baseline=baseline, jobs=jobs, tf_version=tf_version
     )
@@ -63,19 +60,12 @@ def lint_command(
         report = analyze(paths, options)
 
     def show(console: Console) -> None:
-        print_findings(console, report.findings, verbose=verbose)
+        print_findings(console, report.findings, report.sources, verbose=verbose)
         print_errors(console, report.errors)
         if not quiet:
             print_findings_summary(console, report.findings)
 
-    if format == "json":
-        emit(to_json(build_report(report)), output)
-    elif format == "github":
-        emit(to_github(build_report(report)), output)
-    elif output is not None:
-        emit(to_string(show), output)
-    else:
-        show(out())
+    write_reports(targets, report, show)
     if report.errors:
         return UNREADABLE
     return FINDINGS if report.findings else DONE

@@ -6,7 +6,6 @@ Computes: the configuration of a run. Needs: the command line. Gives: the annota
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from collections.abc import Sequence
@@ -26,10 +25,20 @@ Paths: TypeAlias = Annotated[
     list[str], typer.Argument(metavar="PATH...", help="Files, folders, or - for one module on standard input.")
 ]
 Format: TypeAlias = Annotated[
-    str, typer.Option("--format", metavar="FORMAT", help="text (the default), json or github.")
+    str,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="text (the default), json, jsonl, sarif, html, github, markdown, gitlab, junit or rdjson.",
+    ),
 ]
 Output: TypeAlias = Annotated[
-    str | None, typer.Option("--output", metavar="FILE", help="Write the report to this file instead of printing it.")
+    list[str] | None,
+    typer.Option(
+        "--output",
+        metavar="[FORMAT:]FILE",
+        help="FILE: write the report there instead of printing it. FORMAT:FILE: write another one, too; may be given several times.",
+    ),
 ]
 Select: TypeAlias = Annotated[
     list[str] | None,
@@ -67,19 +76,6 @@ MinOps: TypeAlias = Annotated[
 TfVersion: TypeAlias = Annotated[
     str | None, typer.Option("--tf-version", metavar="X.Y", help="The TensorFlow that the code is for.")
 ]
-
-
-def check_format(value: str, allowed: Sequence[str]) -> str:
-    """The format, if the command has it.
-
-    Raises:
-        UsageError: it has not.
-    """
-    if value in allowed:
-        return value
-    close = difflib.get_close_matches(value, allowed, n=1)
-    hint = f"; did you mean `{close[0]}`?" if close else ""
-    raise UsageError(f"--format: there is no format `{value}` here, only {', '.join(allowed)}{hint}")
 
 
 def read_config(

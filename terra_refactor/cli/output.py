@@ -55,6 +55,9 @@ def emit(text: str, output: str | None) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
         return
+    if os.path.exists(output) and not os.path.isfile(output):
+        _emit_to_device(text, output)
+        return
     folder = os.path.dirname(os.path.abspath(output))
     try:
         descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".terra-refactor.")
@@ -67,6 +70,15 @@ def emit(text: str, output: str | None) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
+    except OSError as error:
+        raise UsageError(f"--output: {output} cannot be written: {error.strerror or error}") from error
+
+
+def _emit_to_device(text: str, output: str) -> None:
+    """Write to a pipe or a device, which must stay what it is."""
+    try:
+        with open(output, "w", encoding="utf-8", newline="") as stream:
+            stream.write(text)
     except OSError as error:
         raise UsageError(f"--output: {output} cannot be written: {error.strerror or error}") from error
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import stat
-import tempfile
 from hashlib import blake2b
 
 from terra_refactor.errors import SourceError
@@ -66,9 +66,10 @@ def replace_file(target: str, data: bytes, *, expected_digest: str, shown: str) 
     if not os.access(target, os.W_OK):
         raise SourceError(shown, "permission to write it is denied")
     folder = os.path.dirname(target)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(target)}.", suffix=".tmp", dir=folder)
+    # the name is known before the file is made, so that an interrupt at any time finds what to remove
+    temporary = os.path.join(folder, f".{os.path.basename(target)}.{secrets.token_hex(4)}.tmp")
     try:
-        with os.fdopen(descriptor, "wb") as stream:
+        with open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())

@@ -17,6 +17,7 @@ from typing_extensions import assert_never
 from terra_refactor.classify.decision import Action, Decision, Level
 from terra_refactor.errors import SourceError
 from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.ids import FunctionId
 from terra_refactor.refactor.imports import add_imports
 from terra_refactor.refactor.locate import DefinitionSite, locate_definitions
 from terra_refactor.refactor.names import collect_names
@@ -28,7 +29,7 @@ from terra_refactor.refactor.transforms.context import FileContext, Made, NotMad
 from terra_refactor.refactor.transforms.remove import remove_tf_function
 from terra_refactor.refactor.transforms.tune import tune_tf_function
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
-from terra_refactor.syntax.edit import Edit, apply_edits
+from terra_refactor.syntax.edit import Edit, apply_edits, check_edits
 from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.source import Source
 
@@ -96,6 +97,24 @@ def refactor_file(
             )
     ordered = tuple(changes[decision] for decision in selected if decision in changes)
     return FileRefactoring(source, ordered, new_text)
+
+
+def edits_of_each(source: Source, decisions: Iterable[Decision]) -> dict[FunctionId, tuple[Edit, ...]]:
+    """The edits of each decision's change alone, imports included, whatever its level; without those that cannot be made.
+
+    Raises SourceError if the source does not parse.
+    """
+    wanted = [decision for decision in decisions if decision.action is not Action.NONE]
+    if not wanted:
+        return {}
+    context = call_with_deep_stack(lambda: _context(source))
+    found: dict[FunctionId, tuple[Edit, ...]] = {}
+    for decision in wanted:
+        outcome = _transform(context, context.sites.get(decision.line), decision)
+        if isinstance(outcome, Made):
+            imports = add_imports(context.module, outcome.imports)
+            found[decision.function] = check_edits(_with_imports(imports, outcome.edits))
+    return found
 
 
 def _context(source: Source) -> FileContext:

@@ -1,24 +1,28 @@
 """The report `report/1`: one dataclass for each object of its JSON.
 
 Computes: nothing but the translation. Needs: a `WorkspaceReport`. Gives: `Report`, whose fields are the JSON's keys,
-in their order. The meaning of every field is fixed (see the manual's page on the report); the form only ever grows.
+in their order. The meaning of every field is fixed; the form only ever grows. Lines and columns are those of the file as it lies on disk;
+in a notebook, `cell` says the same as a person sees it (the key is there for notebooks only).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from terra_refactor import __version__
 from terra_refactor.classify.decision import Classification, Decision, Hazard, ParameterDecision, SideEffect
 from terra_refactor.domain.dim import Dim, format_dim
 from terra_refactor.domain.tensor import TensorType
+from terra_refactor.report.places import CellPlace, Place, Places
 from terra_refactor.rules.rule import Finding
 from terra_refactor.workspace.results import FileError, WorkspaceReport
 
 SCHEMA: Final = "terra-refactor/report/1"
+OPTIONAL: Final = {"optional": True}
+"""Metadata of a field whose key is left out where there is nothing to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ class FunctionEntry:
     covered_by_graph_callers: bool
     input_signature: str | None
     hazards: tuple[HazardEntry, ...]
+    cell: CellPlace | None = field(default=None, metadata=OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +102,12 @@ class DiagnosticEntry:
     end_column: int
     message: str
     fixable: bool
+    cell: CellPlace | None = field(default=None, metadata=OPTIONAL)
+
+    @property
+    def place(self) -> Place:
+        """Where it is."""
+        return Place(self.path, self.line, self.column, self.end_line, self.end_column, self.cell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +141,14 @@ class Report:
 
 def build_report(results: WorkspaceReport) -> Report:
     """The report of a run."""
+    places = Places(results.sources)
     classes = Counter(decision.classification for decision in results.decisions)
     actions = Counter(decision.action.value for decision in results.decisions)
     return Report(
         schema=SCHEMA,
         tool=Tool("terra-refactor", __version__),
-        functions=tuple(_function(decision) for decision in results.decisions),
-        diagnostics=tuple(_diagnostic(finding) for finding in results.findings),
+        functions=tuple(_function(decision, places) for decision in results.decisions),
+        diagnostics=tuple(diagnostic_entry(finding, places) for finding in results.findings),
         errors=tuple(_error(error) for error in results.errors),
         summary=Summary(
             files=results.stats.files,
@@ -151,13 +163,14 @@ def build_report(results: WorkspaceReport) -> Report:
     )
 
 
-def _function(decision: Decision) -> FunctionEntry:
+def _function(decision: Decision, places: Places) -> FunctionEntry:
+    place = places.at_line(decision.path, decision.line)
     return FunctionEntry(
         path=decision.path,
         module=decision.module,
         qualname=decision.qualname,
-        line=decision.line,
-        end_line=decision.end_line,
+        line=place.line,
+        end_line=places.at_line(decision.path, decision.end_line).line,
         kind=decision.kind.value,
         hybrid=decision.hybrid,
         hybrid_arguments=dict(decision.hybrid_arguments),
@@ -167,12 +180,13 @@ def _function(decision: Decision) -> FunctionEntry:
         assumptions=decision.assumptions,
         parameters=tuple(_parameter(parameter) for parameter in decision.parameters),
         returns=tuple(_tensor_type(tensor) for tensor in decision.returns),
-        side_effects=tuple(_side_effect(effect) for effect in decision.side_effects),
+        side_effects=tuple(_side_effect(effect, places) for effect in decision.side_effects),
         recursive=decision.recursive,
         tensor_computation=decision.tensor_computation,
         covered_by_graph_callers=decision.covered_by_graph_callers,
         input_signature=decision.input_signature,
-        hazards=tuple(_hazard(hazard) for hazard in decision.hazards),
+        hazards=tuple(_hazard(hazard, decision.path, places) for hazard in decision.hazards),
+        cell=place.cell,
     )
 
 
@@ -189,27 +203,31 @@ def _size(dim: Dim) -> int | str | None:
     return dim if dim is None or isinstance(dim, int) else format_dim(dim)
 
 
-def _side_effect(effect: SideEffect) -> SideEffectEntry:
-    return SideEffectEntry(effect.kind, effect.span.line, effect.span.column, effect.detail, effect.via)
+def _side_effect(effect: SideEffect, places: Places) -> SideEffectEntry:
+    place = places.place(effect.path, effect.span)
+    return SideEffectEntry(effect.kind, place.line, place.column, effect.detail, effect.via)
 
 
-def _hazard(hazard: Hazard) -> HazardEntry:
-    return HazardEntry(hazard.rule, hazard.span.line, hazard.span.column, hazard.message, hazard.via)
+def _hazard(hazard: Hazard, path: str, places: Places) -> HazardEntry:
+    place = places.place(path, hazard.span)
+    return HazardEntry(hazard.rule, place.line, place.column, hazard.message, hazard.via)
 
 
-def _diagnostic(finding: Finding) -> DiagnosticEntry:
-    span = finding.span
+def diagnostic_entry(finding: Finding, places: Places) -> DiagnosticEntry:
+    """A finding as the report tells it."""
+    place = places.place(finding.path, finding.span)
     return DiagnosticEntry(
         rule=finding.rule,
         name=finding.name,
         severity=finding.severity.value,
         path=finding.path,
-        line=span.line,
-        column=span.column,
-        end_line=span.end_line,
-        end_column=span.end_column,
+        line=place.line,
+        column=place.column,
+        end_line=place.end_line,
+        end_column=place.end_column,
         message=finding.message,
         fixable=finding.fixable,
+        cell=place.cell,
     )
 
 

@@ -1,7 +1,7 @@
-"""The report as JSON, for programs.
+"""The report as JSON, for programs: as one document, or line by line.
 
-Needs: a `Report`. Gives: text that follows `report-1.schema.json` (packaged beside this file), the same from run to
-run but for `seconds`.
+Needs: a `Report`. Gives: `to_json`, `to_json_lines`: text that follows `report-1.schema.json` (packaged beside this file), the same from
+run to run but for `seconds`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,20 @@ from terra_refactor.report.schema import Report
 
 def to_json(report: Report) -> str:
     """The whole report; ends in a newline."""
-    return json.dumps(_plain(report), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(plain(report), indent=2, ensure_ascii=False) + "\n"
+
+
+def to_json_lines(report: Report) -> str:
+    """One object a line, each with a `type`: `run` first, then every `function`, `diagnostic` and `error`, then `summary`.
+
+    But for `type`, the objects are those of the whole report.
+    """
+    lines: list[tuple[str, Any]] = [("run", {"schema": report.schema, "tool": plain(report.tool)})]
+    lines.extend(("function", plain(entry)) for entry in report.functions)
+    lines.extend(("diagnostic", plain(entry)) for entry in report.diagnostics)
+    lines.extend(("error", plain(entry)) for entry in report.errors)
+    lines.append(("summary", plain(report.summary)))
+    return "".join(json.dumps({"type": kind, **entry}, ensure_ascii=False) + "\n" for kind, entry in lines)
 
 
 def json_schema() -> dict[str, Any]:
@@ -27,11 +40,16 @@ def json_schema() -> dict[str, Any]:
     return schema
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A record of the report as what JSON knows: objects, arrays, texts, numbers."""
     if dataclasses.is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {
+            field.name: plain(member)
+            for field in dataclasses.fields(value)
+            if (member := getattr(value, field.name)) is not None or not field.metadata.get("optional")
+        }
     if isinstance(value, tuple):
-        return [_plain(member) for member in value]
+        return [plain(member) for member in value]
     if isinstance(value, Mapping):
-        return {key: _plain(member) for key, member in value.items()}
+        return {key: plain(member) for key, member in value.items()}
     return value

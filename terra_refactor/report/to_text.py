@@ -6,7 +6,7 @@ Gives: printed text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from rich.console import Console, Group, RenderableType
@@ -17,7 +17,9 @@ from typing_extensions import assert_never
 
 from terra_refactor.classify.decision import Action, Classification, Decision
 from terra_refactor.refactor.result import Change, Outcome
+from terra_refactor.report.places import Place, Places
 from terra_refactor.rules.rule import Finding, Severity
+from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.results import FileError, FixReport, WorkspaceReport
 
 _NARROW = 76
@@ -28,30 +30,35 @@ def print_analysis(console: Console, report: WorkspaceReport, *, verbose: bool =
     """One table for each file, then what could not be read, then the summary. `verbose` adds types, assumptions,
     effects and hazards."""
     widths = _widths(console, report.decisions)
+    places = Places(report.sources)
     for path, group in groupby(report.decisions, key=lambda decision: decision.path):
         console.print(Text(path, style="bold underline"))
-        console.print(_table(console, tuple(group), widths, verbose=verbose))
+        console.print(_table(console, tuple(group), widths, places, verbose=verbose))
         console.print()
     print_errors(console, report.errors)
     console.print(_summary(report))
 
 
-def print_findings(console: Console, findings: Iterable[Finding], *, verbose: bool = False) -> None:
-    """`path:line:col: TR302 [numpy-on-tensor] message`, one finding a line, in the order of the places.
+def print_findings(
+    console: Console, findings: Iterable[Finding], sources: Mapping[str, Source], *, verbose: bool = False
+) -> None:
+    """`path:line:col: TR302 [numpy-on-tensor] message`, one finding a line, in the order of the places; in a notebook
+    `path:cell 3:line:col: ...`.
 
     `verbose` adds the other places that a finding speaks of.
     """
+    places = Places(sources)
     for finding in findings:
-        span = finding.span
         line = Text()
         line.append(finding.path, style="bold")
-        line.append(f":{span.line}:{span.column}: ", style="dim")
+        where = str(places.place(finding.path, finding.span))
+        line.append(f"{where[len(finding.path) :]}: ", style="dim")
         line.append(finding.rule, style=_severity_style(finding.severity))
         line.append(f" [{finding.name}] ", style="dim")
         line.append(finding.message)
         console.print(line, soft_wrap=True)
         for related in finding.related if verbose else ():
-            note = Text(f"    {related.path}:{related.span.line}:{related.span.column}: {related.message}", style="dim")
+            note = Text(f"    {places.place(related.path, related.span)}: {related.message}", style="dim")
             console.print(note, soft_wrap=True)
 
 
@@ -93,8 +100,9 @@ def print_changes(console: Console, fixed: FixReport, *, written: frozenset[str]
             continue
         state = "written" if file.source.path in written else "would change" if file.changed else "not changed"
         console.print(Text.assemble((file.source.path, "bold underline"), (f"  {state}", "dim")))
+        places = Places({file.source.path: file.source})
         for change in shown:
-            console.print(_change_line(change), soft_wrap=True)
+            console.print(_change_line(change, places), soft_wrap=True)
             if change.outcome is Outcome.DONE:
                 for assumption in change.assumptions:
                     console.print(Text(f"      assumes: {assumption}", style="yellow"), soft_wrap=True)
@@ -113,7 +121,7 @@ def _is_level_skip(change: Change) -> bool:
     return change.outcome is Outcome.SKIPPED and change.reason.startswith("needs --level")
 
 
-def _change_line(change: Change) -> Text:
+def _change_line(change: Change, places: Places) -> Text:
     match change.outcome:
         case Outcome.DONE:
             mark, style = "+", "green"
@@ -125,7 +133,7 @@ def _change_line(change: Change) -> Text:
             assert_never(change.outcome)
     return Text.assemble(
         (f"  {mark} ", style),
-        (f"{change.line}: {change.qualname}", "bold"),
+        (f"{_line(places.at_line(change.path, change.line))}: {change.qualname}", "bold"),
         f"  {_action_words(change.action)}: {change.reason}",
     )
 
@@ -137,11 +145,16 @@ def _widths(console: Console, decisions: Sequence[Decision]) -> tuple[int, int]:
     return max(len("function"), min(longest, console.width // 3)), max(len("action"), actions)
 
 
+def _line(place: Place) -> str:
+    """The line; in a notebook the cell and the line in it."""
+    return str(place.line) if place.cell is None else f"cell {place.cell.index}:{place.cell.line}"
+
+
 def _table(
-    console: Console, decisions: Sequence[Decision], widths: tuple[int, int], *, verbose: bool
+    console: Console, decisions: Sequence[Decision], widths: tuple[int, int], places: Places, *, verbose: bool
 ) -> RenderableType:
     if console.width < _NARROW:
-        return Padding(Group(*(_block(decision, verbose=verbose) for decision in decisions)), (0, 0, 0, 2))
+        return Padding(Group(*(_block(decision, places, verbose=verbose) for decision in decisions)), (0, 0, 0, 2))
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="dim", pad_edge=False)
     table.add_column("line", justify="right", style="dim", no_wrap=True, min_width=5)
     table.add_column("function", overflow="fold", width=widths[0])
@@ -149,9 +162,9 @@ def _table(
     table.add_column("action", no_wrap=True, min_width=widths[1])
     table.add_column("reason", overflow="fold")
     for decision in decisions:
-        details = _details(decision) if verbose else []
+        details = _details(decision, places) if verbose else []
         table.add_row(
-            str(decision.line),
+            _line(places.at_line(decision.path, decision.line)),
             _name(decision),
             Text(decision.classification.value, style=_class_style(decision.classification)),
             Text(_action_words(decision.action), style=_action_style(decision.action)),
@@ -160,13 +173,13 @@ def _table(
     return Padding(table, (0, 0, 0, 2))
 
 
-def _block(decision: Decision, *, verbose: bool) -> RenderableType:
+def _block(decision: Decision, places: Places, *, verbose: bool) -> RenderableType:
     """A function on lines of its own, where a table has no room."""
-    head = Text.assemble((f"{decision.line}: ", "dim"), _name(decision))
+    head = Text.assemble((f"{_line(places.at_line(decision.path, decision.line))}: ", "dim"), _name(decision))
     verdict = Text(decision.classification.value, style=_class_style(decision.classification))
     if decision.action is not Action.NONE:
         verdict.append(f", {_action_words(decision.action)}", style=_action_style(decision.action))
-    details = _details(decision) if verbose else []
+    details = _details(decision, places) if verbose else []
     return Group(head, Padding(Group(verdict, Text(decision.reason), *details), (0, 0, 0, 4)))
 
 
@@ -178,7 +191,7 @@ def _action_style(action: Action) -> str:
     return "bold cyan" if action is not Action.NONE else "dim"
 
 
-def _details(decision: Decision) -> list[RenderableType]:
+def _details(decision: Decision, places: Places) -> list[RenderableType]:
     lines: list[RenderableType] = []
     for parameter in decision.parameters:
         types = " | ".join(str(tensor) for tensor in parameter.types)
@@ -191,11 +204,15 @@ def _details(decision: Decision) -> list[RenderableType]:
     for effect in decision.side_effects:
         via = f" via {' > '.join(effect.via)}" if effect.via else ""
         lines.append(
-            Text(f"effect: {effect.detail} ({effect.kind}) at {effect.path}:{effect.span.line}{via}", style="magenta")
+            Text(
+                f"effect: {effect.detail} ({effect.kind}) at {effect.path}:{_line(places.place(effect.path, effect.span))}{via}",
+                style="magenta",
+            )
         )
     for hazard in decision.hazards:
         via = f" via {' > '.join(hazard.via)}" if hazard.via else ""
-        lines.append(Text(f"{hazard.rule} at line {hazard.span.line}: {hazard.message}{via}", style="red"))
+        where = _line(places.place(decision.path, hazard.span))
+        lines.append(Text(f"{hazard.rule} at line {where}: {hazard.message}{via}", style="red"))
     return lines
 
 

@@ -15,6 +15,7 @@ from typing import TypeAlias
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.view import ContextView
+from terra_refactor.syntax.edit import Edit
 from terra_refactor.syntax.location import Span
 
 
@@ -82,6 +83,10 @@ class Finding:
     """Whether there is a fix: the action of a decision, or a cure of the place."""
     related: tuple[RelatedPlace, ...] = ()
     cure: CureHint | None = None
+    function: str = ""
+    """Qualified name of the function that it is in or about; empty for a module's own code."""
+    fix: tuple[Edit, ...] = ()
+    """Edits of this file that remove what is found, where they do not follow from a decision."""
 
 
 @dataclass(frozen=True, slots=True)

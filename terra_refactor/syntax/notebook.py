@@ -34,6 +34,10 @@ _LINE_MAGIC = re.compile(r"(?P<indent>[ \t]*)(?P<rest>(?:%|!|\?|,|;|/(?=\w))\S?.
 _HELP = re.compile(r"(?P<indent>[ \t]*)%{0,2}[\w.*]+(?:\[[^\]]*\])?\?{1,2}[ \t]*$")
 _ASSIGNED_MAGIC = re.compile(r"(?P<target>[ \t]*[\w.,*()\[\]'\" \t]+?[ \t]*=[ \t]*)(?:%(?=[A-Za-z])|!(?!=))")
 _WHITESPACE = re.compile(r"[ \t\r\n]*")
+_WRITTEN_CHARACTER = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL
+)
+"""One character of a JSON string as it is written: a pair of surrogates, an escape, or itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,37 @@ class Notebook:
                     raise ValueError(f"cell {cell_index} has no line {line}")
                 return cell.line + line - 1
         raise KeyError(cell_index)
+
+    def document_place(self, line: int, column: int) -> tuple[int, int]:
+        """The line and column of the document, both counted from 1, at which a place of the module text is written.
+
+        A place that no cell holds (a separator) is the beginning of the next cell, or the end of the last.
+        """
+        at = min(
+            bisect.bisect_left([cell.line + cell.line_count for cell in self.cells], line + 1), len(self.cells) - 1
+        )
+        if at < 0:
+            return 1, 1
+        cell, place = self.cells[at], self._fields[at]
+        lines = cell.source.split("\n")
+        inside = min(max(line - cell.line, 0), len(lines) - 1)
+        wanted = 0 if line < cell.line else min(column - 1, len(lines[inside]))
+        offset = self._document_offset(place, sum(len(text) + 1 for text in lines[:inside]) + wanted)
+        return self.document.count("\n", 0, offset) + 1, offset - self.document.rfind("\n", 0, offset)
+
+    def _document_offset(self, place: _SourceField, offset: int) -> int:
+        """Where the document writes the character of a cell's source; `offset` counts characters of the source."""
+        starts = list(_elements(self.document, place.start)) if place.is_list else [place.start]
+        for start in starts:
+            text, end = _DECODER.raw_decode(self.document, start)
+            if offset < len(text) or start == starts[-1]:
+                at = start + 1
+                for _ in range(min(offset, len(text))):
+                    unit = _WRITTEN_CHARACTER.match(self.document, at, end - 1)
+                    at = unit.end() if unit is not None else at
+                return at
+            offset -= len(text)
+        return place.start  # a cell without lines
 
     def cell_sources(self, text: str, path: str) -> tuple[str, ...]:
         """The sources of the code cells, in order, after the module text became `text`.

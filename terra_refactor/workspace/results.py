@@ -6,11 +6,13 @@ the number of jobs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from terra_refactor.classify.decision import Decision
 from terra_refactor.refactor.result import FileRefactoring
 from terra_refactor.rules.rule import Finding
+from terra_refactor.syntax.source import Source
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -35,13 +37,52 @@ class Stats:
 
 
 @dataclass(frozen=True, slots=True)
+class SuppressedFinding:
+    """A finding that a comment in the source switches off."""
+
+    finding: Finding
+    reason: str
+    """What the comment says about it; empty if nothing."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class KnownFinding:
+    """A finding as a baseline remembers it."""
+
+    path: str
+    rule: str
+    function: str
+    message: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a run has in common with the baseline that it was compared to."""
+
+    name: str
+    """What it was compared to: the baseline's file, or a revision."""
+    known: tuple[Finding, ...]
+    """Findings of this run that the baseline has; they are not reported."""
+    gone: tuple[KnownFinding, ...]
+    """Findings of the baseline that are no more, in files that were analysed or do not exist any more."""
+    totals: Mapping[str, int]
+    """The counts of the run that the baseline was written by: functions by class, and `findings`."""
+
+
+@dataclass(frozen=True, slots=True)
 class WorkspaceReport:
     """What is known about some paths."""
 
     decisions: tuple[Decision, ...]
     findings: tuple[Finding, ...]
+    """What is to be reported: selected, not suppressed, and not in the baseline."""
     errors: tuple[FileError, ...]
     stats: Stats
+    sources: Mapping[str, Source] = field(default_factory=dict, repr=False)
+    """By path, of the files that were analysed."""
+    suppressed: tuple[SuppressedFinding, ...] = ()
+    comparison: Comparison | None = None
 
 
 @dataclass(frozen=True, slots=True)

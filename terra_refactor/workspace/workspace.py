@@ -120,6 +120,7 @@ def _run(paths: Sequence[str], options: Options) -> tuple[WorkspaceReport, Loade
             cached_files=loaded.cached_files,
             seconds=time.perf_counter() - started,
         ),
+        sources=loaded.sources,
     )
     return report, loaded
 

@@ -162,7 +162,11 @@ def test_standard_input(folder: Path) -> None:
         (("lint", ".", "--select", "TR99"), "unknown rule `TR99`"),
         (("lint", ".", "--select", "host-print-or-lgo"), "did you mean `host-print-or-log`?"),
         (("analyze", ".", "--format", "jsn"), "did you mean `json`?"),
-        (("analyze", ".", "--format", "sarif"), "there is no format `sarif` here"),
+        (("analyze", ".", "--format", "srif"), "did you mean `sarif`?"),
+        (("lint", ".", "--output", "srif:x"), "did you mean `sarif:x`?"),
+        (("lint", ".", "--output", "json:"), "names no file"),
+        (("lint", ".", "--output", "json:x", "--output", "html:x"), "two reports for x"),
+        (("lint", ".", "--output", "x", "--output", "y"), "only one file without a format"),
         (("fix", ".", "--level", "spekulative"), "did you mean `speculative`?"),
         (("fix", ".", "--write", "--check"), "--write: not together with --check"),
         (("analyze", ".", "--tf-version", "two"), "version"),
@@ -218,6 +222,45 @@ def test_output_goes_to_a_file_as_a_whole(folder: Path) -> None:
         "m.py",
         "report.json",
     ]
+
+
+def test_several_reports_at_once(folder: Path) -> None:
+    Path("m.py").write_text(LINTED)
+    outputs = [
+        f"{name}:out.{name}"
+        for name in ("json", "jsonl", "sarif", "html", "github", "markdown", "gitlab", "junit", "rdjson")
+    ]
+    result = run("lint", ".", *(part for output in outputs for part in ("--output", output)))
+    assert result.exit_code == 1
+    assert "TR101" in result.stdout
+    for output in outputs:
+        assert "TR101" in Path(output.partition(":")[2]).read_text()
+    quiet = run("lint", ".", "--format", "json", "--output", "report", "--output", "text:out.txt")
+    assert quiet.stdout == ""
+    assert json.loads(Path("report").read_text())["diagnostics"]
+    assert "Found" in Path("out.txt").read_text()
+    assert json.loads(run("lint", ".", "--output", "sarif:-").stdout)["version"] == "2.1.0"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no full device")
+def test_a_full_disk_is_one_line(folder: Path) -> None:
+    Path("m.py").write_text(CODE)
+    for arguments in (("--format", "json"), ("--format", "html"), ()):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                command("analyze", ".", *arguments),
+                env=environment(),
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+        assert done.returncode == 2, done.stderr
+        assert "No space left on device" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    result = run("analyze", ".", "--output", "/dev/full")
+    assert (result.exit_code, "No space left" in result.stderr) == (2, True)
+    assert not Path("/dev/full").is_file()
 
 
 def test_explain_and_the_list_of_rules() -> None:

@@ -113,7 +113,7 @@ def shown(width: int, *, verbose: bool = False) -> str:
     buffer = io.StringIO()
     console = Console(file=buffer, width=width, highlight=False, emoji=False, markup=False)
     print_analysis(console, REPORT, verbose=verbose)
-    print_findings(console, REPORT.findings, verbose=verbose)
+    print_findings(console, REPORT.findings, {}, verbose=verbose)
     print_findings_summary(console, REPORT.findings)
     return buffer.getvalue()
 
@@ -148,12 +148,13 @@ def test_a_pipe_gets_no_colours_and_a_terminal_does(monkeypatch: pytest.MonkeyPa
     assert "\x1b[3" not in buffer.getvalue()
 
 
-def test_github_annotations_escape_what_would_end_them() -> None:
+def test_github_annotations_escape_what_would_end_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     lines = to_github(build_report(REPORT)).splitlines()
     assert lines == [
+        "::error file=broken.py,line=3,title=not analysed::does not parse: '(' was never closed",
+        "::error file=gone.py,line=1,title=not analysed::vanished",
         "::error file=pkg/model.py,line=40,col=9,endLine=40,endColumn=28,title=TR401 shape-mismatch"
         "::(2, 3) and (4, 5): 100%25",
         "::warning file=tools.py,line=3,col=1,endLine=3,endColumn=9,title=TR502 no-tensor-work::nothing",
-        "::error file=broken.py,line=3,title=not analysed::does not parse: '(' was never closed",
-        "::error file=gone.py,line=1,title=not analysed::vanished",
     ]

@@ -1,0 +1,123 @@
+"""Formats and where they go.
+
+Computes: from `--format` and `--output` which report is written where. Needs: the results of a run. Gives: `check_format`,
+`read_targets`, `write_reports`.
+
+`--output FILE` takes the report of `--format` away from standard output; `--output FORMAT:FILE`, any number of times, writes another one
+besides. `-` is standard output.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rich.console import Console
+
+from terra_refactor.cli.output import emit, out, to_string
+from terra_refactor.errors import UsageError
+from terra_refactor.report.schema import build_report
+from terra_refactor.report.to_github import to_github
+from terra_refactor.report.to_gitlab import to_gitlab
+from terra_refactor.report.to_html import to_html
+from terra_refactor.report.to_json import to_json, to_json_lines
+from terra_refactor.report.to_junit import to_junit
+from terra_refactor.report.to_markdown import to_markdown
+from terra_refactor.report.to_rdjson import to_rdjson
+from terra_refactor.report.to_sarif import to_sarif
+from terra_refactor.workspace.results import WorkspaceReport
+
+TEXT: Final = "text"
+WRITERS: Final[Mapping[str, Callable[[WorkspaceReport], str]]] = {
+    "json": lambda report: to_json(build_report(report)),
+    "jsonl": lambda report: to_json_lines(build_report(report)),
+    "sarif": to_sarif,
+    "html": to_html,
+    "github": lambda report: to_github(build_report(report)),
+    "markdown": lambda report: to_markdown(build_report(report)),
+    "gitlab": to_gitlab,
+    "junit": lambda report: to_junit(build_report(report), report.sources),
+    "rdjson": to_rdjson,
+}
+FORMATS: Final = (TEXT, *WRITERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One report that is wanted. `file` is None for standard output."""
+
+    format: str
+    file: str | None
+
+
+def check_format(value: str) -> str:
+    """The format, if there is one of that name.
+
+    Raises:
+        UsageError: there is not.
+    """
+    if value in FORMATS:
+        return value
+    close = difflib.get_close_matches(value, FORMATS, n=1)
+    hint = f"; did you mean `{close[0]}`?" if close else ""
+    raise UsageError(f"--format: there is no format `{value}` here, only {', '.join(FORMATS)}{hint}")
+
+
+def read_targets(format_name: str, outputs: Sequence[str] | None) -> tuple[Target, ...]:
+    """The reports that are wanted; the one of `--format` is the first.
+
+    Raises:
+        UsageError: there is no such format, two reports go to one place, or a folder to write to does not exist.
+    """
+    main = Target(check_format(format_name), None)
+    others: list[Target] = []
+    plain: list[str] = []
+    for output in outputs or ():
+        name, colon, file = output.partition(":")
+        if not colon or len(name) == 1 or os.sep in name:  # a drive letter, or a path with a colon in it
+            plain.append(output)
+        elif name in FORMATS:
+            if not file:
+                raise UsageError(f"--output: {output} names no file")
+            others.append(Target(name, None if file == "-" else file))
+        else:
+            close = difflib.get_close_matches(name, FORMATS, n=1)
+            hint = f"; did you mean `{close[0]}:{file}`?" if close else f"; formats are {', '.join(FORMATS)}"
+            raise UsageError(f"--output: there is no format `{name}`{hint}")
+    if len(plain) > 1:
+        raise UsageError("--output: only one file without a format; name the others FORMAT:FILE")
+    if plain:
+        main = Target(main.format, None if plain[0] == "-" else plain[0])
+    elif any(target.file is None for target in others):
+        return _checked(others)
+    return _checked([main, *others])
+
+
+def _checked(targets: Sequence[Target]) -> tuple[Target, ...]:
+    seen: set[str | None] = set()
+    for target in targets:
+        place = None if target.file is None else os.path.abspath(target.file)
+        if place in seen:
+            raise UsageError(f"--output: two reports for {target.file or 'standard output'}")
+        seen.add(place)
+        if place is not None and not os.path.isdir(os.path.dirname(place)):
+            raise UsageError(f"--output: {target.file} cannot be written: its folder does not exist")
+    return tuple(targets)
+
+
+def write_reports(targets: Sequence[Target], report: WorkspaceReport, show: Callable[[Console], None]) -> None:
+    """Write every report; `show` prints the one in text, which is the command's own.
+
+    Raises:
+        UsageError: a file cannot be written.
+    """
+    for target in targets:
+        if target.format != TEXT:
+            emit(WRITERS[target.format](report), target.file)
+        elif target.file is not None:
+            emit(to_string(show), target.file)
+        else:
+            show(out())

@@ -1,0 +1,76 @@
+"""The edits that would remove each finding.
+
+Computes: edits of a file's module text, or of the file as it lies on disk. Needs: the results of a run, with its sources.
+Gives: `edits_by_function`, `fixes_of`, `edits_of_file`. Ignores: whether a person would
+take them, which the finding's rule and the decision's assumptions say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from terra_refactor.classify.decision import Action, Decision
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.refactor.cures import Cure, cure_of
+from terra_refactor.refactor.plan import edits_of_each
+from terra_refactor.rules.rule import Finding
+from terra_refactor.syntax.edit import Edit, apply_edits, minimal_edits
+from terra_refactor.syntax.location import Span
+from terra_refactor.syntax.positions import LineIndex
+from terra_refactor.syntax.source import Source
+from terra_refactor.workspace.results import WorkspaceReport
+
+
+def edits_by_function(report: WorkspaceReport) -> Mapping[FunctionId, tuple[Edit, ...]]:
+    """What each decision's change alone would do to its file, by function, whatever its level."""
+    by_path: dict[str, list[Decision]] = {}
+    for decision in report.decisions:
+        if decision.action is not Action.NONE and decision.path in report.sources:
+            by_path.setdefault(decision.path, []).append(decision)
+    edits: dict[FunctionId, tuple[Edit, ...]] = {}
+    for path, decisions in sorted(by_path.items()):
+        edits.update(edits_of_each(report.sources[path], decisions))
+    return edits
+
+
+def fixes_of(report: WorkspaceReport, findings: Iterable[Finding]) -> Mapping[Finding, tuple[Edit, ...]]:
+    """The edits that remove each finding, for those that have any."""
+    fixes: dict[Finding, tuple[Edit, ...]] = {}
+    by_name: dict[tuple[str, str], list[Decision]] = {}
+    for decision in report.decisions:
+        if decision.action is not Action.NONE:
+            by_name.setdefault((decision.path, decision.qualname), []).append(decision)
+    edits: Mapping[FunctionId, tuple[Edit, ...]] | None = None
+    for finding in findings:
+        if finding.fix:
+            fixes[finding] = finding.fix
+            continue
+        if finding.cure is not None:
+            cure = cure_of(report.sources[finding.path], finding) if finding.path in report.sources else None
+            if isinstance(cure, Cure):
+                fixes[finding] = cure.edits
+            continue
+        candidates = by_name.get((finding.path, finding.function), [])
+        if not finding.fixable or not candidates:
+            continue
+        if edits is None:
+            edits = edits_by_function(report)
+        line = finding.span.line
+        decision = min(candidates, key=lambda decision: abs(decision.line - line))
+        if decision.function in edits:
+            fixes[finding] = edits[decision.function]
+    return fixes
+
+
+def edits_of_file(source: Source, edits: Sequence[Edit]) -> tuple[tuple[Span, str], ...]:
+    """Edits of the module text as edits of the file: the stretch that is replaced, and by what.
+
+    For a notebook they are edits of its JSON document.
+    """
+    text = source.text
+    if source.notebook is not None:
+        text = source.notebook.document
+        after = source.notebook.with_module_text(apply_edits(source.text, edits), source.path)
+        edits = minimal_edits(text, after)
+    lines = LineIndex(text)
+    return tuple((lines.span(edit.start, edit.end), edit.replacement) for edit in sorted(edits))
