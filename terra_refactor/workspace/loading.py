@@ -100,10 +100,10 @@ def load_program(
             errors.append(_file_error(error))
         else:
             sources[source.path] = source
-    index = _index(sources, found.markers, found.bases)
+    index = index_sources(sources, found.markers, found.bases)
     tasks = [
         LoweringTask(source, name, path in index.files and index.files[path].is_package)
-        for path, source, name in _named(sources, index)
+        for path, source, name in name_sources(sources, index)
     ]
     done = 0
 
@@ -136,7 +136,8 @@ def load_program(
     )
 
 
-def _index(sources: Mapping[str, Source], markers: Sequence[str], bases: Sequence[str]) -> ModuleIndex:
+def index_sources(sources: Mapping[str, Source], markers: Sequence[str], bases: Sequence[str]) -> ModuleIndex:
+    """The modules that the sources are; `markers` and `bases` as in `DiscoveredFiles`."""
     additions: dict[str, tuple[str, ...]] = {}
     for path, source in sources.items():
         if "sys.path" in source.text or "addsitedir" in source.text:
@@ -155,7 +156,7 @@ def _index(sources: Mapping[str, Source], markers: Sequence[str], bases: Sequenc
     return build_module_index(files, package_dirs=package_dirs, path_additions=additions, markers=markers, bases=bases)
 
 
-def _named(sources: Mapping[str, Source], index: ModuleIndex) -> list[tuple[str, Source, str]]:
+def name_sources(sources: Mapping[str, Source], index: ModuleIndex) -> list[tuple[str, Source, str]]:
     """Path, source and unique module name of every file, by path."""
     named = []
     for path, source in sorted(sources.items()):

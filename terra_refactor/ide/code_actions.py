@@ -1,0 +1,249 @@
+"""Code actions: what an editor offers at a place, and the text after one of them.
+
+Computes: the offers for some lines, cheaply; and, when one is asked for, the new text. Needs: a snapshot. Gives: `code_actions`,
+`perform`, `Offer`, `Request`, `NewText`.
+Ignores: how edits are sent; `NewText` holds the whole new text of one file.
+
+Levels are those of the decision. What is not certain is never among the safe fixes, and carries its assumptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from typing_extensions import assert_never
+
+from terra_refactor.classify.decision import Action, Classification, Decision, Level
+from terra_refactor.ide.explanations import action_title
+from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.ide.suppress import suppressed_text
+from terra_refactor.ir.function import FunctionKind
+from terra_refactor.refactor.plan import refactor_file
+from terra_refactor.refactor.result import Change, Outcome
+from terra_refactor.rules.rule import Finding
+from terra_refactor.syntax.location import Span
+
+
+class Task(Enum):
+    """What is asked for. The values travel to the editor and back."""
+
+    REFACTOR = "refactor"
+    SUPPRESS = "suppress"
+    FIX_ALL = "fix-all"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One action, in words that survive a round trip. A place names a function by the line of its `def`, a finding by rule and span."""
+
+    task: Task
+    path: str
+    qualname: str = ""
+    line: int = 0
+    rule: str = ""
+    span: Span | None = None
+    reason: str = ""
+
+
+class OfferKind(Enum):
+    """The kinds of the protocol."""
+
+    QUICK_FIX = "quickfix"
+    REWRITE_ADD = "refactor.rewrite.addTfFunction"
+    REWRITE_REMOVE = "refactor.rewrite.removeTfFunction"
+    REWRITE_TUNE = "refactor.rewrite.tuneTfFunction"
+    REWRITE_CO_EXECUTE = "refactor.rewrite.coExecute"
+    FIX_ALL = "source.fixAll.terra-refactor"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One entry of the menu."""
+
+    title: str
+    kind: OfferKind
+    request: Request
+    finding: Finding | None = None
+    """The finding that it takes away."""
+    preferred: bool = False
+    disabled: str | None = None
+    """Why it cannot be done; None if it can."""
+    assumptions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NewText:
+    """A file after an action."""
+
+    path: str
+    text: str
+    title: str
+    assumptions: tuple[str, ...]
+    """What a person should confirm first; () for a safe change."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotPossible:
+    """The action cannot be done; `reason` is a sentence for a person."""
+
+    reason: str
+
+
+def code_actions(
+    snapshot: Snapshot, path: str, first_line: int, last_line: int, *, explicit: bool = False
+) -> tuple[Offer, ...]:
+    """The offers for some lines (from 1, both included). `explicit`: somebody opened the menu, so refactorings of the function around
+    the place are listed, and those that are not possible with the reason."""
+    return (
+        *_for_findings(snapshot, path, first_line, last_line),
+        *_rewrites(snapshot, path, first_line, last_line, explicit=explicit),
+        *_fix_all(snapshot, path),
+    )
+
+
+def _for_findings(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> Iterator[Offer]:
+    here = [
+        finding
+        for finding in snapshot.findings.get(path, ())
+        if finding.span.line <= last_line and first_line <= finding.span.end_line
+    ]
+    for finding in here:
+        decision = _decision_of(snapshot, path, finding)
+        if finding.fixable and decision is not None and decision.action is not Action.NONE:
+            yield Offer(
+                f"{action_title(decision.action)}: {decision.qualname}",
+                OfferKind.QUICK_FIX,
+                _refactoring(path, decision),
+                finding,
+                preferred=decision.level is Level.SAFE,
+                assumptions=_assumptions(decision),
+            )
+    for finding in here:
+        request = Request(Task.SUPPRESS, path, rule=finding.rule, span=finding.span)
+        yield Offer(f"Ignore {finding.rule} ({finding.name}) here", OfferKind.QUICK_FIX, request, finding)
+
+
+def _decision_of(snapshot: Snapshot, path: str, finding: Finding) -> Decision | None:
+    """The function that a finding about a whole function speaks of."""
+    for decision in snapshot.decisions.get(path, ()):
+        function = snapshot.program.function(decision.function)
+        if decision.line == finding.span.line or any(
+            decorator.span == finding.span for decorator in function.decorators
+        ):
+            return decision
+    return None
+
+
+def _rewrites(snapshot: Snapshot, path: str, first_line: int, last_line: int, *, explicit: bool) -> Iterator[Offer]:
+    inner: dict[int, Decision] = {}
+    for decision in snapshot.decisions.get(path, ()):
+        if decision.kind is FunctionKind.LAMBDA:
+            continue
+        function = snapshot.program.function(decision.function)
+        head = min([decision.line, *(decorator.span.line for decorator in function.decorators)])
+        end = decision.end_line if explicit else decision.line
+        if head <= last_line and first_line <= end:
+            if explicit and head < first_line:
+                inner = {0: decision}  # in source order: the innermost function around the place is the last
+            else:
+                inner[decision.line] = decision
+    for decision in inner.values():
+        if decision.action is not Action.NONE:
+            yield Offer(
+                f"{action_title(decision.action)}: {decision.qualname}{_how_sure(decision)}",
+                _rewrite_kind(decision.action),
+                _refactoring(path, decision),
+                assumptions=_assumptions(decision),
+            )
+        elif explicit and (decision.tensor_computation or decision.classification is Classification.UNSAFE):
+            title = action_title(Action.REMOVE_TF_FUNCTION if decision.hybrid else Action.ADD_TF_FUNCTION)
+            kind = OfferKind.REWRITE_REMOVE if decision.hybrid else OfferKind.REWRITE_ADD
+            yield Offer(f"{title}: {decision.qualname}", kind, _refactoring(path, decision), disabled=decision.reason)
+
+
+def _fix_all(snapshot: Snapshot, path: str) -> Iterator[Offer]:
+    safe = [
+        decision
+        for decision in snapshot.decisions.get(path, ())
+        if decision.action is not Action.NONE and decision.level is Level.SAFE
+    ]
+    if safe:
+        count = "one safe change" if len(safe) == 1 else f"all {len(safe)} safe changes"
+        yield Offer(f"terra-refactor: make {count}", OfferKind.FIX_ALL, Request(Task.FIX_ALL, path))
+
+
+def _refactoring(path: str, decision: Decision) -> Request:
+    return Request(Task.REFACTOR, path, qualname=decision.qualname, line=decision.line)
+
+
+def _rewrite_kind(action: Action) -> OfferKind:
+    match action:
+        case Action.ADD_TF_FUNCTION:
+            return OfferKind.REWRITE_ADD
+        case Action.REMOVE_TF_FUNCTION:
+            return OfferKind.REWRITE_REMOVE
+        case Action.TUNE_TF_FUNCTION:
+            return OfferKind.REWRITE_TUNE
+        case Action.CO_EXECUTE:
+            return OfferKind.REWRITE_CO_EXECUTE
+        case Action.NONE:
+            raise ValueError("nothing to do")
+        case _:
+            assert_never(action)
+
+
+def _how_sure(decision: Decision) -> str:
+    count = len(decision.assumptions)
+    if decision.level is Level.SAFE:
+        return ""
+    return f" ({count} assumption{'s' if count != 1 else ''})" if count else f" ({decision.level.value})"
+
+
+def _assumptions(decision: Decision) -> tuple[str, ...]:
+    if decision.level is Level.SAFE:
+        return ()
+    return decision.assumptions or (decision.reason,)
+
+
+def perform(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
+    """The file after an action. The snapshot must be of the text that the action was offered for."""
+    source = snapshot.sources.get(request.path)
+    if source is None or request.path in snapshot.errors:
+        return NotPossible("the file does not parse")
+    match request.task:
+        case Task.REFACTOR:
+            return _refactored(snapshot, request)
+        case Task.SUPPRESS:
+            assert request.span is not None
+            text = suppressed_text(source.text, request.rule, request.span, request.reason)
+            if text is None:
+                return NotPossible("no comment reaches this place; use `# terra: off` and `# terra: on` around it")
+            return NewText(request.path, text, f"Ignore {request.rule}", ())
+        case Task.FIX_ALL:
+            done = refactor_file(source, snapshot.decisions.get(request.path, ()), Level.SAFE)
+            return NewText(request.path, done.new_text, "Make all safe changes", ())
+        case _:
+            assert_never(request.task)
+
+
+def _refactored(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
+    for decision in snapshot.decisions.get(request.path, ()):
+        if decision.line == request.line and decision.qualname == request.qualname:
+            done = refactor_file(
+                snapshot.sources[request.path], [decision], Level.COEXEC, frozenset({decision.qualname})
+            )
+            failure = _failure(done.changes)
+            if failure is not None:
+                return NotPossible(failure)
+            title = f"{action_title(decision.action)}: {decision.qualname}"
+            return NewText(request.path, done.new_text, title, _assumptions(decision))
+    return NotPossible(f"{request.qualname} is not there any more")
+
+
+def _failure(changes: tuple[Change, ...]) -> str | None:
+    for change in changes:
+        if change.outcome is not Outcome.DONE:
+            return change.reason
+    return None

@@ -1,0 +1,63 @@
+"""Diagnostics: the findings of a file, and what could not be read.
+
+Computes: findings as an editor shows them. Needs: a snapshot. Gives: `diagnostics`, `Problem`, `Tag`.
+Ignores: findings that are switched off; the session took them out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.rules.rule import RelatedPlace, Severity
+from terra_refactor.syntax.location import Span
+
+
+class Tag(Enum):
+    """How an editor may draw a diagnostic."""
+
+    UNNECESSARY = "unnecessary"
+    DEPRECATED = "deprecated"
+
+
+_TAGS = {
+    "TR502": (Tag.UNNECESSARY,),  # a decorator that could go
+    "TR606": (Tag.DEPRECATED,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One diagnostic. `rule` is None for a file that could not be analysed."""
+
+    rule: str | None
+    name: str
+    severity: Severity
+    span: Span
+    message: str
+    fixable: bool = False
+    related: tuple[RelatedPlace, ...] = ()
+    tags: tuple[Tag, ...] = ()
+
+
+def diagnostics(snapshot: Snapshot, path: str) -> tuple[Problem, ...]:
+    """What is to be told about a file, in source order."""
+    error = snapshot.errors.get(path)
+    if error is not None:
+        line = max(1, error.line)
+        # the editor's Python support tells of the error itself: this says why there is nothing else to see
+        return (Problem(None, "not-analysed", Severity.INFORMATION, Span(line, 1, line, 1), error.message),)
+    return tuple(
+        Problem(
+            finding.rule,
+            finding.name,
+            finding.severity,
+            finding.span,
+            finding.message,
+            finding.fixable,
+            finding.related,
+            _TAGS.get(finding.rule, ()),
+        )
+        for finding in snapshot.findings.get(path, ())
+    )

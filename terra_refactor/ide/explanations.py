@@ -1,0 +1,90 @@
+"""Decisions in sentences: what hover, code lens and the titles of actions say of a function.
+
+Computes: Markdown. Needs: a decision. Gives: `verdict`, `action_title`, `function_card`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from typing_extensions import assert_never
+
+from terra_refactor.classify.decision import Action, Classification, Decision, Level, ParameterDecision
+from terra_refactor.ide.values import types_text
+
+_MOST_ROWS = 8
+"""So many parameters, hazards or effects are listed; the rest is counted."""
+
+
+def action_title(action: Action) -> str:
+    """What an action does, in a few words."""
+    match action:
+        case Action.ADD_TF_FUNCTION:
+            return "Add tf.function"
+        case Action.REMOVE_TF_FUNCTION:
+            return "Remove tf.function"
+        case Action.TUNE_TF_FUNCTION:
+            return "Change the arguments of tf.function"
+        case Action.CO_EXECUTE:
+            return "Co-execute"
+        case Action.NONE:
+            return "Nothing to do"
+        case _:
+            assert_never(action)
+
+
+def verdict(decision: Decision) -> str:
+    """The classification and what would be done, for one line above a function."""
+    parts = [decision.classification.value if not decision.hybrid else f"tf.function, {decision.classification.value}"]
+    if decision.classification is Classification.SPECULATIVE:
+        count = len(decision.assumptions)
+        parts[0] += f" ({count} assumption{'s' if count != 1 else ''})"
+    if decision.classification is Classification.UNSAFE:
+        rules = sorted({hazard.rule for hazard in decision.hazards if not hazard.assumed})
+        if rules:
+            parts[0] += f" ({', '.join(rules[:3])}{', …' if len(rules) > 3 else ''})"
+    if decision.action is not Action.NONE:
+        parts.append(action_title(decision.action))
+    elif decision.covered_by_graph_callers:
+        parts.append("part of its callers' graph")
+    return " · ".join(parts)
+
+
+def function_card(decision: Decision, rule_link: Callable[[str], str]) -> str:
+    """Everything that is known about a function, as Markdown. `rule_link` makes a rule's id a link, or plain text."""
+    lines = [f"**{decision.qualname}**: {verdict(decision)}", decision.reason[:1].upper() + decision.reason[1:] + "."]
+    if decision.action is not Action.NONE and decision.level is not Level.SAFE:
+        lines.append(f"Needs level `{decision.level.value}`.")
+    if decision.proposal.arguments:
+        written = ", ".join(f"{name}={text}" for name, text in decision.proposal.arguments)
+        lines.append(f"Proposed: `@tf.function({written})`")
+    rows = [_parameter_row(parameter) for parameter in decision.parameters if parameter.name not in ("self", "cls")]
+    if decision.returns:
+        rows.append(f"- returns `{types_text(decision.returns)}`")
+    lines.append("\n".join(_limited(rows)))
+    if decision.assumptions:
+        lines.append("Assumes:\n" + "\n".join(_limited([f"- {sentence}" for sentence in decision.assumptions])))
+    hazards = [
+        f"- {rule_link(hazard.rule)} line {hazard.span.line}: {hazard.message}"
+        + (f" (through {' → '.join(hazard.via)})" if hazard.via else "")
+        for hazard in decision.hazards
+    ]
+    if hazards:
+        lines.append("Hazards:\n" + "\n".join(_limited(hazards)))
+    effects = [
+        f"- {effect.detail} (line {effect.span.line}{', through ' + ' → '.join(effect.via) if effect.via else ''})"
+        for effect in decision.side_effects
+    ]
+    if effects and not hazards:
+        lines.append("Side effects:\n" + "\n".join(_limited(effects)))
+    return "\n\n".join(line for line in lines if line)
+
+
+def _parameter_row(parameter: ParameterDecision) -> str:
+    types = f" `{types_text(parameter.types)}`" if parameter.types else ""
+    return f"- `{parameter.name}`: {parameter.kind.value}{types} ({parameter.evidence.value})"
+
+
+def _limited(rows: list[str]) -> list[str]:
+    left = len(rows) - _MOST_ROWS
+    return rows if left <= 0 else [*rows[:_MOST_ROWS], f"- … and {left} more"]

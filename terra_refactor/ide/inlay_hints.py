@@ -1,0 +1,166 @@
+"""Inlay hints: element type and shape behind the names that are bound.
+
+Computes: hints of a file or a part of it. Needs: a snapshot. Gives: `inlay_hints`, `hint_details`, `Hint`, `HintKind`.
+Ignores: what is no tensor, and tensors of which neither element type nor shape is known.
+
+    h = tf.matmul(x, w)      is shown as     h: float32 (n, 8) = tf.matmul(x, w)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+
+from terra_refactor.analysis.facts import EntryKind
+from terra_refactor.domain.value import Value
+from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.ide.values import is_plain_tensor, tensor_text
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.walk import walk
+from terra_refactor.syntax.location import Span
+
+_MOST_PLACES = 5
+
+
+class HintKind(Enum):
+    """What a hint stands behind. Each kind can be switched off."""
+
+    PARAMETER = "parameters"
+    BINDING = "bindings"
+    ATTRIBUTE = "attributes"
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """One hint, shown just after `span`."""
+
+    span: Span
+    """The name."""
+    label: str
+    kind: HintKind
+    function: FunctionId
+    name: str
+    annotation: str | None = None
+    """What may be inserted behind the name, as an annotation."""
+
+
+def inlay_hints(
+    snapshot: Snapshot, path: str, first_line: int, last_line: int, kinds: Iterable[HintKind] = tuple(HintKind)
+) -> tuple[Hint, ...]:
+    """The hints of some lines (counted from 1, both included), in source order."""
+    wanted = frozenset(kinds)
+    found: dict[Span, Hint] = {}
+    tensor = _tensor_name(snapshot, path)
+    for function in snapshot.functions(path):
+        if function.span.end_line < first_line or function.span.line > last_line:
+            continue
+        contexts = snapshot.contexts(function)
+        if function.kind is FunctionKind.CLASS_BODY or not contexts:
+            continue
+        for span, kind, name, results in _bindings(function):
+            if kind not in wanted or not first_line <= span.line <= last_line:
+                continue
+            values = [value for context in contexts if (value := context.values[results]) is not None]
+            text = tensor_text(snapshot, values) if values else None
+            if text is not None:
+                found.setdefault(span, Hint(span, text, kind, function.id, name))
+        if HintKind.PARAMETER in wanted:
+            for hint in _parameters(snapshot, function, tensor):
+                if first_line <= hint.span.line <= last_line:
+                    found.setdefault(hint.span, hint)
+    return tuple(found[span] for span in sorted(found))
+
+
+def hint_details(snapshot: Snapshot, path: str, hint_function: int, name: str, line: int) -> str:
+    """How the type of a hint is known: for a parameter its evidence and callers, else the type in each context. Markdown.
+
+    `hint_function` is the index of the function in its file.
+    """
+    functions = snapshot.functions(path)
+    if not 0 <= hint_function < len(functions):
+        return ""
+    function = functions[hint_function]
+    facts = snapshot.facts.functions.get(function.id)
+    if facts is None:
+        return ""
+    rows: list[str] = []
+    for parameter in facts.parameters:
+        if parameter.name == name and any(p.name == name and p.span.line == line for p in function.parameters):
+            types = dict.fromkeys(text for value in parameter.values if (text := tensor_text(snapshot, [value])))
+            rows.append(f"`{name}` by {parameter.evidence.value}: " + " | ".join(f"`{text}`" for text in types))
+            rows.extend(_callers(snapshot, function))
+            return "\n\n".join(rows)
+    rows = [f"`{name}` in {function.qualname}" if function.kind is not FunctionKind.MODULE else f"`{name}`"]
+    for context in snapshot.contexts(function):
+        for span, _, bound, result in _bindings(function):
+            value = context.values[result]
+            if bound == name and span.line == line and value is not None:
+                text = tensor_text(snapshot, [value])
+                how = "in a graph" if context.in_graph else _entry_text(context.entry)
+                if text is not None:
+                    rows.append(f"- `{text}` ({how})")
+    return "\n".join(list(dict.fromkeys(rows))[: _MOST_PLACES + 1])
+
+
+def _entry_text(entry: EntryKind) -> str:
+    match entry:
+        case EntryKind.MODULE:
+            return "as the module runs"
+        case EntryKind.CALLED:
+            return "as it is called"
+        case EntryKind.FRAMEWORK:
+            return "as Keras or tf.data calls it"
+        case EntryKind.UNCALLED:
+            return "nobody calls it here"
+
+
+def _callers(snapshot: Snapshot, function: Function) -> Iterator[str]:
+    places: dict[str, None] = {}
+    for caller in snapshot.facts.functions[function.id].callers:
+        context = snapshot.facts.contexts[caller.context]
+        code = snapshot.program.function(context.function)
+        module = snapshot.program.modules[context.function.module]
+        places[f"- called at {module.path}:{code.span_of(caller.op).line}"] = None
+    yield "\n".join(list(places)[:_MOST_PLACES])
+
+
+def _bindings(function: Function) -> Iterator[tuple[Span, HintKind, str, int]]:
+    """The names that a function binds: place, kind, name, and the operation whose value they get."""
+    for op in walk(function.body):
+        if isinstance(op, ops.StoreName) and op.value is not None and op.annotation is None and "%" not in op.name:
+            yield function.spans[op.id], HintKind.BINDING, op.name, op.value
+        elif isinstance(op, ops.StoreAttribute) and op.value is not None and op.annotation is None:
+            yield function.spans[op.id], HintKind.ATTRIBUTE, op.name, op.value
+
+
+def _parameters(snapshot: Snapshot, function: Function, tensor: str | None) -> Iterator[Hint]:
+    facts = snapshot.facts.functions.get(function.id)
+    if facts is None:
+        return
+    by_name = {parameter.name: parameter for parameter in facts.parameters}
+    for parameter in function.parameters:
+        known = by_name.get(parameter.name)
+        if known is None or not known.values:
+            continue
+        values: tuple[Value, ...] = known.values
+        text = tensor_text(snapshot, values)
+        if text is not None:
+            plain = tensor is not None and is_plain_tensor(values) and function.kind is not FunctionKind.LAMBDA
+            annotation = f": {tensor}" if plain and not parameter.has_annotation else None
+            yield Hint(parameter.span, text, HintKind.PARAMETER, function.id, parameter.name, annotation)
+
+
+def _tensor_name(snapshot: Snapshot, path: str) -> str | None:
+    """How the module's top level names `tf.Tensor`; None if it does not import TensorFlow there as a module."""
+    functions = snapshot.functions(path)
+    if not functions:
+        return None
+    body = functions[0].body
+    for op, following in pairwise(body):
+        if isinstance(op, ops.Import) and op.module == "tensorflow" and isinstance(following, ops.StoreName):
+            return f"{following.name}.Tensor"
+    return None

@@ -1,0 +1,373 @@
+"""A project as the editor sees it: files on disk, open texts over them, and what is known about them.
+
+Computes: the snapshot of a file: the component of files that imports connect with it, lowered (only what changed) and analysed.
+Needs: the project's folder (or one file) and its configuration. Gives: `Session`, `StaleError`.
+Ignores: threads of its own: `snapshot` runs in the caller's thread and may be called from any; all other methods are quick.
+
+What is remembered: files by time and size, lowered modules by content, snapshots by the contents of their component. An edit
+lowers one function where it can (`ir.build.relower`), one file else.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import groupby
+from typing import Final, Protocol, TypeVar
+
+from terra_refactor.analysis.driver import AnalysisOptions, analyze_program
+from terra_refactor.config import Config
+from terra_refactor.errors import SourceError, TerraError
+from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.ir.build.relower import relower
+from terra_refactor.ir.program import ModuleIR, Program
+from terra_refactor.syntax.modules import ModuleIndex
+from terra_refactor.syntax.source import Source, display_path, read_source
+from terra_refactor.workspace.cache import LoweringCache
+from terra_refactor.workspace.import_graph import ImportScan, connected_files, imported_files, scan_imports
+from terra_refactor.workspace.judging import judge_facts
+from terra_refactor.workspace.loading import ProjectImports, index_sources, name_sources
+from terra_refactor.workspace.pool import Lowered, LoweringTask, available_jobs, lower_files
+from terra_refactor.workspace.project import DiscoveredFiles, discover_files
+from terra_refactor.workspace.results import FileError
+from terra_refactor.workspace.selection import check_selection, select_findings
+
+MAX_FILES: Final = 5_000
+"""A component of more files than this is not analysed while somebody types: only the file itself is."""
+_KEPT_SNAPSHOTS: Final = 4
+
+
+class StaleError(TerraError):
+    """The texts changed while they were analysed: the answer would be out of date."""
+
+
+Cancelled = Callable[[], bool]
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Disk:
+    """What is known about a file on disk."""
+
+    stamp: tuple[int, int] | None
+    source: Source | FileError
+
+
+@dataclass(frozen=True, slots=True)
+class _Lowered:
+    """A file's last lowered form, and the last one that could be lowered at all, with its text."""
+
+    source: Source
+    name: str
+    result: ModuleIR | FileError
+    good: ModuleIR | None
+    good_text: str
+
+
+class _Placed(Protocol):
+    @property
+    def path(self) -> str: ...
+
+
+_PlacedT = TypeVar("_PlacedT", bound=_Placed)
+
+
+class Session:
+    """One project. `root` is a folder, or one file that belongs to no project."""
+
+    def __init__(self, root: str, config: Config, cache: LoweringCache | None = None) -> None:
+        """Raises UsageError if the configuration names a rule that does not exist."""
+        check_selection(config)
+        self.root = os.path.abspath(root)
+        self.config = config
+        self._cache = cache
+        self._buffers: Mapping[str, Source] = {}
+        self._found: DiscoveredFiles | None = None
+        self._disk: dict[str, _Disk] = {}
+        self._scans: dict[str, tuple[str, tuple[ImportScan, ...]]] = {}
+        self._edges: dict[str, tuple[tuple[ImportScan, ...], frozenset[str]]] = {}
+        self._index: ModuleIndex | None = None
+        self._index_key: object = None
+        self._lowered: dict[str, _Lowered] = {}
+        self._snapshots: tuple[Snapshot, ...] = ()
+        self._working = threading.Lock()
+
+    # --- texts ---------------------------------------------------------------------------------------------------------------------
+
+    def owns(self, file: str) -> bool:
+        """Whether an absolute path lies in the project."""
+        return file == self.root or file.startswith(self.root.rstrip(os.sep) + os.sep)
+
+    def set_buffer(self, path: str, source: Source) -> None:
+        """An open text takes the place of the file of that path (as in reports)."""
+        self._buffers = {**self._buffers, path: source}
+
+    def drop_buffer(self, path: str) -> None:
+        """The text was closed: the file counts again."""
+        self._buffers = {other: source for other, source in self._buffers.items() if other != path}
+        self._disk.pop(path, None)
+
+    def buffer(self, path: str) -> Source | None:
+        """The open text of that path."""
+        return self._buffers.get(path)
+
+    def files_changed(self, paths: Iterable[str], *, listing: bool) -> None:
+        """Files changed on disk; with `listing`, some were made or deleted."""
+        for path in paths:
+            self._disk.pop(path, None)
+        if listing:
+            self._found = None
+
+    def check_disk(self) -> bool:
+        """Looks at the times of the files, for editors that do not tell. True if any has changed."""
+        changed = [path for path, known in tuple(self._disk.items()) if known.stamp != _stamp(path)]
+        self.files_changed(changed, listing=bool(changed))
+        return bool(changed)
+
+    def files(self) -> tuple[str, ...]:
+        """The files of the project, sorted, open ones included."""
+        return tuple(sorted({*self._discovered().files, *self._buffers}))
+
+    def clear(self) -> None:
+        """Forget everything that could be computed again."""
+        with self._working:
+            self._found = None
+            self._disk.clear()
+            self._scans.clear()
+            self._edges.clear()
+            self._index = None
+            self._index_key = None
+            self._lowered.clear()
+            self._snapshots = ()
+
+    # --- analysis ------------------------------------------------------------------------------------------------------------------
+
+    def known(self, path: str) -> Snapshot | None:
+        """The last snapshot that holds the text as it is now, without computing anything; None if there is none."""
+        buffer = self._buffers.get(path)
+        for snapshot in reversed(self._snapshots):
+            source = snapshot.sources.get(path)
+            if source is not None and (buffer is None or source.digest == buffer.digest):
+                return snapshot
+        return None
+
+    def snapshot(self, path: str, cancelled: Cancelled = lambda: False, progress: Progress | None = None) -> Snapshot:
+        """What is known about a file and everything that imports connect it with.
+
+        Raises:
+            StaleError: `cancelled` said so.
+            SourceError: the file cannot be read and is not open.
+        """
+        with self._working:
+            _check(cancelled)
+            sources, errors = self._sources()
+            if path not in sources:
+                error = errors.get(path)
+                raise SourceError(path, error.message if error is not None else "does not exist")
+            index = self._indexed(sources)
+            component = self._component(path, sources, index)
+            return self._analysed(component, sources, index, cancelled, progress)
+
+    def components(self) -> tuple[tuple[str, ...], ...]:
+        """The project's files in the groups that imports make of them; each sorted, the largest first."""
+        with self._working:
+            sources, _ = self._sources()
+            index = self._indexed(sources)
+            edges = self._all_edges(sources, index)
+            left = set(sources)
+            found: list[tuple[str, ...]] = []
+            while left:
+                group = connected_files(min(left), edges)
+                left.difference_update(group)
+                found.append(group)
+            return tuple(sorted(found, key=lambda group: (-len(group), group)))
+
+    def unreadable(self) -> tuple[FileError, ...]:
+        """Files of the project that cannot be read or decoded."""
+        with self._working:
+            return tuple(sorted(self._sources()[1].values()))
+
+    def _discovered(self) -> DiscoveredFiles:
+        found = self._found
+        if found is None:
+            found = self._found = discover_files([self.root] if os.path.lexists(self.root) else [], self.config)
+        return found
+
+    def _sources(self) -> tuple[dict[str, Source], dict[str, FileError]]:
+        sources: dict[str, Source] = {}
+        errors: dict[str, FileError] = {}
+        buffers = self._buffers
+        for path in sorted({*self._discovered().files, *buffers}):
+            buffer = buffers.get(path)
+            if buffer is not None:
+                sources[path] = buffer
+                continue
+            known = self._disk.get(path)
+            if known is None:
+                known = self._disk[path] = _read(path)
+            if isinstance(known.source, FileError):
+                errors[path] = known.source
+            else:
+                sources[path] = known.source
+        return sources, errors
+
+    def _indexed(self, sources: Mapping[str, Source]) -> ModuleIndex:
+        found = self._discovered()
+        key = (
+            tuple(sources),
+            found.markers,
+            tuple(
+                source.digest for source in sources.values() if "sys.path" in source.text or "addsitedir" in source.text
+            ),
+        )
+        if self._index is None or key != self._index_key:
+            bases = found.bases or (display_path(os.path.dirname(self.root)),)
+            self._index = index_sources(sources, found.markers, bases)
+            self._index_key = key
+            self._edges.clear()
+        return self._index
+
+    def _all_edges(self, sources: Mapping[str, Source], index: ModuleIndex) -> Mapping[str, frozenset[str]]:
+        edges: dict[str, frozenset[str]] = {}
+        for path, source in sources.items():
+            scanned = self._scans.get(path)
+            if scanned is None or scanned[0] != source.digest:
+                scanned = self._scans[path] = (source.digest, scan_imports(source.text))
+            known = self._edges.get(path)
+            if known is None or known[0] != scanned[1]:
+                known = self._edges[path] = (scanned[1], imported_files(path, scanned[1], index))
+            edges[path] = known[1]
+        return edges
+
+    def _component(self, path: str, sources: Mapping[str, Source], index: ModuleIndex) -> tuple[str, ...]:
+        component = connected_files(path, self._all_edges(sources, index))
+        component = tuple(file for file in component if file in sources)
+        return component if len(component) <= MAX_FILES else (path,)
+
+    def _analysed(
+        self,
+        component: Sequence[str],
+        sources: Mapping[str, Source],
+        index: ModuleIndex,
+        cancelled: Cancelled,
+        progress: Progress | None,
+    ) -> Snapshot:
+        own = {path: sources[path] for path in component}
+        names = {path: name for path, _, name in name_sources(sources, index) if path in own}
+        identity = _identity(own, names)
+        for known in self._snapshots:
+            if known.identity == identity:
+                self._snapshots = (*(other for other in self._snapshots if other is not known), known)
+                return known
+        lowered = self._lower(own, names, index, progress)
+        _check(cancelled)
+        modules = {result.name: result for result in lowered.values() if isinstance(result, ModuleIR)}
+        paths = {name: path for path, name in names.items()}
+        imports = ProjectImports(index, paths, {module.path: module.name for module in modules.values()})
+        program = Program(dict(sorted(modules.items())), imports)
+
+        def advance(done: int, total: int) -> None:
+            _check(cancelled)
+            if progress is not None:
+                progress("analysing", done, total)
+
+        facts = analyze_program(program, AnalysisOptions(), advance)
+        _check(cancelled)
+        decisions, findings = judge_facts(program, facts, self.config)
+        snapshot = Snapshot(
+            identity=identity,
+            config=self.config,
+            program=program,
+            facts=facts,
+            sources=own,
+            module_names={module.path: module.name for module in modules.values()},
+            decisions=_by_path(
+                sorted(decisions, key=lambda decision: (decision.path, decision.line, decision.function))
+            ),
+            findings=_by_path(select_findings(findings, self.config, own)),
+            errors={path: result for path, result in lowered.items() if isinstance(result, FileError)},
+        )
+        self._snapshots = (*self._snapshots, snapshot)[-_KEPT_SNAPSHOTS:]
+        return snapshot
+
+    def _lower(
+        self, own: Mapping[str, Source], names: Mapping[str, str], index: ModuleIndex, progress: Progress | None
+    ) -> dict[str, ModuleIR | FileError]:
+        results: dict[str, ModuleIR | FileError] = {}
+        tasks: list[LoweringTask] = []
+        for path, source in own.items():
+            known = self._lowered.get(path)
+            if known is not None and known.name != names[path]:
+                known = None
+            if known is not None and known.source.digest == source.digest:
+                results[path] = known.result
+                continue
+            module: ModuleIR | None = None
+            if known is not None and known.good is not None:
+                module = relower(known.good, known.good_text, source)
+            if module is not None:
+                self._lowered[path] = _Lowered(source, names[path], module, module, source.text)
+                results[path] = module
+            else:
+                tasks.append(LoweringTask(source, names[path], path in index.files and index.files[path].is_package))
+        done = 0
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            if progress is not None:
+                progress("reading", done, len(tasks))
+
+        # a file that is being edited has a new content with each key: no use in keeping those on disk
+        cache = self._cache if len(tasks) > len(self._buffers) else None
+        for task, result in zip(
+            tasks,
+            lower_files(tasks, jobs=self.config.jobs or available_jobs(), cache=cache, advance=advance),
+            strict=True,
+        ):
+            path = task.source.path
+            if isinstance(result, Lowered):
+                self._lowered[path] = _Lowered(task.source, task.name, result.module, result.module, task.source.text)
+                results[path] = result.module
+            else:
+                # while a statement is half typed nothing parses; what was good before is near to what comes next
+                old = self._lowered.get(path)
+                good = (old.good, old.good_text) if old is not None and old.name == task.name else (None, "")
+                self._lowered[path] = _Lowered(task.source, task.name, result, *good)
+                results[path] = result
+        return results
+
+
+def _check(cancelled: Cancelled) -> None:
+    if cancelled():
+        raise StaleError("the text has changed")
+
+
+def _read(path: str) -> _Disk:
+    try:
+        source: Source | FileError = read_source(path)
+    except SourceError as error:
+        source = FileError(error.path, error.line or 0, error.message)
+    return _Disk(_stamp(path), source)
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def _identity(sources: Mapping[str, Source], names: Mapping[str, str]) -> str:
+    digest = blake2b(digest_size=16)
+    for path, source in sources.items():
+        digest.update(f"{path}\0{names[path]}\0{source.digest}\0".encode())
+    return digest.hexdigest()
+
+
+def _by_path(items: Iterable[_PlacedT]) -> dict[str, tuple[_PlacedT, ...]]:
+    return {path: tuple(group) for path, group in groupby(items, key=lambda item: item.path)}

@@ -1,0 +1,65 @@
+"""What is known about the files that belong together, at one moment.
+
+Computes: look-ups only. Needs: the session, which makes it. Gives: `Snapshot`, frozen: every answer to the editor is computed from
+one, so that an answer never mixes two versions of a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from terra_refactor.analysis.facts import ContextFacts, ProgramFacts
+from terra_refactor.classify.decision import Decision
+from terra_refactor.config import Config
+from terra_refactor.ir.function import Function
+from terra_refactor.ir.program import ModuleIR, Program
+from terra_refactor.rules.rule import Finding
+from terra_refactor.syntax.source import Source
+from terra_refactor.workspace.results import FileError
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The facts about one component of a project."""
+
+    identity: str
+    """The same for the same texts and configuration, and for no others."""
+    config: Config
+    program: Program = field(repr=False)
+    facts: ProgramFacts = field(repr=False)
+    sources: Mapping[str, Source] = field(repr=False)
+    """By path as in reports; also of files that do not parse."""
+    module_names: Mapping[str, str] = field(repr=False)
+    """By path; only of files that were lowered."""
+    decisions: Mapping[str, tuple[Decision, ...]] = field(repr=False)
+    """By path, in source order."""
+    findings: Mapping[str, tuple[Finding, ...]] = field(repr=False)
+    """By path, in source order, without what is switched off."""
+    errors: Mapping[str, FileError] = field(repr=False)
+    """By path: files that could not be lowered."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files of the component, sorted."""
+        return tuple(sorted(self.sources))
+
+    def module(self, path: str) -> ModuleIR | None:
+        """The lowered file; None if it does not parse."""
+        name = self.module_names.get(path)
+        return None if name is None else self.program.modules[name]
+
+    def functions(self, path: str) -> tuple[Function, ...]:
+        """All functions of a file, the module's body first; () for one that does not parse."""
+        module = self.module(path)
+        return () if module is None else module.functions
+
+    def contexts(self, function: Function) -> tuple[ContextFacts, ...]:
+        """The contexts in which a function was analysed."""
+        return self.facts.contexts_of(function.id)
+
+    def functions_at(self, path: str, line: int, column: int) -> Iterator[Function]:
+        """The functions whose text holds a place (both counted from 1), innermost first."""
+        for function in reversed(self.functions(path)):
+            if function.span.contains(line, column):
+                yield function

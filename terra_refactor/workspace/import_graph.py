@@ -1,0 +1,110 @@
+"""Which files have to be analysed together: those that imports connect.
+
+Computes: the module names that a text imports, by a scan that does not parse; and the files that are connected with one file.
+Needs: texts and the index of modules. Gives: `scan_imports`, `ImportScan`, `connected_files`.
+Ignores: whether an import runs (a line in a string that looks like an import counts, and makes a component only larger), and
+modules that are imported by a computed name.
+
+What is in one component is independent of what is in another: no value goes from one to the other. A package's submodules count as
+reached where the package itself is imported, since `import p; p.sub.f()` reaches them without naming them in an import.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from terra_refactor.syntax.modules import ModuleIndex
+
+_CONTINUED = re.compile(r"\\\r?\n")
+_IMPORT = re.compile(
+    r"(?:^|[;:])[ \t\f]*(?:"
+    r"from[ \t]*(?P<level>[.\s]*)(?P<module>[\w.]*)[ \t]*\bimport\b[ \t]*(?P<names>\([^)]*\)|[^#\r\n;]*)"
+    r"|import[ \t]+(?P<modules>[\w.][^#\r\n;]*))",
+    re.MULTILINE,
+)
+_BY_NAME = re.compile(r"\bimport_module\(\s*(?:[\"'](?P<name>[\w.]+)[\"'])?")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ImportScan:
+    """One import as it is written. `names` is () for `import module`."""
+
+    module: str
+    level: int
+    names: tuple[str, ...]
+
+
+def scan_imports(text: str) -> tuple[ImportScan, ...]:
+    """Everything in the text that looks like an import, sorted, each once."""
+    if "\\" in text:
+        text = _CONTINUED.sub(" ", text)
+    found: set[ImportScan] = set()
+    for match in _IMPORT.finditer(text):
+        if match["modules"] is not None:
+            for part in match["modules"].split(","):
+                name = part.split()[0] if part.split() else ""
+                if name:
+                    found.add(ImportScan(name, 0, ()))
+        else:
+            names = re.sub(r"#[^\r\n]*", "", match["names"]).strip("() \t\r\n")
+            imported = tuple(sorted({part.split()[0] for part in names.split(",") if part.split()}))
+            found.add(ImportScan(match["module"], match["level"].count("."), imported))
+    found.update(ImportScan(match["name"], 0, ()) for match in _BY_NAME.finditer(text) if match["name"])
+    return tuple(sorted(found))
+
+
+def imported_files(path: str, scans: Iterable[ImportScan], index: ModuleIndex) -> frozenset[str]:
+    """The files that the imports of one file reach directly, the packages above them included."""
+    if path not in index.files:
+        return frozenset()
+    reached: set[str] = set()
+    for scan in scans:
+        names = [scan.module] if not scan.names else []
+        for name in scan.names:
+            inner = f"{scan.module}.{name}" if scan.module else name
+            if name == "*":
+                names.append(scan.module)
+            else:
+                own = index.resolve_path(path, scan.module, scan.level)
+                if own is not None:
+                    reached.add(own)
+                if index.resolve(path, inner, scan.level) is not None:
+                    names.append(inner)
+        for name in names:
+            file = index.resolve_path(path, name, scan.level)
+            if file is not None:
+                reached.add(file)
+            absolute = index.resolve(path, name, scan.level)
+            if absolute is not None and (file is None or index.files[file].is_package):
+                reached.update(_below(absolute, index))
+            parts = name.split(".")
+            for depth in range(1, len(parts)):
+                above = index.resolve_path(path, ".".join(parts[:depth]), scan.level)
+                if above is not None:
+                    reached.add(above)
+    return frozenset(reached - {path})
+
+
+def _below(package: str, index: ModuleIndex) -> Iterable[str]:
+    for name in index.submodules(package):
+        yield from index.paths_of(name)
+        yield from _below(name, index)
+
+
+def connected_files(path: str, imports: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+    """The files that imports connect with one file, in either direction, sorted; itself included."""
+    neighbours: dict[str, set[str]] = {}
+    for importer, reached in imports.items():
+        for file in reached:
+            neighbours.setdefault(importer, set()).add(file)
+            neighbours.setdefault(file, set()).add(importer)
+    seen = {path}
+    waiting = [path]
+    while waiting:
+        for file in neighbours.get(waiting.pop(), ()):
+            if file not in seen:
+                seen.add(file)
+                waiting.append(file)
+    return tuple(sorted(seen))
