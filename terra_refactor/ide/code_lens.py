@@ -14,7 +14,6 @@ from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.syntax.location import Span
 
-
 _SET_UP = frozenset({"__init__", "__new__", "__post_init__", "build", "__init_subclass__"})
 
 
