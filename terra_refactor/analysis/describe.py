@@ -22,8 +22,16 @@ def written_form(lookup: Callable[[OpId], Op | None], number: OpId, depth: int =
             return name.partition("%")[0]
         case ops.LoadAttribute(object=owner, name=name) | ops.StoreAttribute(object=owner, name=name):
             return f"{written_form(lookup, owner, depth + 1)}.{name}"
-        case ops.LoadItem(object=owner) | ops.StoreItem(object=owner):
-            return f"{written_form(lookup, owner, depth + 1)}[...]"
+        case ops.LoadItem(object=owner, index=index) | ops.StoreItem(object=owner, index=index):
+            key = lookup(index)
+            inside = repr(key.value) if isinstance(key, ops.Literal) and isinstance(key.value, int) else "..."
+            return f"{written_form(lookup, owner, depth + 1)}[{inside}]"
+        case (
+            ops.Binary(operator=operator, left=left, right=right)
+            | ops.Compare(operator=operator, left=left, right=right)
+        ):
+            first, second = written_form(lookup, left, depth + 3), written_form(lookup, right, depth + 3)
+            return f"{first} {operator} {second}" if first != "..." or second != "..." else "..."
         case ops.Call(function=function):
             return f"{written_form(lookup, function, depth + 1)}(...)"
         case ops.Literal(value=value):

@@ -55,10 +55,13 @@ _REPORTED_EFFECTS: Final = frozenset(
     }
 )
 """The effects that are Python side effects in the report's sense."""
-_WRONG_AS_GRAPH: Final = ("TR102", "TR105", "TR3")
+_WRONG_AS_GRAPH: Final = ("TR102", "TR104", "TR105", "TR3")
 """Hazards that make a function wrong that is a graph already; the others only surprise."""
 _WORTH_CO_EXECUTING: Final = frozenset(
-    {"TR101", "TR102", "TR103", "TR105", "TR106", "TR301", "TR302", "TR303", "TR304", "TR306", "TR308", "TR315"}
+    {
+        *("TR101", "TR102", "TR103", "TR104", "TR105", "TR106"),
+        *("TR301", "TR302", "TR303", "TR304", "TR306", "TR308", "TR309", "TR310", "TR315", "TR317"),
+    }
 )
 """Hazards that the shim's exact Python semantics take away."""
 _SET_UP: Final = frozenset({"TR311", "TR603"})

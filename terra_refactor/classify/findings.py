@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from terra_refactor.analysis.facts import ContextId, ProgramFacts
-from terra_refactor.classify.decision import Action, Decision, Level
+from terra_refactor.classify.decision import Action, Classification, Decision, Level
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
 from terra_refactor.domain.effect import EffectKind, EffectSite, RootKind
 from terra_refactor.ir.function import FunctionKind
@@ -106,7 +106,7 @@ def _decided(program: Program, decisions: tuple[Decision, ...]) -> Iterator[Find
             if rule is not None:
                 message = f"{decision.qualname} is safe as a graph and would pay: {decision.reason}"
                 yield _about(decision, rule, place, message)
-        elif decision.action is Action.REMOVE_TF_FUNCTION and not decision.tensor_computation:
+        elif decision.action is Action.REMOVE_TF_FUNCTION and decision.classification is Classification.SAFE:
             rule = all_rules().get("TR502")
             if rule is not None:
                 yield _about(decision, rule, place, decision.reason)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from terra_refactor.analysis.describe import written_form
-from terra_refactor.analysis.facts import ContextFacts, ContextId, ProgramFacts
+from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, ProgramFacts
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.value import NONE
 from terra_refactor.ir import ops
@@ -21,7 +21,7 @@ from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Op
 from terra_refactor.ir.program import Program
 from terra_refactor.ir.walk import walk
-from terra_refactor.rules.registry import all_rules, local_hazards, rules_by_effect
+from terra_refactor.rules.registry import all_rules, effect_rules, local_hazards, rules_by_effect
 from terra_refactor.rules.rule import CureHint, Rule, RuleKind
 from terra_refactor.rules.view import CodeIndex, ContextView, has_trait
 from terra_refactor.tf_model.spec import Trait
@@ -44,6 +44,10 @@ class ReachedHazard:
     assumption: str | None
     """It is one only if this is wrong."""
     cure: CureHint | None = None
+    parameter: str | None = None
+    """It is one only where this parameter of the context's function is an argument of the graph."""
+    boundary: bool = False
+    """It is one only for the function in whose code it is."""
 
 
 class HazardMap:
@@ -86,6 +90,8 @@ class HazardMap:
                     hazard.message,
                     hazard.assumption,
                     hazard.cure,
+                    hazard.parameter,
+                    hazard.boundary,
                 )
                 for rule, hazard in local_hazards(self.view(context))
                 if rule.kind is RuleKind.HAZARD
@@ -122,12 +128,34 @@ class HazardMap:
                 wrapped = self.is_hybrid(inner.function)
                 for hazard in self._operations_of(inner):
                     # what is certain there happens as it would without a change; what is assumed there is assumed here
-                    if len(hazard.via) < MAX_CHAIN and not (wrapped and hazard.assumption is None):
-                        yield replace(hazard, via=(site, *hazard.via))
+                    if len(hazard.via) >= MAX_CHAIN or hazard.boundary or (wrapped and hazard.assumption is None):
+                        continue
+                    parameter = None
+                    if hazard.parameter is not None:
+                        parameter = self._passed_on(context, call, inner, hazard.parameter)
+                        if parameter is None:
+                            continue
+                    yield replace(hazard, via=(site, *hazard.via), parameter=parameter)
+
+    def _passed_on(self, context: ContextFacts, call: CallFact, callee: ContextFacts, name: str) -> str | None:
+        """The caller's own parameter that it passes for the callee's parameter `name`."""
+        view = self.view(context)
+        op = view.op(call.op)
+        if not isinstance(op, ops.Call) or any(argument.spread is not ops.Spread.PLAIN for argument in op.arguments):
+            return None
+        code = self.program.function(callee.function)
+        names = [parameter.name for parameter in code.parameters]
+        bound = code.kind is FunctionKind.METHOD and isinstance(view.op(op.function), ops.LoadAttribute)
+        position = names.index(name) - int(bound)
+        given = [argument for argument in op.arguments if argument.keyword is None]
+        by_name = [argument for argument in op.arguments if argument.keyword == name]
+        if by_name:
+            return view.parameter_behind(by_name[0].value)
+        return view.parameter_behind(given[position].value) if 0 <= position < len(given) else None
 
     def _operations_of(self, context: ContextFacts) -> Iterator[ReachedHazard]:
         """The hazards of operations that a context reaches; effects are composed by the analysis, which knows whose objects they touch."""
-        by_effect = {rule.id for rule in rules_by_effect().values()}
+        by_effect = effect_rules()
         rules = all_rules()
         return (
             hazard for hazard in self.reached(context) if hazard.rule not in by_effect and rules[hazard.rule].inherited
@@ -140,9 +168,10 @@ class HazardMap:
     def _from_effects(self, context: ContextFacts) -> Iterator[ReachedHazard]:
         rules = rules_by_effect()
         for effect in context.effects:
-            rule = rules.get(effect.kind)
-            if rule is None or self._is_harmless(effect):
+            candidates = rules.get(effect.kind, ())
+            if not candidates or self._is_harmless(effect):
                 continue
+            rule = next(rule for rule in candidates if self._reports(rule, effect.site))
             yield ReachedHazard(
                 rule.id,
                 effect.site,
@@ -151,6 +180,14 @@ class HazardMap:
                 self._assumption(effect),
                 self._cure(rule, effect.site),
             )
+
+    def _reports(self, rule: Rule, site: EffectSite) -> bool:
+        """Whether the rule reports the effect at that place: in every context that reaches it."""
+        if rule.only_effects is None:
+            return True
+        contexts = self.facts.contexts_of(FunctionId(site.module, site.function))
+        views = [self.view(context) for context in contexts if any(effect.site == site for effect in context.effects)]
+        return bool(views) and all(rule.only_effects(view, site.op) for view in views)
 
     def _cure(self, rule: Rule, site: EffectSite) -> CureHint | None:
         """The cure of an effect: one that holds in every context of the function in which it happens."""
@@ -200,6 +237,10 @@ class HazardMap:
 
     def _message(self, rule: Rule, effect: Effect) -> str:
         match effect.kind:
+            case EffectKind.STATE_WRITE if rule.id == "TR104":
+                return f"{effect.detail} keeps a tensor in {effect.target}, which outlives the call: a graph's tensor has no value there"
+            case EffectKind.STATE_WRITE if rule.id == "TR317":
+                return f"{effect.detail} changes {effect.target}, which is kept between calls: a graph has the trace's value"
             case EffectKind.STATE_WRITE:
                 return f"{effect.detail} changes {effect.target}, which outlives the call: a graph does it only when it is traced"
             case EffectKind.STATE_READ:

@@ -35,9 +35,21 @@ def all_rules() -> Mapping[str, Rule]:
 
 
 @cache
-def rules_by_effect() -> Mapping[EffectKind, Rule]:
-    """The rule that reports each kind of effect."""
-    return {effect: rule for rule in all_rules().values() for effect in rule.effects}
+def rules_by_effect() -> Mapping[EffectKind, tuple[Rule, ...]]:
+    """The rules that report each kind of effect: those that report only some of them first, of these the later family."""
+    found: dict[EffectKind, list[Rule]] = {}
+    narrow = [rule for rule in all_rules().values() if rule.only_effects is not None]
+    wide = [rule for rule in all_rules().values() if rule.only_effects is None]
+    for rule in (*reversed(narrow), *wide):
+        for effect in sorted(rule.effects, key=lambda effect: effect.value):
+            found.setdefault(effect, []).append(rule)
+    return {effect: tuple(rules) for effect, rules in found.items()}
+
+
+@cache
+def effect_rules() -> frozenset[str]:
+    """The ids of the rules that report effects, which the analysis composes over calls."""
+    return frozenset(rule.id for rule in all_rules().values() if rule.effects)
 
 
 @cache

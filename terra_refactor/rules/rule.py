@@ -98,10 +98,15 @@ class LocalHazard:
     assumption: str | None = None
     """It is a hazard only if this sentence is wrong (`` `x` is no tensor ``); None if it certainly is one."""
     cure: CureHint | None = None
+    parameter: str | None = None
+    """It is one only where this parameter is an argument of the graph itself: what is made during the trace stays what it is."""
+    boundary: bool = False
+    """It is one only where this very function is traced, not where a graph calls it."""
 
 
 Check: TypeAlias = Callable[[ContextView], Iterator[LocalHazard]]
 EffectCure: TypeAlias = Callable[[ContextView, OpId], CureHint | None]
+EffectTest: TypeAlias = Callable[[ContextView, OpId], bool]
 
 
 class RuleKind(Enum):
@@ -143,6 +148,8 @@ class Rule:
     """What to do instead."""
     effects: frozenset[EffectKind] = frozenset()
     """Effects of the analysis that this rule reports."""
+    only_effects: EffectTest | None = None
+    """Which of these effects it reports, before the rule that reports the rest; None for that rule."""
     check: Check | None = None
     """Finds places in one context."""
     cure_of_effect: EffectCure | None = None

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from terra_refactor.analysis.describe import written_form
-from terra_refactor.analysis.facts import BranchFact, BranchKind, CallFact, ContextFacts, FunctionFacts, ProgramFacts
+from terra_refactor.analysis.facts import (
+    BranchFact,
+    BranchKind,
+    CallerFact,
+    CallFact,
+    ContextFacts,
+    FunctionFacts,
+    ProgramFacts,
+)
 from terra_refactor.domain.value import (
     BOTTOM,
     TensorKind,
@@ -74,6 +82,11 @@ class ContextView:
         """The facts of the function over all its contexts."""
         return self.facts.functions[self.context.function]
 
+    @property
+    def callers(self) -> tuple[CallerFact, ...]:
+        """The places that call the function, in any context."""
+        return self.function_facts.callers
+
     def op(self, number: OpId) -> Op:
         """The operation with that number."""
         op = self.code.ops[number]
@@ -99,6 +112,54 @@ class ContextView:
             if isinstance(op, ops.Call):
                 for name in fact.library:
                     yield op, name
+
+    def stored_once(self, name: str) -> OpId | None:
+        """What a local variable is set to, if one operation sets it."""
+        stores = [op for op in self.code.ops if isinstance(op, ops.StoreName) and op.name == name]
+        return stores[0].value if len(stores) == 1 else None
+
+    def behind_name(self, number: OpId) -> OpId:
+        """The operation that gives a result; of a local variable that is set once, the one that gives what it is set to."""
+        op = self.op(number)
+        while isinstance(op, ops.LoadName) and op.scope in (ops.Scope.LOCAL, ops.Scope.CELL):
+            value = self.stored_once(op.name)
+            if value is None or any(parameter.name == op.name for parameter in self.function.parameters):
+                break
+            op = self.op(value)
+        return op.id
+
+    def parameter_behind(self, number: OpId) -> str | None:
+        """The parameter that a result is, or is computed from by operators and items; None if there is none, or several."""
+        found = self._parameters_behind(number, 0)
+        return next(iter(found)) if len(found) == 1 else None
+
+    def _parameters_behind(self, number: OpId, depth: int) -> frozenset[str]:
+        op = self.op(number)
+        match op:
+            case _ if depth > 8:
+                return frozenset()
+            case ops.LoadName(name=name, scope=ops.Scope.LOCAL | ops.Scope.CELL):
+                stored = any(isinstance(other, ops.StoreName) and other.name == name for other in self.code.ops)
+                if any(parameter.name == name for parameter in self.function.parameters):
+                    return frozenset() if stored else frozenset({name})
+                value = self.stored_once(name)
+                return frozenset() if value is None else self._parameters_behind(value, depth + 1)
+            case ops.Binary(left=left, right=right):
+                return self._parameters_behind(left, depth + 1) | self._parameters_behind(right, depth + 1)
+            case ops.Unary(operand=operand):
+                return self._parameters_behind(operand, depth + 1)
+            case ops.LoadItem(object=container):
+                return self._parameters_behind(container, depth + 1)
+            case _:
+                return frozenset()
+
+    def argument_behind(self, number: OpId) -> str | None:
+        """The parameter that an ndarray is, or is computed from: a traced function gets a tensor in its place."""
+        is_array = all(
+            isinstance(member, TensorValue) and member.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
+            for member in members(self.value(number))
+        )
+        return self.parameter_behind(number) if is_array and members(self.value(number)) else None
 
     def written(self, number: OpId) -> str:
         """How an operation's result is written in the source."""

@@ -25,13 +25,15 @@ ANY_MODE = frozenset(
     {"TR401", "TR402", "TR403", "TR404", "TR405", "TR501", "TR502", "TR504", "TR505", "TR506", "TR602", "TR606"}
 )
 """Not about a difference between eager and graph."""
+OF_THE_SIGNATURE = frozenset({"TR309"})
+"""Hazards that only an `input_signature` brings: without it the function is safe."""
 RUN = tuple(proof for proof in PROGRAMS if proof.rule not in NOT_RUN)
 FINE = checked_and_fine()
 GAPS = {
     "TR101_bad_logging_through_a_helper_and_a_method": "what `logging.getLogger` gives is not known to be a logger",
 }
 """Programs that are wrong as graphs, which the analyser calls speculative only: what it does not see."""
-HAZARDS = frozenset(rule.id for rule in all_rules().values() if rule.kind is RuleKind.HAZARD)
+HAZARDS = frozenset(rule.id for rule in all_rules().values() if rule.kind is RuleKind.HAZARD) - OF_THE_SIGNATURE
 
 
 def params(proofs: tuple[Proof, ...]) -> list[ParameterSet]:

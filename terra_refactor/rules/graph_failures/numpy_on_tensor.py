@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from terra_refactor.ir import ops
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView, has_trait
 from terra_refactor.tf_model.spec import Trait
 
+_FINE_METHODS: Final = frozenset({"numpy.ndarray.__getitem__", "numpy.ndarray.__len__"})
+
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for op, name in view.library_calls():
+        if name.startswith("numpy.ndarray.") and name not in _FINE_METHODS:
+            function = view.op(op.function)
+            parameter = view.argument_behind(function.object) if isinstance(function, ops.LoadAttribute) else None
+            if parameter is not None:
+                yield LocalHazard(
+                    op.id,
+                    f"`{view.written(op.id)}` is a method of the array `{parameter}`: a traced function gets a tensor in its place",
+                    parameter=parameter,
+                )
         if not has_trait(name, Trait.CONCRETE_ARRAYS):
             continue
         given = [argument.value for argument in op.arguments]
@@ -20,6 +32,14 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             yield LocalHazard(
                 op.id,
                 f"`{view.written(op.id)}` gets the tensor `{view.written(certain[0])}`: in a graph it cannot be an array",
+            )
+            continue
+        arguments = [found for number in given if (found := view.argument_behind(number)) is not None]
+        if arguments:
+            yield LocalHazard(
+                op.id,
+                f"`{view.written(op.id)}` gets the array `{arguments[0]}`: a traced function gets a tensor in its place",
+                parameter=arguments[0],
             )
             continue
         possible = [number for number in given if view.may_be_symbolic(number)]

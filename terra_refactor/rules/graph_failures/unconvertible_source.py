@@ -1,0 +1,119 @@
+"""TR305: code that AutoGraph cannot convert, because of what it is or because its source cannot be told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.analysis.facts import BranchKind
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import FunctionKind
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    function = view.function
+    if function.is_async or function.is_generator:
+        what = "a coroutine" if function.is_async else "a generator"
+        first = next((op for op in view.code.ops if isinstance(op, ops.Yield | ops.YieldFrom | ops.Await)), None)
+        place = first if first is not None else next((op for op in view.code.ops if op is not None), None)
+        if place is not None:
+            yield LocalHazard(place.id, f"it is {what}, which a traced function cannot return", boundary=True)
+        reason = f"AutoGraph does not convert {what}"
+    elif function.kind is FunctionKind.LAMBDA and _has_double(view):
+        reason = "AutoGraph cannot tell two lambdas with the same parameters on one line apart"
+    else:
+        return
+    for op in view.code.ops:
+        if op is None:
+            continue
+        fact = view.branches.get(op.id)
+        if (
+            fact is not None
+            and fact.kind is BranchKind.TENSOR
+            and isinstance(op, ops.If | ops.IfExpression | ops.While | ops.For | ops.ShortCircuit)
+        ):
+            yield LocalHazard(op.id, f"a tensor decides here, and {reason}: in a graph it raises")
+
+
+def _has_double(view: ContextView) -> bool:
+    """Whether another lambda of the same parameters stands on the same line."""
+    own = view.function
+    parameters = [(parameter.name, parameter.kind) for parameter in own.parameters]
+    return any(
+        other.id != own.id
+        and other.kind is FunctionKind.LAMBDA
+        and other.def_line == own.def_line
+        and [(parameter.name, parameter.kind) for parameter in other.parameters] == parameters
+        for other in view.program.modules[own.id.module].functions
+    )
+
+
+RULE: Final = Rule(
+    id="TR305",
+    name="unconvertible-source",
+    kind=RuleKind.HAZARD,
+    severity=Severity.ERROR,
+    summary="Generators, coroutines, and lambdas that AutoGraph cannot tell apart are not converted.",
+    explanation=(
+        "`if` and `while` on tensors work in a graph only where AutoGraph has rewritten the source. Of a generator or `async def` it says "
+        "`AutoGraph could not transform ... Cause: generators are not supported` and goes on without; of two lambdas on a line: `found "
+        "multiple definitions with identical signatures at the location`. Then a condition on a tensor raises "
+        "`OperatorNotAllowedInGraphError: Using a symbolic tf.Tensor as a Python bool is not allowed`. A generator as the traced "
+        "function itself raises `TypeError: To be compatible with tf.function, Python functions must return zero or more Tensors`."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+def positive(parts):
+    for part in parts:
+        if tf.reduce_sum(part) > 0.0:  # TR305
+            yield part
+
+
+@tf.function
+def step(x):
+    return tf.add_n(list(positive([x, x * 2.0])))
+
+
+result = step(tf.ones([3]))
+""",
+        good="""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    total = tf.zeros([3])
+    for part in (x, x * 2.0):
+        if tf.reduce_sum(part) > 0.0:
+            total += part
+    return total
+
+
+result = step(tf.ones([3]))
+""",
+        near_miss="""\
+import tensorflow as tf
+
+
+def scaled(x):
+    for scale in (1.0, 2.0):
+        if scale > 1.0:
+            yield x * scale
+
+
+@tf.function
+def step(x):
+    return tf.add_n(list(scaled(x)))
+
+
+result = step(tf.ones([3]))
+""",
+    ),
+    cure="Write a plain function, and a lambda on a line of its own.",
+    check=check,
+)

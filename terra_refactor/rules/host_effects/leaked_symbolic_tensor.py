@@ -1,0 +1,102 @@
+"""TR104: tensors that are kept beyond the call that computes them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.domain.effect import EffectKind
+from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+
+_ADDING: Final = frozenset({"append", "appendleft", "add", "insert", "extend", "setdefault", "put"})
+
+
+def stores_tensor(view: ContextView, number: OpId) -> bool:
+    """Whether what is written is a tensor of the trace, or a display that holds one."""
+    match view.op(number):
+        case ops.StoreAttribute(value=value) | ops.StoreItem(value=value) | ops.StoreName(value=value):
+            return value is not None and view.holds_symbolic(value)
+        case ops.Call(function=function, arguments=arguments):
+            method = view.op(function)
+            if not isinstance(method, ops.LoadAttribute) or method.name not in _ADDING:
+                return False
+            return any(view.holds_symbolic(argument.value) for argument in arguments)
+        case _:
+            return False
+
+
+RULE: Final = Rule(
+    id="TR104",
+    name="leaked-symbolic-tensor",
+    kind=RuleKind.HAZARD,
+    severity=Severity.ERROR,
+    summary="A tensor that a graph stores in an attribute, a global or a container that outlives the call is no value afterwards.",
+    explanation=(
+        "What is stored is the symbolic tensor of the trace, once. Whoever uses it later gets `TypeError: <tf.Tensor 'mul:0' ...> is out "
+        "of scope and cannot be used here`, or (an attribute of a Keras layer) silently keeps a tensor without a value; in eager "
+        "code it is the value of the last call."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+class Encoder:
+    def __init__(self):
+        self.last = None
+
+    @tf.function
+    def encode(self, x):
+        y = tf.tanh(x)
+        self.last = y  # TR104
+        return y
+
+
+encoder = Encoder()
+encoder.encode(tf.ones([3]))
+total = tf.reduce_sum(encoder.last)
+""",
+        good="""\
+import tensorflow as tf
+
+
+class Encoder:
+    def __init__(self):
+        self.last = tf.Variable(tf.zeros([3]))
+
+    @tf.function
+    def encode(self, x):
+        y = tf.tanh(x)
+        self.last.assign(y)
+        return y
+
+
+encoder = Encoder()
+encoder.encode(tf.ones([3]))
+total = tf.reduce_sum(encoder.last)
+""",
+        near_miss="""\
+import tensorflow as tf
+
+
+class Parts:
+    def __init__(self):
+        self.last = None
+
+
+@tf.function
+def encode(x):
+    parts = Parts()
+    parts.last = tf.tanh(x)
+    return parts.last * 2.0
+
+
+total = tf.reduce_sum(encode(tf.ones([3])))
+""",
+    ),
+    cure="Return the tensor, or assign it to a `tf.Variable`.",
+    effects=frozenset({EffectKind.STATE_WRITE}),
+    only_effects=stores_tensor,
+)
