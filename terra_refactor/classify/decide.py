@@ -10,7 +10,7 @@ Order: safe to trace? does it pay? where (the outermost functions that code outs
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts, ProgramFacts
@@ -31,10 +31,11 @@ from terra_refactor.classify.decision import (
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
 from terra_refactor.classify.parameters import describe_parameters, tensor_types
 from terra_refactor.classify.reach import Reach
+from terra_refactor.classify.samples import Samples
 from terra_refactor.classify.signature import Proposal, proposal_for, signature_text, written_options
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.value import BOTTOM, Value
-from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Import, ImportFrom, ImportStar
 from terra_refactor.ir.program import Program
@@ -66,6 +67,7 @@ _WORTH_CO_EXECUTING: Final = frozenset(
 """Hazards that the shim's exact Python semantics take away."""
 _SET_UP: Final = frozenset({"TR311", "TR603"})
 """Hazards of code that builds models: it runs once, and speed is not its problem."""
+_REST: Final = (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD)
 _DECIDED_KINDS: Final = (FunctionKind.FUNCTION, FunctionKind.METHOD, FunctionKind.NESTED, FunctionKind.LAMBDA)
 
 
@@ -122,6 +124,7 @@ class _Decider:
         self.hazards = HazardMap(program, facts)
         self.counts = OperationCount(self.hazards)
         self.reach = Reach(self.hazards)
+        self.samples = Samples(program, facts)
         self._imports: dict[str, bool] = {}
         self.judgements: dict[FunctionId, _Judgement] = {}
 
@@ -381,7 +384,7 @@ class _Decider:
             level=judgement.level,
             reason=judgement.reason,
             assumptions=judgement.assumptions.sentences,
-            parameters=judgement.parameters,
+            parameters=self.with_samples(judgement),
             returns=tuple(dict.fromkeys(tensor_types(found.returns))) if found.returns != BOTTOM else (),
             side_effects=self.side_effects(judgement),
             recursive=found.recursive,
@@ -404,6 +407,20 @@ class _Decider:
             ),
             runs_in_graph=any(context.in_graph for context in judgement.contexts),
             runs_eagerly=any(not context.in_graph for context in judgement.contexts),
+        )
+
+    def with_samples(self, judgement: _Judgement) -> tuple[ParameterDecision, ...]:
+        """The parameters with how they are passed, and values that could be."""
+        return tuple(
+            replace(
+                decided,
+                form=written.kind,
+                required=not written.has_default and written.kind not in _REST,
+                samples=self.samples.of(found.values),
+            )
+            for decided, written, found in zip(
+                judgement.parameters, judgement.code.parameters, judgement.found.parameters, strict=True
+            )
         )
 
     def hazard(self, hazard: ReachedHazard) -> Hazard:

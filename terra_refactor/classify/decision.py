@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from terra_refactor.classify.samples import Sample
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.tensor import TensorType
-from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.function import FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.rules.rule import CureHint
 from terra_refactor.syntax.location import Span
@@ -66,6 +67,12 @@ class ParameterDecision:
     kind: ParameterValueKind
     evidence: Evidence
     types: tuple[TensorType, ...]
+    form: ParameterKind = ParameterKind.POSITIONAL
+    """How it is passed."""
+    required: bool = False
+    """It has no default, and is neither `*args` nor `**kwargs`."""
+    samples: tuple[Sample, ...] = ()
+    """Values that could be passed."""
 
 
 @dataclass(frozen=True, slots=True)

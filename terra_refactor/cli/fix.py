@@ -14,16 +14,24 @@ from terra_refactor.cli.options import (
     ConfigFile,
     Exclude,
     Format,
+    Functions,
     Jobs,
+    Level,
+    Memory,
     MinOps,
     NoCache,
     Output,
     Paths,
+    Pytest,
+    Python,
     Quiet,
+    Run,
     StdinFilename,
     TfVersion,
+    Timeout,
     Verbose,
     make_options,
+    make_setting,
     read_config,
 )
 from terra_refactor.cli.output import err, progress_bar
@@ -34,21 +42,15 @@ from terra_refactor.report.to_text import print_changes, print_errors
 from terra_refactor.syntax.edit import unified_diff
 from terra_refactor.workspace.project import STDIN
 from terra_refactor.workspace.results import FileError, FixReport
-from terra_refactor.workspace.workspace import fix
+from terra_refactor.workspace.workspace import fix, fix_verified
 
-Level = Annotated[
-    str | None,
-    typer.Option(
-        "--level", metavar="LEVEL", help="safe (the default), speculative, or coexec; each includes those before."
-    ),
-]
-Functions = Annotated[
-    list[str] | None,
-    typer.Option("--function", metavar="QUALNAME", help="Change only this function; may be given several times."),
-]
 Write = Annotated[bool, typer.Option("--write", help="Write the files.")]
 Diff = Annotated[bool, typer.Option("--diff", help="Print a unified diff and write nothing (the default).")]
 Check = Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 if something would change.")]
+
+Verify = Annotated[
+    bool, typer.Option("--verify", help="Run the changes first, and make those only that are seen to change nothing.")
+]
 
 
 @guarded
@@ -60,6 +62,12 @@ def fix_command(
     write: Write = False,
     diff: Diff = False,
     check: Check = False,
+    verify: Verify = False,
+    run: Run = None,
+    tests: Pytest = None,
+    python: Python = None,
+    timeout: Timeout = None,
+    memory: Memory = None,
     format: Format = "text",  # noqa: A002 - the option's name
     output: Output = None,
     config: ConfigFile = None,
@@ -78,6 +86,9 @@ def fix_command(
         raise UsageError(f"--write: not together with {'--diff' if diff else '--check'}, which writes nothing")
     if write and STDIN in paths:
         raise UsageError("--write: standard input cannot be written to; --diff prints the changes")
+    if not verify and any(option is not None for option in (run, tests, python, timeout, memory)):
+        raise UsageError("--run, --pytest, --python, --timeout and --memory: only together with --verify")
+    setting = make_setting(run, tests, python, timeout, memory)
     settings = read_config(
         paths,
         config=config,
@@ -93,7 +104,10 @@ def fix_command(
         options = make_options(
             paths, settings, exclude=exclude, no_cache=no_cache, stdin_filename=stdin_filename, progress=progress
         )
-        fixed = fix(paths, options, function or ())
+        if verify:
+            fixed = fix_verified(paths, options, setting, function or ()).fixed
+        else:
+            fixed = fix(paths, options, function or ())
     if (write or check) and not diff:
         targets = tuple(target for target in targets if target.format != TEXT)
     write_reports(targets, fixed.report, lambda console: _show_diff(console, fixed))

@@ -16,6 +16,7 @@ from terra_refactor.cli.cache import cache_app
 from terra_refactor.cli.explain import explain_command
 from terra_refactor.cli.fix import fix_command
 from terra_refactor.cli.lint import lint_command
+from terra_refactor.cli.verify import verify_command
 
 app = typer.Typer(
     name="terra-refactor",
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.command("analyze")(analyze_command)
 app.command("lint")(lint_command)
 app.command("fix")(fix_command)
+app.command("verify")(verify_command)
 app.command("explain")(explain_command)
 app.add_typer(cache_app, name="cache")
 

@@ -1,12 +1,15 @@
 """Options that several commands share, each declared once.
 
 Computes: the configuration of a run. Needs: the command line. Gives: the annotated types of the parameters,
-`read_config`, `make_options`.
+`read_config`, `make_options`, `make_setting`.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +20,8 @@ import typer
 from terra_refactor.config import Config, load_config
 from terra_refactor.errors import UsageError
 from terra_refactor.syntax.source import STDIN_NAME
+from terra_refactor.verify.session import Setting
+from terra_refactor.verify.verdict import Limits, Script, Tests
 from terra_refactor.workspace.loading import StandardInput
 from terra_refactor.workspace.project import STDIN
 from terra_refactor.workspace.workspace import Options, Progress
@@ -76,6 +81,89 @@ MinOps: TypeAlias = Annotated[
 TfVersion: TypeAlias = Annotated[
     str | None, typer.Option("--tf-version", metavar="X.Y", help="The TensorFlow that the code is for.")
 ]
+
+Level: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--level", metavar="LEVEL", help="safe (the default), speculative, or coexec; each includes those before."
+    ),
+]
+Functions: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--function", metavar="QUALNAME", help="Only this function; may be given several times."),
+]
+Run: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--run", metavar="COMMAND", help='Record a run of a script: "python train.py --steps 3".'),
+]
+Pytest: TypeAlias = Annotated[
+    str | None, typer.Option("--pytest", metavar="ARGUMENTS", help='Record a run of tests: "tests/ -k train".')
+]
+Python: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--python", metavar="FILE", help="The Python interpreter that has TensorFlow; this one if not given."),
+]
+Timeout: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout", metavar="SECONDS", help="For a function (60), or with --run and --pytest for the run (900)."
+    ),
+]
+Memory: TypeAlias = Annotated[
+    float | None, typer.Option("--memory", metavar="GB", help="What a run may allocate (8); 0 for no limit.")
+]
+
+
+def make_setting(
+    run: str | None, tests: str | None, python: str | None, timeout: float | None, memory: float | None
+) -> Setting:
+    """How `verify` runs.
+
+    Raises:
+        UsageError: the options contradict each other, or the command is none that can be recorded.
+    """
+    if run is not None and tests is not None:
+        raise UsageError("--run: not together with --pytest")
+    if timeout is not None and timeout <= 0:
+        raise UsageError("--timeout: is a number of seconds above 0")
+    if memory is not None and memory < 0:
+        raise UsageError("--memory: is a number of GB, or 0 for no limit")
+    interpreter = shutil.which(python) if python is not None else sys.executable
+    if interpreter is None:
+        raise UsageError(f"--python: there is no interpreter {python}")
+    usual = Limits()
+    recorded = run is not None or tests is not None
+    limits = Limits(
+        function_seconds=timeout or usual.function_seconds,
+        run_seconds=(timeout if recorded and timeout is not None else usual.run_seconds),
+        memory=usual.memory if memory is None else int(memory * (1 << 30)),
+    )
+    source: Script | Tests | None = None
+    if run is not None:
+        source = _script(run)
+    elif tests is not None:
+        source = Tests(f"pytest {tests}", tuple(_split("--pytest", tests)))
+    return Setting(interpreter, source, limits)
+
+
+def _script(command: str) -> Script:
+    words = _split("--run", command)
+    if words and re.fullmatch(r"(.*[\\/])?python[\d.]*(\.exe)?", words[0]):
+        words = words[1:]
+    while words and words[0] in ("-u", "-B", "-O"):
+        words = words[1:]
+    if len(words) > 1 and words[0] == "-m":
+        return Script(command, None, words[1], tuple(words[2:]))
+    if not words or words[0].startswith("-"):
+        raise UsageError(f"--run: `{command}` is neither `python SCRIPT ...` nor `python -m MODULE ...`")
+    return Script(command, words[0], None, tuple(words[1:]))
+
+
+def _split(option: str, command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from error
 
 
 def read_config(

@@ -13,6 +13,7 @@ from terra_refactor.classify.decision import Decision
 from terra_refactor.refactor.result import FileRefactoring
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source
+from terra_refactor.verify.verdict import Verification
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -92,3 +93,11 @@ class FixReport:
     report: WorkspaceReport
     files: tuple[FileRefactoring, ...] = field(default=())
     """Files with at least one change, done or not, by path."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """What would change, and what running it before and after showed."""
+
+    fixed: FixReport
+    verification: Verification

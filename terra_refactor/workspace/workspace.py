@@ -1,15 +1,16 @@
-"""The one front door: analyze, lint and fix.
+"""The one front door: analyze, lint, fix and verify.
 
 Computes: the chain from paths to results: discover, read, parse, lower, analyse, decide. Needs: paths and `Options`.
-Gives: `analyze`, `lint`, `fix`. Ignores: how results are shown, and whether anything is written (`refactor.apply`).
+Gives: `analyze`, `lint`, `fix`, `verify`, `fix_verified`.
+Ignores: how results are shown, and whether anything is written (`refactor.apply`).
 """
 
 from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -19,12 +20,14 @@ from terra_refactor.errors import UsageError
 from terra_refactor.ir.program import Program
 from terra_refactor.refactor.cures import confirm_cures
 from terra_refactor.refactor.plan import refactor_file
-from terra_refactor.refactor.result import FileRefactoring
+from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
 from terra_refactor.rules.rule import Finding
+from terra_refactor.verify.session import Setting, verify_changes
+from terra_refactor.verify.verdict import Status, Verification
 from terra_refactor.workspace.cache import LoweringCache
 from terra_refactor.workspace.judging import judge_program
 from terra_refactor.workspace.loading import LoadedProgram, StandardInput, load_program
-from terra_refactor.workspace.results import FixReport, Stats, WorkspaceReport
+from terra_refactor.workspace.results import FixReport, Stats, VerifyReport, WorkspaceReport
 from terra_refactor.workspace.selection import check_selection, select_findings
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -78,12 +81,69 @@ def fix(paths: Sequence[str], options: Options, only: Sequence[str] = ()) -> Fix
         UsageError: as `analyze`; also if a function of `only` does not exist.
     """
     report, loaded = _run(paths, options)
+    _check_names(report, only)
+    return FixReport(report, _refactor(report, loaded, options, only, {}))
+
+
+def verify(paths: Sequence[str], options: Options, setting: Setting, only: Sequence[str] = ()) -> VerifyReport:
+    """Run what `fix` would change before and after, and compare. No file under the paths is changed.
+
+    Raises:
+        UsageError: as `fix`; also if nothing can be run: no TensorFlow, no such script.
+    """
+    report, loaded = _run(paths, options)
+    _check_names(report, only)
+    fixed = FixReport(report, _refactor(report, loaded, options, only, {}))
+    return VerifyReport(fixed, _verify(fixed, loaded, options, setting))
+
+
+def fix_verified(paths: Sequence[str], options: Options, setting: Setting, only: Sequence[str] = ()) -> VerifyReport:
+    """What `fix` gives, with those changes only that were seen to keep what the program does, all together.
+
+    What is not the same is left out, and what is left is verified again, since a change may show in another function.
+
+    Raises:
+        UsageError: as `verify`.
+    """
+    report, loaded = _run(paths, options)
+    _check_names(report, only)
+    left_out: dict[tuple[str, int, str], str] = {}
+    while True:
+        fixed = FixReport(report, _refactor(report, loaded, options, only, left_out))
+        verification = _verify(fixed, loaded, options, setting)
+        wrong = [verdict for verdict in verification.functions if verdict.status is not Status.SAME]
+        definite = [verdict for verdict in wrong if verdict.status is not Status.NOT_REACHED]
+        program = verification.program
+        if not wrong:
+            if program is None or program.difference is None or not verification.functions:
+                return VerifyReport(fixed, verification)
+            # no function shows it: none of them is verified
+            reason = f"not verified: the program differs: {program.difference}"
+            left_out.update({(each.path, each.line, each.qualname): reason for each in verification.functions})
+            continue
+        # what breaks or differs may be why the others were not reached, so it goes first and alone
+        for verdict in definite or wrong:
+            said = f": {verdict.detail}" if verdict.detail else ""
+            left_out[verdict.path, verdict.line, verdict.qualname] = f"not verified: {verdict.status.value}{said}"
+
+
+def _check_names(report: WorkspaceReport, only: Sequence[str]) -> None:
     known = {decision.qualname for decision in report.decisions}
     for qualname in only:
         if qualname not in known:
             close = difflib.get_close_matches(qualname, known, n=1)
             hint = f"; did you mean `{close[0]}`?" if close else ""
             raise UsageError(f"--function: there is no function `{qualname}`{hint}")
+
+
+def _refactor(
+    report: WorkspaceReport,
+    loaded: LoadedProgram,
+    options: Options,
+    only: Sequence[str],
+    left_out: Mapping[tuple[str, int, str], str],
+) -> tuple[FileRefactoring, ...]:
+    """The files that change, all functions of `left_out` (by path, line and name) skipped with the reason that is given there."""
     selected = frozenset(only) if only else None
     by_path: dict[str, list[Decision]] = {}
     for decision in report.decisions:
@@ -92,10 +152,25 @@ def fix(paths: Sequence[str], options: Options, only: Sequence[str] = ()) -> Fix
     for done, (path, decisions) in enumerate(sorted(by_path.items())):
         if options.progress is not None:
             options.progress("refactoring", done, len(by_path))
-        refactoring = refactor_file(loaded.sources[path], decisions, Level(options.config.level), selected)
+        wanted = [each for each in decisions if (path, each.line, each.qualname) not in left_out]
+        refactoring = refactor_file(loaded.sources[path], wanted, Level(options.config.level), selected)
+        skipped = [
+            Change(path, each.qualname, each.line, each.action, Outcome.SKIPPED, reason)
+            for each in decisions
+            if (reason := left_out.get((path, each.line, each.qualname))) is not None
+        ]
+        if skipped:
+            changes = sorted((*refactoring.changes, *skipped), key=lambda change: change.line)
+            refactoring = replace(refactoring, changes=tuple(changes))
         if refactoring.changes:
             files.append(refactoring)
-    return FixReport(report, tuple(files))
+    return tuple(files)
+
+
+def _verify(fixed: FixReport, loaded: LoadedProgram, options: Options, setting: Setting) -> Verification:
+    if options.progress is not None:
+        options.progress("running", 0, 1)
+    return verify_changes(fixed.files, fixed.report.decisions, loaded.sources, setting)
 
 
 def _run(paths: Sequence[str], options: Options) -> tuple[WorkspaceReport, LoadedProgram]:

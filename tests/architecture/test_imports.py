@@ -35,6 +35,10 @@ ROOMS = (
 SEALED = {"domain": {"errors"}, "runtime": set[str]()}
 """Rooms that may import only these. No room imports `runtime`."""
 
+CHILD = ROOT / "terra_refactor" / "verify" / "child"
+"""What runs in processes of its own, under the user's interpreter: it may use TensorFlow and NumPy, and
+nothing of this project but itself."""
+
 LSP_MAY_IMPORT = {"workspace", "ide", "rules", "syntax", "errors", "config"}
 
 
@@ -113,13 +117,25 @@ def test_the_language_server_stays_at_the_front_door() -> None:
 
 def test_no_room_imports_tensorflow() -> None:
     for path in ALL_FILES:
-        if room_of(path) == "runtime":
+        if room_of(path) == "runtime" or CHILD in path.parents:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.module:
                 names = [node.module]
             assert not {name.split(".")[0] for name in names} & {"tensorflow", "keras"}, f"{path}:{node.lineno}"
+
+
+def test_what_runs_under_the_users_interpreter_stands_alone() -> None:
+    for path in sorted(CHILD.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module]
+            for name in names:
+                top = name.split(".")[0]
+                allowed = top in sys.stdlib_module_names or top in ("numpy", "tensorflow", "__future__")
+                assert allowed or name.startswith("terra_refactor.verify.child"), f"{path}:{node.lineno}: {name}"
 
 
 @pytest.mark.parametrize("module", ["terra_refactor", "terra_refactor.runtime"])

@@ -1,0 +1,112 @@
+"""One child process, watched: it may print, exit, fork, hang or allocate, and costs nothing but itself.
+
+Computes: how the process ended. Needs: the interpreter, the request and the limits. Gives: `run_child`, `Ended`.
+
+The child leads a session of its own, and when it ends or is stopped everything of that session is killed. What it prints goes to
+files; what it found out is in other files, written by our code only. Nothing is read from pipes, so nothing can block.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+BOOTSTRAP: Final = Path(__file__).parent / "child" / "bootstrap.py"
+_POLL: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a process ended: by itself with a code, by a signal, or stopped by us, with the reason."""
+
+    code: int | None
+    stopped: str | None
+
+    @property
+    def description(self) -> str:
+        """For a message."""
+        if self.stopped is not None:
+            return self.stopped
+        if self.code is not None and self.code < 0:
+            with contextlib.suppress(ValueError):
+                return f"the process died of {signal.Signals(-self.code).name}"
+        return f"the process ended with exit code {self.code}"
+
+
+def run_child(
+    python: str, job: str, request: Mapping[str, Any], folder: Path, *, seconds: float, idle: float | None, output: int
+) -> Ended:
+    """Run a job (see `child.main`) and wait for its end.
+
+    `idle` is the time that may pass between two events. Raises OSError if the interpreter cannot be started.
+    """
+    with tempfile.NamedTemporaryFile("w", suffix=".json", dir=folder, delete=False, encoding="utf-8") as stream:
+        json.dump(request, stream)
+    environment = {
+        **os.environ,
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONIOENCODING": "utf-8",
+        "TF_CPP_MIN_LOG_LEVEL": os.environ.get("TF_CPP_MIN_LOG_LEVEL", "2"),
+        **request.get("environment", {}),
+    }
+    events = folder / "events.jsonl"
+    events.touch()
+    with open(folder / "stdout", "ab") as out, open(folder / "stderr", "ab") as err:
+        child = subprocess.Popen(
+            [python, str(BOOTSTRAP), job, stream.name],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            env=environment,
+            start_new_session=True,
+        )
+    try:
+        return _wait(child, folder, seconds, idle, output)
+    finally:
+        _end(child)
+
+
+def _wait(child: subprocess.Popen[bytes], folder: Path, seconds: float, idle: float | None, output: int) -> Ended:
+    started = time.monotonic()
+    changed, size = started, -1
+    while True:
+        try:
+            return Ended(child.wait(_POLL), None)
+        except subprocess.TimeoutExpired:
+            pass
+        now = time.monotonic()
+        if now - started > seconds:
+            return Ended(None, f"it was stopped after {seconds:.0f} s")
+        written = (folder / "events.jsonl").stat().st_size
+        if written != size:
+            changed, size = now, written
+        if idle is not None and now - changed > idle:
+            return Ended(None, f"it was stopped after {idle:.0f} s without an end")
+        if sum((folder / name).stat().st_size for name in ("stdout", "stderr")) > output:
+            return Ended(None, f"it was stopped after printing {output >> 20} MB")
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Kill whatever is left of the session; the child's number is its group's, and is not given anew while the group lives."""
+    for kill in _kills(child):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(10)
+
+
+def _kills(child: subprocess.Popen[bytes]) -> list[Callable[[], None]]:
+    if os.name == "posix":
+        return [lambda: os.killpg(child.pid, signal.SIGKILL)]
+    return [child.kill]

@@ -1,0 +1,125 @@
+"""What verification found out: the vocabulary.
+
+Computes: nothing. Gives: frozen records that the reports serialise, and the error of an environment in which nothing can be run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from terra_refactor.classify.decision import Action
+
+
+class Status(Enum):
+    """What running both versions of a function showed."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    """A result, variable, attribute, printed line or exception differs."""
+    FAILS = "fails"
+    """The refactored function raises, hangs or dies where the original does not."""
+    SLOWER = "slower"
+    """The same, but later."""
+    NOT_REACHED = "not reached"
+    """No call of it could be compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """What the calls of one version took.
+
+    Attributes:
+        calls: how many there were.
+        median: seconds of a call that traced nothing; None if there was none.
+        tracing: seconds of all calls that traced.
+        traces: how often it was traced; None for what is no `tf.function`.
+    """
+
+    calls: int
+    median: float | None
+    tracing: float
+    traces: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionVerdict:
+    """One function. `detail` is the first difference, or why nothing was compared."""
+
+    path: str
+    qualname: str
+    line: int
+    action: Action
+    status: Status
+    detail: str
+    compared: int
+    before: Timing
+    after: Timing
+
+    @property
+    def speedup(self) -> float | None:
+        """The original's time by the refactored one's; None if one is not known."""
+        if not self.before.median or not self.after.median:
+            return None
+        return self.before.median / self.after.median
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramVerdict:
+    """The run of a script or of tests as a whole. `difference` is None if there is none; exit codes are None for a run that was stopped."""
+
+    command: str
+    difference: str | None
+    exit_codes: tuple[int | None, int | None]
+    seconds: tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Everything. `tensorflow` is the version that was used."""
+
+    functions: tuple[FunctionVerdict, ...]
+    program: ProgramVerdict | None
+    tensorflow: str | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether something is not what it was."""
+        wrong = any(verdict.status in (Status.DIFFERENT, Status.FAILS) for verdict in self.functions)
+        return wrong or (self.program is not None and self.program.difference is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a process may use.
+
+    Attributes:
+        function_seconds: without any sign of life, in a run that calls functions one by one.
+        run_seconds: for a script or tests.
+        memory: bytes of data; 0 for no limit.
+        output: bytes that may be printed.
+    """
+
+    function_seconds: float = 60.0
+    run_seconds: float = 900.0
+    memory: int = 8 << 30
+    output: int = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script to record: `python FILE ARGUMENTS` or `python -m MODULE ARGUMENTS`."""
+
+    command: str
+    file: str | None
+    module: str | None
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """A run of pytest to record."""
+
+    command: str
+    arguments: Sequence[str]
