@@ -56,8 +56,9 @@ def format_value(program: Program, facts: ProgramFacts, value: Value) -> str:
             return "unbound"
         case Constant(constant):
             return repr(constant)
-        case Scalar(kind, dim):
-            return kind.value if dim is None else f"{kind.value} {format_dim(dim)}"
+        case Scalar(kind, dim, symbolic):
+            shown_kind = f"{kind.value} of a tensor" if symbolic else kind.value
+            return shown_kind if dim is None else f"{shown_kind} {format_dim(dim)}"
         case TensorValue(type, kind, content):
             prefix = "" if kind is TensorKind.TENSOR else f"{kind.value} "
             return f"{prefix}{type}" + ("" if content is None else f" = {shown(content)}")

@@ -19,6 +19,7 @@ from terra_refactor.domain.value import (
     LibraryValue,
     ModuleValue,
     Reference,
+    Scalar,
     ShapeValue,
     TensorKind,
     TensorValue,
@@ -85,6 +86,8 @@ def _truth_of_member(interpreter: Interpreter, frame: Frame, value: Value) -> An
             ):
                 return Answer(True, BranchKind.PYTHON)
             return Answer(None, BranchKind.PYTHON)
+        case Scalar(symbolic=True):
+            return Answer(None, BranchKind.TENSOR)
         case UnknownValue():
             return Answer(None, BranchKind.UNKNOWN if value.may_be_tensor else BranchKind.PYTHON)
         case _:

@@ -41,6 +41,7 @@ from terra_refactor.domain.value import (
     UnionValue,
     UnknownValue,
     Value,
+    is_symbolic_number,
     members,
 )
 
@@ -134,22 +135,18 @@ def _join_unknowns(unknowns: list[UnknownValue], distinct: list[Value]) -> Unkno
 
 
 def _merge_constants(values: list[Value]) -> list[Value]:
-    by_type: dict[PythonType, list[Value]] = {}
+    by_type: dict[tuple[PythonType, bool], list[Value]] = {}
     for value in values:
         kind = python_type(value)
         if kind is not None:
-            by_type.setdefault(kind, []).append(value)
+            by_type.setdefault((kind, is_symbolic_number(value)), []).append(value)
     merged = values
-    for kind, group in by_type.items():
+    for (kind, symbolic), group in by_type.items():
         if len(group) == 1:
             continue
-        if len(group) > MAX_CONSTANTS or any(type(value) is Scalar for value in group):
-            rest = [value for value in merged if python_type(value) is not kind]
-            merged = [*rest, Scalar(kind)]
-        elif kind is PythonType.BOOL:
-            # True or False is simply a bool
-            rest = [value for value in merged if python_type(value) is not kind]
-            merged = [*rest, Scalar(kind)]
+        # True or False is simply a bool
+        if len(group) > MAX_CONSTANTS or kind is PythonType.BOOL or any(type(value) is Scalar for value in group):
+            merged = [*(value for value in merged if value not in group), Scalar(kind, None, symbolic)]
     return merged
 
 
@@ -324,7 +321,7 @@ def _collapse(left: Value, right: Value) -> Value:
     """One value of the kind that both have, without telling them apart."""
     kind = python_type(left)
     if kind is not None and kind is python_type(right):
-        return Scalar(kind)
+        return Scalar(kind, None, is_symbolic_number(left) or is_symbolic_number(right))
     if isinstance(left, TensorValue) and isinstance(right, TensorValue):
         return TensorValue(join_tensor_types(left.type, right.type), left.kind)
     if isinstance(left, TupleValue) and isinstance(right, TupleValue):

@@ -83,10 +83,15 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A Python number or text whose content is unknown. `dim` is an int's value where it is a symbolic size."""
+    """A Python number or text whose content is unknown. `dim` is an int's value where it is a symbolic size.
+
+    `symbolic`: it was taken from a tensor by `int()` or `float()`, or computed from such. It is a Python number only in eager code:
+    in a graph AutoGraph makes a tensor of it. Its `dim` may then be a plain int, too.
+    """
 
     type: PythonType
     dim: Dim = None
+    symbolic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +330,28 @@ UNKNOWN_INT = Scalar(PythonType.INT)
 UNKNOWN_FLOAT = Scalar(PythonType.FLOAT)
 UNKNOWN_BOOL = Scalar(PythonType.BOOL)
 UNKNOWN_STR = Scalar(PythonType.STR)
+
+
+def as_symbolic(value: Value) -> Value:
+    """A Python number that is computed from a tensor's content: see `Scalar.symbolic`. What is no number stays what it is."""
+    match value:
+        case Constant(bool()):
+            return Scalar(PythonType.BOOL, None, symbolic=True)
+        case Constant(int() as number):
+            return Scalar(PythonType.INT, number, symbolic=True)
+        case Constant(float()):
+            return Scalar(PythonType.FLOAT, None, symbolic=True)
+        case Scalar(type=kind, dim=dim) if kind not in (PythonType.STR, PythonType.BYTES):
+            return Scalar(kind, dim, symbolic=True)
+        case _:
+            return value
+
+
+def is_symbolic_number(value: Value) -> bool:
+    """Whether the value is a Python number that a graph replaces by a tensor."""
+    return isinstance(value, Scalar) and value.symbolic
+
+
 UNKNOWN_TENSOR = TensorValue(TensorType())
 
 

@@ -26,6 +26,7 @@ from terra_refactor.domain.value import (
     TupleValue,
     UnknownValue,
     Value,
+    is_symbolic_number,
     members,
 )
 from terra_refactor.ir import ops
@@ -210,7 +211,10 @@ class ContextView:
         """
         value = self.value(number)
         alternatives = members(value)
-        if not alternatives or not all(is_tensorflow_tensor(member) for member in alternatives):
+        if not alternatives or not all(_becomes_symbolic(member) for member in alternatives):
+            return False
+        if self._is_parameter(number) and not all(is_tensorflow_tensor(member) for member in alternatives):
+            # a Python number that the caller took from a tensor: whether the caller is a graph too is not known here
             return False
         return not self.is_captured(number)
 
@@ -227,7 +231,7 @@ class ContextView:
         if self.is_captured(number):
             return False
         return any(
-            is_tensorflow_tensor(member) or (isinstance(member, UnknownValue) and member.may_be_tensor)
+            _becomes_symbolic(member) or (isinstance(member, UnknownValue) and member.may_be_tensor)
             for member in members(value)
         )
 
@@ -238,8 +242,12 @@ class ContextView:
         if isinstance(op, ops.BuildContainer):
             return any(self.holds_symbolic(element.value) for element in op.elements)
         if isinstance(value, TupleValue):
-            return any(is_tensorflow_tensor(element) for element in value.elements)
+            return any(_becomes_symbolic(element) for element in value.elements) and not self.is_captured(number)
         return self.is_symbolic(number)
+
+    def _is_parameter(self, number: OpId) -> bool:
+        op = self.op(number)
+        return isinstance(op, ops.LoadName) and any(parameter.name == op.name for parameter in self.function.parameters)
 
     def is_captured(self, number: OpId) -> bool:
         """Whether the result was made before the call: it is read from an attribute, a global or an enclosing function."""
@@ -260,6 +268,10 @@ class ContextView:
 def is_tensorflow_tensor(value: Value) -> bool:
     """A tensor or variable of TensorFlow: no ndarray."""
     return isinstance(value, TensorValue) and value.kind not in _NOT_SYMBOLIC
+
+
+def _becomes_symbolic(value: Value) -> bool:
+    return is_tensorflow_tensor(value) or is_symbolic_number(value)
 
 
 def has_trait(name: str, trait: Trait) -> bool:

@@ -43,6 +43,8 @@ from terra_refactor.domain.value import (
     TupleValue,
     UnknownValue,
     Value,
+    as_symbolic,
+    is_symbolic_number,
     may_be_tensor,
 )
 from terra_refactor.tf_model.catalogue import catalogue_files, entry, parse_signature, value_of
@@ -223,11 +225,14 @@ def _conversion(convert: Callable[..., object], otherwise: Value) -> Rule:
             content = _content(value)
             known = _constant(content) if content is not None else _MISSING
             if known is _MISSING:
-                return content if convert is _to_int and isinstance(content, Scalar) else otherwise
-            return _evaluate(convert, (known,), {}) or otherwise
+                result = content if convert is _to_int and isinstance(content, Scalar) else otherwise
+            else:
+                result = _evaluate(convert, (known,), {}) or otherwise
+            return result if value.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR) else as_symbolic(result)
         if convert is _to_int and isinstance(value, Scalar) and value.type is PythonType.INT:
             return value
-        return fold(call)
+        result = fold(call)
+        return as_symbolic(result) if value is not None and is_symbolic_number(value) else result
 
     return rule
 
@@ -240,11 +245,12 @@ def _absolute(call: BoundCall) -> Value:
             return UNKNOWN
         return TensorValue(value.type, TensorKind.TENSOR if value.kind is TensorKind.VARIABLE else value.kind)
     if isinstance(value, Scalar):
-        if value.type is PythonType.BOOL:
-            return UNKNOWN_INT
-        if value.type is PythonType.INT:
-            return value if _never_negative(value.dim) else UNKNOWN_INT
-        return UNKNOWN_FLOAT if value.type is PythonType.COMPLEX else value
+        result: Value = value
+        if value.type is PythonType.BOOL or (value.type is PythonType.INT and not _never_negative(value.dim)):
+            result = UNKNOWN_INT
+        elif value.type is PythonType.COMPLEX:
+            result = UNKNOWN_FLOAT
+        return as_symbolic(result) if value.symbolic else result
     return _folded(abs, NOT_A_TENSOR)(call) if not isinstance(value, UnknownValue) else UNKNOWN
 
 

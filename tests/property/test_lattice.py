@@ -68,7 +68,7 @@ constants = st.builds(
 )
 leaves = (
     constants
-    | st.builds(Scalar, st.sampled_from(PythonType))
+    | st.builds(Scalar, st.sampled_from(PythonType), st.none(), st.booleans())
     | tensors
     | st.builds(Reference, st.integers(0, 4))
     | st.builds(LibraryValue, st.sampled_from(["a.f", "a.g"]))

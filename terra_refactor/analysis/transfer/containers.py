@@ -55,6 +55,8 @@ from terra_refactor.domain.value import (
     UnionValue,
     UnknownValue,
     Value,
+    as_symbolic,
+    is_symbolic_number,
     members,
 )
 from terra_refactor.ir import ops
@@ -230,10 +232,12 @@ def _iterate_range(value: RangeValue) -> Iteration:
             )
         return Iteration(None, UNKNOWN_INT)
     tensor = any(
-        isinstance(bound, TensorValue) and bound.kind is TensorKind.TENSOR
+        is_symbolic_number(bound) or (isinstance(bound, TensorValue) and bound.kind is TensorKind.TENSOR)
         for bound in (value.start, value.stop, value.step)
     )
-    return Iteration(None, UNKNOWN_INT, BranchKind.TENSOR if tensor else BranchKind.PYTHON)
+    if tensor:
+        return Iteration(None, as_symbolic(UNKNOWN_INT), BranchKind.TENSOR)
+    return Iteration(None, UNKNOWN_INT)
 
 
 def _iterate_tensor(value: TensorValue, kind: BranchKind) -> Iteration:

@@ -51,6 +51,8 @@ from terra_refactor.domain.value import (
     TupleValue,
     UnknownValue,
     Value,
+    as_symbolic,
+    is_symbolic_number,
     members,
 )
 from terra_refactor.ir import ops
@@ -106,6 +108,8 @@ def unary(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     value = frame.value(op.operand)
     if op.operator == "not":
         answer = truth_of(interpreter, frame, value)
+        if any(is_symbolic_number(member) for member in members(value)):
+            return as_symbolic(UNKNOWN_BOOL)
         return UNKNOWN_BOOL if answer.value is None else Constant(not answer.value)
     return join_all(_unary(interpreter, frame, op, member) for member in members(value))
 
@@ -122,8 +126,10 @@ def _unary(interpreter: Interpreter, frame: Frame, op: ops.Unary, value: Value) 
             return Constant(~number) if isinstance(number, int) else UNKNOWN
         case Scalar():
             if op.operator == "-" and value.dim is not None:
-                return size_value(dims.negate(value.dim))
-            return Scalar(PythonType.INT if value.type is PythonType.BOOL else value.type)
+                result = size_value(dims.negate(value.dim))
+            else:
+                result = Scalar(PythonType.INT if value.type is PythonType.BOOL else value.type)
+            return as_symbolic(result) if value.symbolic else result
         case Reference():
             method = interpreter.find_method(
                 frame, value, {"-": "__neg__", "+": "__pos__"}.get(op.operator, "__invert__")
@@ -169,7 +175,10 @@ def binary_value(
             return operator_rule(symbol, freeze(frame, left), freeze(frame, right))
     left_type, right_type = python_type(left), python_type(right)
     if left_type is not None and right_type is not None:
-        return _scalars(symbol, left, right, left_type, right_type)
+        result = _scalars(symbol, left, right, left_type, right_type)
+        if is_symbolic_number(left) or is_symbolic_number(right):
+            return join_all(as_symbolic(member) for member in members(result))
+        return result
     if isinstance(left, Reference) or isinstance(right, Reference):
         found = _objects(interpreter, frame, op, symbol, left, right, in_place=in_place)
         if found is not None:
@@ -363,6 +372,13 @@ def compare(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
 
 
 def _compare(interpreter: Interpreter, frame: Frame, op: ops.Compare, left: Value, right: Value) -> Value:
+    result = _compared(interpreter, frame, op, left, right)
+    if op.operator in _COMPARE and (is_symbolic_number(left) or is_symbolic_number(right)):
+        return join_all(as_symbolic(member) for member in members(result))
+    return result
+
+
+def _compared(interpreter: Interpreter, frame: Frame, op: ops.Compare, left: Value, right: Value) -> Value:
     symbol = op.operator
     if symbol in ("is", "is not"):
         same = _identical(left, right)

@@ -10,6 +10,9 @@ from terra_refactor.ir import ops
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView
 
+_COMPARING: Final = frozenset(f"builtins.{name}" for name in ("all", "any", "max", "min", "sorted"))
+"""Functions that ask for the truth of the elements of a list, or of comparisons of them."""
+
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for op in view.reached(ops.If):
@@ -22,6 +25,12 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 compare.id, f"`{compare.operator}` compares a tensor as a Python bool: in a graph this raises"
             )
     for call, name in view.library_calls():
+        if name in _COMPARING and len(call.arguments) == 1:
+            given = view.op(call.arguments[0].value)
+            if isinstance(given, ops.BuildContainer) and view.holds_symbolic(given.id):
+                yield LocalHazard(
+                    call.id, f"`{view.written(call.id)}` compares tensors as Python bools: in a graph this raises"
+                )
         if name == "builtins.bool" and call.arguments and view.is_symbolic(call.arguments[0].value):
             yield LocalHazard(call.id, "`bool(...)` of a tensor: in a graph this raises")
 

@@ -1,0 +1,216 @@
+"""TR319: a symbolic tensor where Python, or the making of the graph, needs a value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.domain.value import (
+    Constant,
+    RangeValue,
+    Reference,
+    Scalar,
+    SequenceValue,
+    ShapeValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+    is_symbolic_number,
+    members,
+)
+from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.spec import ParameterPassing
+from terra_refactor.tf_model.static_parameters import static_parameters
+
+_BY_INDEX_OR_EQUALITY: Final = frozenset(
+    (
+        *(f"builtins.list.{name}" for name in ("pop", "insert", "index", "remove", "count")),
+        *(f"builtins.dict.{name}" for name in ("get", "pop", "setdefault")),
+        "builtins.tuple.index",
+        "builtins.tuple.count",
+    )
+)
+"""Methods that use their first argument as an index or key, or compare it with what they hold."""
+
+_NUMBER_FIELD: Final = re.compile(r"%[-+ #0-9.*]*[diouxXeEfFgGc]")
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    for call, name in view.library_calls():
+        yield from _check_call(view, call, name)
+    for load in view.reached(ops.LoadItem):
+        yield from _check_index(view, load.id, load.object, load.index)
+    for store in view.reached(ops.StoreItem):
+        yield from _check_index(view, store.id, store.object, store.index)
+    for binary in view.reached(ops.Binary):
+        yield from _check_operator(view, binary)
+    for text in view.reached(ops.FormatString):
+        for part in text.parts:
+            if isinstance(part, ops.FormatField) and part.spec is not None and view.is_symbolic(part.value):
+                yield LocalHazard(
+                    text.id, f"`{view.written(part.value)}` is formatted as a number: in a graph it has no value"
+                )
+
+
+def _check_call(view: ContextView, call: ops.Call, name: str) -> Iterator[LocalHazard]:
+    if name in _BY_INDEX_OR_EQUALITY:
+        first = call.arguments[0].value if call.arguments else None
+        if first is not None and view.is_symbolic(first):
+            yield LocalHazard(
+                call.id, f"`{view.written(call.id)}` needs the value of `{view.written(first)}`: in a graph this raises"
+            )
+        return
+    wanted = static_parameters(name)
+    if wanted is not None and not wanted:
+        return
+    for parameter, number in _bound(name, call):
+        if wanted is not None and parameter not in wanted:
+            continue
+        what = f"`{view.written(number)}`"
+        if view.holds_symbolic(number):
+            where = f"`{parameter}` of `{view.written(call.function)}`" if parameter else f"`{view.written(call.id)}`"
+            yield LocalHazard(call.id, f"{where} needs a value when the graph is traced, and {what} is a tensor")
+            return
+        if wanted is None and view.may_be_symbolic(number):
+            yield LocalHazard(
+                call.id,
+                f"`{view.written(call.id)}` needs a Python number, and {what} may be a tensor",
+                f"{what} is no tensor where `{view.written(call.function)}` gets it",
+            )
+            return
+
+
+def _bound(name: str, call: ops.Call) -> Iterator[tuple[str, OpId]]:
+    """The plain arguments of a call of a library function, with the names of their parameters as far as they are known."""
+    entity = registry.lookup(name)
+    declared = () if entity is None or entity.parameters is None else entity.parameters
+    names = [
+        parameter.name
+        for parameter in declared
+        if parameter.passing in (ParameterPassing.POSITIONAL, ParameterPassing.POSITIONAL_ONLY)
+    ]
+    for position, argument in enumerate(call.arguments):
+        if argument.spread is not ops.Spread.PLAIN:
+            return
+        yield argument.keyword or (names[position] if position < len(names) else ""), argument.value
+
+
+def _check_index(view: ContextView, at: OpId, container: OpId, index: OpId) -> Iterator[LocalHazard]:
+    operation = view.op(index)
+    parts = [index]
+    if isinstance(operation, ops.BuildSlice):
+        parts = [bound for bound in (operation.lower, operation.upper, operation.step) if bound is not None]
+    symbolic = next((part for part in parts if view.is_symbolic(part)), None)
+    if symbolic is None:
+        return
+    alternatives = members(view.value(container))
+    if alternatives and all(_is_indexed_by_python(view, member) for member in alternatives):
+        yield LocalHazard(
+            at,
+            f"`{view.written(container)}` is no tensor, and `{view.written(symbolic)}` has no value in a graph: indexing it raises",
+        )
+
+
+def _is_indexed_by_python(view: ContextView, value: Value) -> bool:
+    match value:
+        case Reference():
+            return view.facts.objects[value.object].container_class is not None
+        case TupleValue() | SequenceValue() | RangeValue() | ShapeValue() | Constant(str() | bytes()):
+            return True
+        case TensorValue():
+            return value.kind is TensorKind.NDARRAY
+        case _:
+            return False
+
+
+def _check_operator(view: ContextView, op: ops.Binary) -> Iterator[LocalHazard]:
+    left = view.value(op.left)
+    if op.operator == "%" and isinstance(left, Constant) and isinstance(left.value, str):
+        if _NUMBER_FIELD.search(left.value) and view.holds_symbolic(op.right):
+            yield LocalHazard(op.id, f"`{view.written(op.right)}` is formatted as a number: in a graph it has no value")
+    elif op.operator == "*":
+        for sequence, count in ((op.left, op.right), (op.right, op.left)):
+            if (
+                is_symbolic_number(view.value(count))
+                and view.is_symbolic(count)
+                and _is_repeated(view, view.value(sequence))
+            ):
+                yield LocalHazard(
+                    op.id,
+                    f"`{view.written(sequence)}` is repeated `{view.written(count)}` times, which has no value in a graph",
+                )
+
+
+def _is_repeated(view: ContextView, value: Value) -> bool:
+    alternatives = members(value)
+    return bool(alternatives) and all(
+        isinstance(member, TupleValue | SequenceValue | Constant | Scalar | Reference)
+        and _is_indexed_by_python(view, member)
+        for member in alternatives
+    )
+
+
+RULE: Final = Rule(
+    id="TR319",
+    name="python-value-needed",
+    kind=RuleKind.HAZARD,
+    severity=Severity.ERROR,
+    summary="A tensor indexes a Python list, or is given to `math`, `tf.constant` or a static argument: a graph has no value for it.",
+    explanation=(
+        "An eager tensor turns itself into a Python number wherever one is needed; a symbolic one cannot: `TypeError: list indices must "
+        "be integers or slices, not SymbolicTensor`, `TypeError: must be real number, not SymbolicTensor`, `TypeError: Expected any "
+        "non-tensor type, but got a tensor instead`, `TypeError: Expected int for argument`. `int()` and `float()` do not help: "
+        "AutoGraph makes tensors of them. Most axes and sizes of TensorFlow's operations may be tensors; a few decide how the graph "
+        "is made and may not (`axis` of `tf.nn.softmax`, `tf.stack`, `tf.argsort`; `num` of `tf.unstack`)."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+RATES = [0.1, 0.2, 0.3]
+
+
+@tf.function
+def step(x):
+    best = int(tf.argmax(x))
+    return RATES[best] * x  # TR319
+
+
+step(tf.ones([3]))
+""",
+        good="""\
+import tensorflow as tf
+
+RATES = [0.1, 0.2, 0.3]
+
+
+@tf.function
+def step(x):
+    return tf.gather(RATES, tf.argmax(x)) * x
+
+
+step(tf.ones([3]))
+""",
+        near_miss="""\
+import tensorflow as tf
+
+RATES = [0.1, 0.2, 0.3]
+
+
+@tf.function
+def step(x):
+    return RATES[x.shape[0] - 1] * tf.reshape(x, [int(tf.size(x)), 1])
+
+
+step(tf.ones([3]))
+""",
+    ),
+    cure="`tf.gather` instead of a list's item, `tf.math` instead of `math`, `tf.stack` or `tf.convert_to_tensor` instead of `tf.constant`.",
+    check=check,
+)
