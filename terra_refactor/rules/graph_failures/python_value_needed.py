@@ -211,6 +211,6 @@ def step(x):
 step(tf.ones([3]))
 """,
     ),
-    cure="`tf.gather` instead of a list's item, `tf.math` instead of `math`, `tf.stack` or `tf.convert_to_tensor` instead of `tf.constant`.",
+    cure="`tf.gather` instead of an item, `tf.math` instead of `math`, `tf.stack` or `tf.convert_to_tensor` instead of `tf.constant`.",
     check=check,
 )
