@@ -19,6 +19,7 @@ from terra_refactor.runtime.tf_internals import (
     GradientTape,
     Tensor,
     Variable,
+    eager_function_run,
     keras,
     ops,
     resource_variable_ops,
@@ -212,11 +213,24 @@ def install() -> None:
         return
     hooks = [*_api_hooks(), *_operator_hooks(), *_tape_hooks(), *keras_hooks.hooks(), *raw_ops.raw_hooks()]
     hooks.extend(foreign.thread_hooks())
-    hooks.append((Function, "__call__", keras_hooks.per_object(Function, "__call__", _function_graph_call)))
+    hooks.append((Function, "__call__", _function_hook()))
     for owner, name, replacement in hooks:
         own = name in vars(owner)
         _installed.append((owner, name, vars(owner).get(name), own))
         setattr(owner, name, replacement)
+
+
+def _function_hook() -> Any:
+    hooked = keras_hooks.per_object(Function, "__call__", _function_graph_call)
+    original = Function.__call__
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if eager_function_run.RUN_FUNCTIONS_EAGERLY:  # then it is plain Python
+            return original(self, *args, **kwargs)
+        return hooked(self, *args, **kwargs)
+
+    return call
 
 
 def _function_graph_call(function: Any, original: Any) -> Call | None:

@@ -260,6 +260,7 @@ class Encoder:
                 if self.widen and value.dtype.kind == "f" and self.scalar_dtype is not None:
                     self._scalar(value, key)
                 else:
+                    key.append(kind)  # not the array of no dimension with the same element
                     self._array(np.asarray(value), key, arrays)
             else:
                 raise Unencodable(kind.__name__)

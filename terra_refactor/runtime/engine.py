@@ -39,6 +39,8 @@ def _obstacle_now() -> str | None:
         return "inside a distribution strategy"
     if context.context().device_name or context.context().execution_mode != context.SYNC:
         return "inside a device scope, or with asynchronous eager execution"
+    if context.context().op_callbacks:
+        return "operations have callbacks (check_numerics, a debugger)"
     if keras.config.dtype_policy().name.startswith("mixed"):
         return "a mixed-precision policy"
     if keras.backend.backend() != "tensorflow":
@@ -66,12 +68,22 @@ def enter(program: Program) -> Run | None:
     return run
 
 
-def leave(run: Run, started: float, failed: bool) -> None:
+def _active() -> Run | None:
+    run: Run | None = thread.run
+    return run
+
+
+def leave(run: Run, started: float, failure: BaseException | None) -> None:
     """End a run: everything pending runs, and nothing deferred is left behind."""
     try:
         if not run.passive:
             run.depth = 0
-            run.cut()
+            try:
+                run.cut()
+            except Exception:
+                if failure is None or isinstance(failure, Exception):
+                    raise
+                # an interruption may have left the run half-way between two states; it is what the caller must see
     finally:
         thread.run = None
         foreign.unregister()
@@ -84,16 +96,20 @@ def execute(program: Program, function: Callable[..., Any], args: Any, kwargs: A
     Raises:
         whatever `function` raises, and what its operations raise.
     """
-    run = enter(program)
-    if run is None:
+    if thread.run is not None:
         return function(*args, **kwargs)
     started = time.perf_counter()
     try:
+        run = enter(program)
         result = function(*args, **kwargs)
-    except BaseException:
-        leave(run, started, True)
+    except BaseException as failure:
+        begun = _active()  # an interruption may come before the name `run` is bound
+        if begun is not None:
+            leave(begun, started, failure)
         raise
-    leave(run, started, False)
+    if run is None:
+        return result
+    leave(run, started, None)
     return _real(result)
 
 
@@ -133,4 +149,4 @@ class Block:
     def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
         if self.run is not None:
             run, self.run = self.run, None
-            leave(run, self.started, kind is not None)
+            leave(run, self.started, value)

@@ -27,7 +27,7 @@ def guards_hold(run: Any, node: Node) -> bool:
     """Whether the indices that the call looks up are in range; else it must fail at its own line."""
     for guard in node.guards:
         elements = run.inputs[guard.index]._numpy_internal()
-        if np.size(elements) and (np.min(elements) < 0 or np.max(elements) >= guard.bound):
+        if np.size(elements) and not (np.min(elements) >= 0 and np.max(elements) < guard.bound):  # NaN is not in range
             return False
     return True
 
@@ -173,7 +173,8 @@ def replay(run: Any, nodes: list[Node]) -> None:
     try:
         _replay_nodes(run, nodes, values)
     finally:
-        for slot, (lazy, value) in enumerate(zip(run.slots, values, strict=True)):
+        # an interruption may have hit between a node and its slots: then there are fewer slots
+        for slot, (lazy, value) in enumerate(zip(run.slots, values, strict=False)):
             if value is not None:
                 lazy._value = value
                 run.ids[id(value)] = slot

@@ -78,6 +78,6 @@ def _node_problem(node: Any, fixed: set[str]) -> tuple[str | None, bool]:
         return f"{op} in a graph function can fail on values or keeps state", False
     data = [operand for operand in node.input if not operand.startswith("^")]
     for position in op_rules.SHAPE_OPERANDS.get(op, ()):
-        if position < len(data) and data[position].split(":")[0] not in fixed:
+        if position < len(data) and data and data[position].split(":")[0] not in fixed:
             return f"the shape of the result of {op} in a graph function depends on a value", False
     return None, False

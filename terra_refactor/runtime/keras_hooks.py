@@ -10,6 +10,7 @@ An object's attributes are structure: when one changes, paths recorded before no
 from __future__ import annotations
 
 import functools
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -21,13 +22,34 @@ from terra_refactor.runtime.tf_internals import (
     KerasLayer,
     KerasLoss,
     KerasOptimizer,
+    KerasSchedule,
     KerasVariable,
+    keras_config,
     keras_global_state,
 )
 from terra_refactor.runtime.trie import ArrayRule, Arrays, Call
 
 # attributes that Keras sets while it works, and that mean nothing to what a call computes
 _BOOKKEEPING = frozenset(("_called", "_metrics_lock", "_exclude_from_weight_decay_cache"))
+_SETTERS = (
+    "set_floatx",
+    "set_epsilon",
+    "set_image_data_format",
+    "set_dtype_policy",
+    "set_global_policy",
+    "enable_flash_attention",
+    "disable_flash_attention",
+)
+_SETTING_MODULES = (
+    "keras.config",
+    "keras.backend",
+    "keras.mixed_precision",
+    "keras.src.backend",
+    "keras.src.backend.config",
+    "keras._tf_keras.keras.config",
+    "keras._tf_keras.keras.backend",
+    "keras._tf_keras.keras.mixed_precision",
+)
 _OPAQUE_LAYERS = frozenset(
     ["Lambda", "TorchModuleWrapper", "JaxLayer", "FlaxLayer", "TFSMLayer", "ActivityRegularization"]
 )
@@ -65,10 +87,19 @@ def _layer_is_plain(layer: Any) -> bool:
     return True
 
 
-def per_object(owner: Any, method: str, make: Callable[[Any, Any], Call | None]) -> Any:
-    """A hook for a method whose every object has a Call of its own, made by `make(object, original)` or None."""
+def _nothing(thing: Any) -> Any:
+    return None
+
+
+def per_object(
+    owner: Any, method: str, make: Callable[[Any, Any], Call | None], state: Callable[[Any], Any] = _nothing
+) -> Any:
+    """A hook for a method whose every object has a Call of its own, made by `make(object, original)` or None.
+
+    The Call holds while `state(object)` is the same: what may change without an attribute being set.
+    """
     original = getattr(owner, method)
-    by_id: dict[int, tuple[Any, int, Call | None]] = {}
+    by_id: dict[int, tuple[Any, int, Call | None, Any]] = {}
 
     @functools.wraps(original)
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -76,11 +107,11 @@ def per_object(owner: Any, method: str, make: Callable[[Any, Any], Call | None])
         if run is None or run.depth or not run.tld.is_eager or keras_scope_active():
             return original(self, *args, **kwargs)
         known = by_id.get(id(self))
-        if known is None or known[1] != Epoch.value or known[0]() is not self:
+        if known is None or known[1] != Epoch.value or known[0]() is not self or known[3] != state(self):
             call = make(self, original)
-            by_id[id(self)] = known = (weakref.ref(self), Epoch.value, call)
+            by_id[id(self)] = known = (weakref.ref(self), Epoch.value, call, state(self))
         call = known[2]
-        if call is None:
+        if call is None or _carries_mask(args):  # a loss takes the mask of its predictions
             if len(by_id) > 10_000:
                 by_id.clear()
             return original(self, *args, **kwargs)
@@ -108,7 +139,7 @@ def _layer_hook() -> Any:
         if run is None or run.depth or not run.tld.is_eager:
             return original(self, *args, **kwargs)
         calls = calls_of(self)
-        if calls is None or any(getattr(arg, "_keras_mask", None) is not None for arg in args):
+        if calls is None or _carries_mask(args) or (kwargs and _carries_mask(kwargs.values())):
             return original(self, *args, **kwargs)
         context = keras_global_state.get_global_attribute("current_call_ctx")
         training = getattr(context, "training", None) if context is not None else None
@@ -123,6 +154,20 @@ def _layer_hook() -> Any:
         return run.call(call, args, kwargs)
 
     return hooked
+
+
+def _carries_mask(values: Any) -> bool:
+    """Whether a tensor among the values, at any depth, has a mask of Keras: a key does not see it."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            if _carries_mask(value):
+                return True
+        elif isinstance(value, dict):
+            if _carries_mask(value.values()):
+                return True
+        elif getattr(value, "_keras_mask", None) is not None:
+            return True
+    return False
 
 
 def _layer_call(layer: Any, original: Any, training: Any) -> Call:
@@ -148,6 +193,12 @@ def _layer_call(layer: Any, original: Any, training: Any) -> Call:
         arrays=Arrays.DATA,
         array_rule=ArrayRule.OWN,
     )
+
+
+def _loss_options(loss: Any) -> Any:
+    """The options of a loss that wraps a function; they lie in a dictionary, which anybody may change."""
+    options = vars(loss).get("_fn_kwargs")
+    return tuple((name, repr(value)) for name, value in options.items()) if options else ()
 
 
 def _loss_call(loss: Any, original: Any) -> Call | None:
@@ -200,6 +251,41 @@ def _optimizer_hook() -> Any:
     return apply
 
 
+def global_settings() -> tuple[Any, ...]:
+    """The settings of Keras that operations take into account without naming them."""
+    return (
+        keras_config._FLOATX,
+        keras_config._EPSILON,
+        keras_config._IMAGE_DATA_FORMAT,
+        getattr(keras_global_state.get_global_attribute("dtype_policy"), "name", None),
+        keras_global_state.get_global_attribute("flash_attention"),
+    )
+
+
+def _setting_hook(original: Any) -> Any:
+    @functools.wraps(original)
+    def change(*args: Any, **kwargs: Any) -> Any:
+        run = thread.run
+        if run is not None and not run.depth:
+            run.cut()
+        result = original(*args, **kwargs)
+        if run is not None and not run.depth:
+            run.start_segment()  # at the root for the new settings
+        return result
+
+    return change
+
+
+def _setting_hooks() -> list[tuple[Any, str, Any]]:
+    return [
+        (owner, name, _setting_hook(vars(owner)[name]))
+        for module in _SETTING_MODULES
+        if (owner := sys.modules.get(module)) is not None
+        for name in _SETTERS
+        if name in vars(owner)
+    ]
+
+
 def _attribute_hook(owner: Any) -> Any:
     """Attributes of library objects are structure: a change ends the present epoch."""
     original = owner.__setattr__
@@ -208,7 +294,7 @@ def _attribute_hook(owner: Any) -> Any:
         if type(self).__module__.startswith("keras.") and name not in _BOOKKEEPING and not name.startswith("_self_"):
             before = vars(self).get(name, _attribute_hook)
             if before is not value and not (type(before) is type(value) and _equal(before, value)):
-                if vars(self).get("built") and name != "learning_rate":
+                if vars(self).get("built", before is not _attribute_hook) and name != "learning_rate":
                     Epoch.advance()
         original(self, name, value)
 
@@ -234,9 +320,12 @@ def hooks() -> list[tuple[Any, str, Any]]:
     """(owner, attribute, replacement) of every hook on Keras."""
     return [
         (KerasLayer, "__call__", _layer_hook()),
-        (KerasLoss, "__call__", per_object(KerasLoss, "__call__", _loss_call)),
+        (KerasLoss, "__call__", per_object(KerasLoss, "__call__", _loss_call, _loss_options)),
         (KerasOptimizer, "apply", _optimizer_hook()),
         (KerasLayer, "__setattr__", _attribute_hook(KerasLayer)),
         (KerasOptimizer, "__setattr__", _attribute_hook(KerasOptimizer)),
+        (KerasLoss, "__setattr__", _attribute_hook(KerasLoss)),
+        (KerasSchedule, "__setattr__", _attribute_hook(KerasSchedule)),
         (KerasVariable, "trainable", _trainable_hook()),
+        *_setting_hooks(),
     ]

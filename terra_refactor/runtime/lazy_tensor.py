@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import EagerTensor, Tensor, tf
 
@@ -21,6 +23,8 @@ class LazyTensor(Tensor):  # type: ignore[misc]
         _slot: its number in that segment.
         _value: the EagerTensor, once there is one.
     """
+
+    _handle_data = None  # what it is for anything but a resource; tf.identity copies it from tensor to tensor
 
     def __init__(self, run: Any, owner: list[Any], slot: int, dtype: Any, shape: Any, value: Any = None) -> None:
         # Tensor.__init__ builds a graph tensor; none of its state applies here.
@@ -100,7 +104,12 @@ class LazyTensor(Tensor):  # type: ignore[misc]
         return self._force().__tf_tensor__(dtype, name)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return self._force().__array__(dtype)
+        # EagerTensor's own __array__ is never reached, because it is a buffer; it would give no array for a scalar
+        real = np.asarray(self._force(), dtype)
+        return real.copy() if copy else real
+
+    def __buffer__(self, flags: int) -> memoryview:  # Python 3.12 and later ask for it
+        return memoryview(self._force())
 
     def __reduce__(self) -> Any:
         return self._force().__reduce__()
@@ -132,7 +141,7 @@ def _forward_method(name: str) -> Any:
 
 
 def _forward_property(name: str) -> Any:
-    return property(lambda self: getattr(self._force(), name))
+    return property(lambda self: getattr(self._force(), name), lambda self, value: setattr(self._force(), name, value))
 
 
 _KEPT = (

@@ -95,7 +95,10 @@ class Observation:
         outputs = flat_tensors(result if isinstance(result, (list, tuple)) else [result])
         tensors = flat_tensors(operands)
         # A variable given to an operation is read inside TensorFlow; anything else that is not plain may change too.
-        reads_variable = any(tensor._datatype_enum() == 20 for tensor in tensors) or _has_objects(operands)
+        handles = [tensor for tensor in tensors if tensor._datatype_enum() == 20]
+        if any(_changes_shape(handle) for handle in handles):
+            self.refuse(f"{name} on a variable whose shape may change")
+        reads_variable = bool(handles) or _has_objects(operands)
         if name in op_rules.SHAPE_READING_OPS:
             return
         if not reads_variable and not any(id(tensor) in self._dynamic for tensor in tensors):
@@ -122,7 +125,7 @@ class Observation:
 
     def _check_total(self, name: str, operands: list[Any]) -> None:
         for position in op_rules.SHAPE_OPERANDS.get(name, ()):
-            if position < len(operands) and any(id(t) in self._dynamic for t in flat_tensors([operands[position]])):
+            if position < len(operands) and any(self.is_dynamic(t) for t in flat_tensors([operands[position]])):
                 self.refuse(f"the shape of the result of {name} depends on a value")
         floating = bool(operands) and _is_floating(operands)
         if op_rules.is_total_op(name, floating):
@@ -204,6 +207,14 @@ _PLAIN = (
     tf.DType,
     tf.TensorShape,
 )
+
+
+def _changes_shape(handle: Any) -> bool:
+    """Whether the variable behind a handle may take values of several shapes."""
+    data = getattr(handle, "_handle_data", None)
+    if data is None or not data.is_set:
+        return False  # no variable: a table, an iterator, a generator of numbers
+    return any(each.shape.unknown_rank or any(dim.size < 0 for dim in each.shape.dim) for each in data.shape_and_type)
 
 
 def _has_objects(values: Any) -> bool:

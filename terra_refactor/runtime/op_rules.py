@@ -73,16 +73,24 @@ SEGMENT_OPS = {"UnsortedSegmentSum": (1, 2), "UnsortedSegmentMax": (1, 2), "Unso
 # labels are checked against the last dimension of the logits
 LABEL_OPS = {"SparseSoftmaxCrossEntropyWithLogits": (0, 1)}
 
-# Operands whose values decide the shape of the result: they must be constants of the path.
+# Operands whose values decide the shape of the result, or whether it fails: they must be constants of the path.
+# Negative positions count from the last operand.
 SHAPE_OPERANDS: dict[str, tuple[int, ...]] = {
     "All": (1,),
     "Any": (1,),
+    "AvgPool3DGrad": (0,),
+    "AvgPoolGrad": (0,),
+    "BroadcastGradientArgs": (0, 1),
     "ArgMax": (1,),
     "ArgMin": (1,),
     "BatchToSpaceND": (1, 2),
     "BroadcastArgs": (0, 1),
     "BroadcastTo": (1,),
     "ConcatOffset": (0,),
+    "ConcatV2": (-1,),
+    "CumulativeLogsumexp": (1,),
+    "MaxPoolV2": (1, 2),
+    "MirrorPadGrad": (1,),
     "Conv2DBackpropFilter": (1,),
     "Conv2DBackpropInput": (0,),
     "Conv3DBackpropFilterV2": (1,),
@@ -134,12 +142,13 @@ SHAPE_OPERANDS: dict[str, tuple[int, ...]] = {
             """
             StatelessRandomUniform StatelessRandomUniformV2 StatelessRandomNormal
             StatelessRandomNormalV2 StatelessTruncatedNormal StatelessTruncatedNormalV2
-            StatelessRandomUniformInt StatelessRandomUniformIntV2 StatelessRandomUniformFullInt
-            StatelessRandomUniformFullIntV2
+            StatelessRandomUniformFullInt StatelessRandomUniformFullIntV2
             """
         ),
         (0,),
     ),
+    "StatelessRandomUniformInt": (0, 2, 3),  # an empty range is an error
+    "StatelessRandomUniformIntV2": (0, 4, 5),
 }
 
 # Their results depend on shapes alone, which the path fixes.

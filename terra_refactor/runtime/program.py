@@ -48,7 +48,7 @@ class Program:
         self.xla = xla
         self.shadow = shadow
         self.max_paths = max_paths
-        self.roots: dict[int, Node] = {}
+        self.roots: dict[tuple[Any, ...], Node] = {}
         self.calls = 0
         self.complete_calls = 0
         self.deferred = 0
@@ -71,13 +71,14 @@ class Program:
         self.eager_reason: str | None = None
         self.misses_in_a_row = 0
 
-    def root(self) -> Node:
-        """Where every segment begins, for the present state of layers and optimizers."""
-        found = self.roots.get(Epoch.value)
+    def root(self, settings: tuple[Any, ...]) -> Node:
+        """Where every segment begins, for the present state of layers and optimizers, and of the global settings."""
+        state = (Epoch.value, settings)
+        found = self.roots.get(state)
         if found is None:
             if len(self.roots) > 2:  # older states rarely come back
-                del self.roots[min(self.roots)]
-            found = self.roots[Epoch.value] = Node()
+                del self.roots[next(iter(self.roots))]
+            found = self.roots[state] = Node()
         return found
 
     def count_path(self) -> None:

@@ -204,6 +204,18 @@ def _capture(real: Any) -> Any:
     return capture
 
 
+def _add_callback(real: Any) -> Any:
+    """Callbacks see every operation, with its value: from here on nothing is deferred in this call."""
+
+    def add_op_callback(self: Any, callback: Any) -> Any:
+        run = thread.run
+        if run is not None and not run.depth:
+            run.bail_out("operations have callbacks (check_numerics, a debugger)")
+        return real(self, callback)
+
+    return add_op_callback
+
+
 def _numpy_hook(real: Any) -> Any:
     """While recording, looking at a value is a cut; inside a call it is a reason not to defer that call."""
 
@@ -229,6 +241,7 @@ def raw_hooks() -> list[tuple[Any, str, Any]]:
         (pywrap_tfe, "TFE_Py_ExecuteCancelable", _slow_path(_execute_cancelable, 2, 3)),
         (ops._EagerTensorBase, "_numpy", _numpy_hook(ops._EagerTensorBase._numpy)),
     ]
+    hooks.append((context.Context, "add_op_callback", _add_callback(context.Context.add_op_callback)))
     hooks.append((func_graph.FuncGraph, "capture", _capture(func_graph.FuncGraph.capture)))
     entries = """TFE_Py_RecordGradient TFE_Py_TapeSetRecordOperation TFE_Py_TapeSetRecordOperationBackprop
         TFE_Py_TapeSetRecordOperationForwardprop TFE_Py_TapeSetShouldRecordBackprop TFE_Py_TapeSetPossibleGradientTypes

@@ -23,6 +23,7 @@ import numpy as np
 from terra_refactor.runtime import flush, run_tapes
 from terra_refactor.runtime.encoding import LARGE_ARRAY, SMALL_ARRAY, Encoder, Fact, Unencodable, note_assignment
 from terra_refactor.runtime.executor import wait_for_segments
+from terra_refactor.runtime.keras_hooks import global_settings
 from terra_refactor.runtime.lazy_tensor import LazyTensor, real_of
 from terra_refactor.runtime.observe import Observation, op_definition
 from terra_refactor.runtime.program import Program
@@ -122,7 +123,7 @@ class Run(Encoder):
         self.tape_ids = {}
         self.recorded = 0
         self.real = False
-        self.node = self.program.root()
+        self.node = self.program.root(global_settings())
 
     def cut(self) -> None:
         """Run what is pending, and begin a new segment."""
@@ -422,7 +423,6 @@ class Run(Encoder):
             return result
         if type(result) is UnreadVariable and isinstance(child.args[0], Variable):
             note_assignment(child.args[0])
-        self.node.children[key] = child
         self.recorded += 1
         self.program.nodes += 1
         if log.problem is not None:
@@ -432,12 +432,14 @@ class Run(Encoder):
             self.program.refused(call, log.problem)
             if log.intrinsic and call.raw is None:
                 call.descend = True
+            self.node.children[key] = child
             self.start_segment()
             return result
         child.specs = tuple(specs)
         child.has_facts = any(spec.bound is not None or spec.static is not None for spec in specs)
         child.single = type(child.result) is SlotRef and len(specs) == 1
         child.guards = tuple(sorted(log.guards, key=lambda guard: (guard.index, guard.bound)))
+        self.node.children[key] = child  # last: whatever interrupts finds no half of a node
         self.bind(child, new)
         return result
 

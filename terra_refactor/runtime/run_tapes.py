@@ -50,6 +50,9 @@ def real_push(tape: Any) -> None:
 
 def real_pop(tape: Any) -> None:
     """Really leave a tape."""
+    if type(tape._tape) is VirtualTape:  # entered in a segment that an interruption has ended
+        tape._tape, tape._recording = None, False
+        return
     original_pop(tape)
     thread.tapes = [other for other in thread.tapes if other is not tape]
 

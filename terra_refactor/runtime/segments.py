@@ -20,9 +20,11 @@ from terra_refactor.runtime.tf_internals import (
     GradientTape,
     atomic_function,
     attr_value_pb2,
+    config_pb2,
     context,
     func_graph,
     pywrap_tfe,
+    rewriter_config_pb2,
     tf,
 )
 from terra_refactor.runtime.trie import InputRef, Node, Role, SlotRef, fill, node_references
@@ -174,9 +176,23 @@ def define_function(name: str, graph: Any, xla: bool) -> Any:
     return atomic_function.from_func_graph(name, graph, attributes)
 
 
-def call_attributes() -> tuple[Any, ...]:
-    """The attributes with which the context calls functions: executor and session configuration."""
-    return tuple(itertools.chain(*context.context().function_call_options.as_attrs().items()))
+_ORDERINGS = ("Less", "LessEqual", "Greater", "GreaterEqual")
+
+
+def call_attributes(graph: Any) -> tuple[Any, ...]:
+    """The attributes with which the context calls functions: executor and session configuration.
+
+    Grappler makes `not (x < y)` into `x >= y`, which differs where there are NaNs: for a graph with such a pattern its
+    arithmetic rewrites are off.
+    """
+    attributes = dict(context.context().function_call_options.as_attrs())
+    if any(
+        op.type == "LogicalNot" and op.inputs[0].op.type in (*_ORDERINGS, "Identity") for op in graph.get_operations()
+    ):
+        config = config_pb2.ConfigProto.FromString(attributes["config_proto"])
+        config.graph_options.rewrite_options.arithmetic_optimization = rewriter_config_pb2.RewriterConfig.OFF
+        attributes["config_proto"] = config.SerializeToString()
+    return tuple(itertools.chain(*attributes.items()))
 
 
 def fresh_name(text: str) -> str:
@@ -211,7 +227,7 @@ def build_segment(
         captures=tuple(graph.external_captures),
         live=live,
         outputs=len(graph.outputs),
-        attrs=call_attributes(),
+        attrs=call_attributes(graph),
         graph=graph,
         function=function,
         xla=xla,

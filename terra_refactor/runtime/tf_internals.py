@@ -35,16 +35,20 @@ if VERSION > NEWEST_TESTED:
 
 try:
     import keras
+    from keras.src.backend import config as keras_config
     from keras.src.backend.common import global_state as keras_global_state
     from keras.src.layers.layer import Layer as KerasLayer
     from keras.src.losses.loss import Loss as KerasLoss
     from keras.src.optimizers.base_optimizer import BaseOptimizer as KerasOptimizer
+    from keras.src.optimizers.schedules.learning_rate_schedule import LearningRateSchedule as KerasSchedule
     from tensorflow.core.framework import attr_value_pb2
+    from tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
     from tensorflow.python import pywrap_tfe
     from tensorflow.python.eager import backprop, context, execute, executor
     from tensorflow.python.eager.polymorphic_function import (
         atomic_function,
         concrete_function,
+        eager_function_run,
         function_type_utils,
         polymorphic_function,
     )
@@ -79,6 +83,7 @@ __all__ = [
     "KerasLayer",
     "KerasLoss",
     "KerasOptimizer",
+    "KerasSchedule",
     "KerasVariable",
     "Tensor",
     "UnreadVariable",
@@ -88,8 +93,10 @@ __all__ = [
     "attr_value_pb2",
     "backprop",
     "concrete_function",
+    "config_pb2",
     "context",
     "convert_to_tensor",
+    "eager_function_run",
     "execute",
     "executor",
     "func_graph",
@@ -98,6 +105,7 @@ __all__ = [
     "int32",
     "int64",
     "keras",
+    "keras_config",
     "keras_global_state",
     "make_constant",
     "op_def_library",
@@ -105,6 +113,7 @@ __all__ = [
     "ops",
     "pywrap_tfe",
     "resource_variable_ops",
+    "rewriter_config_pb2",
     "stateful_random_ops",
     "tf",
     "variables",

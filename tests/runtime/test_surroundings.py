@@ -1,0 +1,321 @@
+"""What lies around the operations: settings, masks, options of objects, variables without a fixed shape, Python on tensors."""
+
+from __future__ import annotations
+
+import copy
+import math
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+tf = pytest.importorskip("tensorflow")
+
+import keras  # noqa: E402
+
+from terra_refactor.runtime import co_execute  # noqa: E402
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+
+
+def ones(*shape: int) -> Any:
+    return tf.ones(shape or (2, 3), tf.float64)
+
+
+@pytest.fixture(autouse=True)
+def float64() -> Any:
+    keras.config.set_floatx("float64")
+    yield
+    keras.config.set_floatx("float32")
+
+
+@pytest.mark.parametrize("shape", [None, [None]])
+def test_a_variable_whose_shape_may_change(same: Any, shape: Any) -> None:
+    def build() -> Any:
+        v = tf.Variable(ones(2), shape=tf.TensorShape(shape))
+        log: list[Any] = []
+
+        def step(number: int) -> Any:
+            y = v * 3.0
+            log.append(y.shape.as_list())
+            v.assign(ones(number % 4 + 1) * 2.0)
+            try:
+                v.assign_add(ones(2))
+                log.append("added")
+            except tf.errors.InvalidArgumentError:
+                log.append("another shape")
+            return y
+
+        return step, lambda: [v, log]
+
+    same(build, calls=12)
+
+
+def test_an_axis_and_a_range_that_are_tensors(same: Any) -> None:
+    def build() -> Any:
+        axes = [tf.constant(0), tf.constant(1)]
+        log: list[Any] = []
+
+        def step(number: int) -> Any:
+            y = tf.concat([ones(), ones() * 2.0], axis=axes[number % 2])
+            log.append(y.shape.as_list())
+            try:
+                drawn = tf.random.stateless_uniform([3], [1, 2], 0, tf.constant([3, 0, 5][number % 3]) + 0, tf.int32)
+            except tf.errors.InvalidArgumentError:
+                return y * 2.0
+            return y * 2.0, drawn
+
+        return step, lambda: [log]
+
+    same(build, calls=12)
+
+
+def test_masks_of_keras_in_lists_keywords_and_losses(same: Any) -> None:
+    def build() -> Any:
+        embed = keras.layers.Embedding(10, 4, mask_zero=True)
+        add, join, recurrent = keras.layers.Add(), keras.layers.Concatenate(), keras.layers.LSTM(3)
+        dense, attention = keras.layers.Dense(1), keras.layers.MultiHeadAttention(2, 3)
+        one, other = tf.constant([[1, 2, 0], [3, 0, 0]]), tf.constant([[1, 0, 0], [3, 4, 5]])
+        recurrent(add([embed(one), embed(other)]))
+        attention(query=embed(one), value=dense(embed(other)) * ones(2, 3, 4))
+        loss = keras.losses.MeanSquaredError()
+
+        def step(number: int) -> Any:
+            a, b = embed(one), embed(other)
+            both, joined = add([a, b]), join([a, b])
+            masks = [
+                tf.cast(mask, tf.int32)
+                for t in (a, both, joined)
+                if (mask := getattr(t, "_keras_mask", None)) is not None
+            ]
+            predicted = dense(a)
+            return recurrent(both), masks, loss(ones(2, 3, 1), predicted), attention(query=a, value=b), recurrent(a + b)
+
+        return step, list
+
+    same(build)
+
+
+def test_settings_of_keras_belong_to_the_path(same: Any) -> None:
+    def build() -> Any:
+        def step(number: int) -> Any:
+            before = keras.ops.zeros([2]) + 1
+            keras.config.set_floatx("float32" if number % 2 else "float64")
+            keras.config.set_epsilon(1e-3 if number % 3 else 1e-2)
+            zeros = keras.ops.zeros([2]) + 1
+            loss = keras.losses.BinaryCrossentropy()(tf.constant([[0.0], [1.0]]), tf.constant([[0.0], [1.0]]))
+            keras.config.set_floatx("float64")
+            keras.config.set_epsilon(1e-7)
+            return before, zeros, loss, str(zeros.dtype)
+
+        return step, list
+
+    same(build, calls=12)
+
+
+def test_options_of_losses_and_schedules_belong_to_the_path(same: Any) -> None:
+    def build() -> Any:
+        squared, cross = keras.losses.MeanSquaredError(), keras.losses.CategoricalCrossentropy()
+        schedule = keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.5)
+        v = keras.Variable(np.ones([2, 3]))
+        optimizer = keras.optimizers.SGD(schedule)
+        optimizer.build([v])
+
+        def step(number: int) -> Any:
+            if number == 4:
+                squared.reduction = "sum"
+            if number == 5:
+                cross._fn_kwargs["label_smoothing"] = 0.3
+            if number == 6:
+                schedule.decay_rate = 0.9
+            optimizer.apply([v * 1.0], [v])
+            return squared(ones() * 2.0, ones()), cross(tf.constant([[0.0, 1.0]]), tf.constant([[0.3, 0.7]]))
+
+        return step, lambda: [v.numpy()]
+
+    same(build, calls=10)
+
+
+def test_graph_functions_that_are_run_eagerly_for_a_while(same: Any) -> None:
+    def build() -> Any:
+        traced: list[int] = []
+
+        @tf.function
+        def inner(x: Any) -> Any:
+            traced.append(len(traced))
+            return x * 2.0
+
+        def step(number: int) -> Any:
+            tf.config.run_functions_eagerly(number > 3)
+            try:
+                return inner(ones()) + 1.0
+            finally:
+                tf.config.run_functions_eagerly(False)
+
+        return step, lambda: [traced]
+
+    same(build)
+
+
+def test_numbers_are_checked_while_that_is_switched_on(same: Any) -> None:
+    def build() -> Any:
+        log: list[str] = []
+
+        def step(number: int) -> Any:
+            x = tf.constant([1.0, 0.0, float("nan")][number % 3], tf.float64)
+            if number > 4:
+                tf.debugging.enable_check_numerics()
+            try:
+                y = tf.math.log(x) * 2.0
+                log.append("fine")
+            except tf.errors.InvalidArgumentError:
+                log.append("not a number")
+                y = ones()
+            finally:
+                tf.debugging.disable_check_numerics()
+            return y
+
+        return step, lambda: [log]
+
+    same(build, calls=10)
+
+
+def test_comparisons_with_nan(same: Any) -> None:
+    def build() -> Any:
+        def step(number: int) -> Any:
+            x = tf.constant([1.0, float("nan"), float("inf"), -0.0], tf.float64) + float(number % 2)
+            z = tf.zeros_like(x)
+            inverted = [tf.logical_not(x <= 1.0), tf.logical_not(x > 1.0), ~(x < z), ~(x >= z)]
+            return inverted, x * z, z / x, x - x, x / x, tf.maximum(x, z), tf.reduce_max(x), tf.nn.relu(x), tf.argmax(x)
+
+        return step, list
+
+    same(build)
+
+
+def test_an_identity_of_tensorflow_s_own_modules(same: Any) -> None:
+    from tensorflow.python.ops import array_ops  # noqa: PLC0415  (what tf.summary.write calls)
+
+    def build() -> Any:
+        v = tf.Variable(ones())
+
+        def step(number: int) -> Any:
+            x = tf.sin(v) * 2.0
+            v.assign(array_ops.identity(x))
+            return array_ops.identity(x) + 1.0
+
+        return step, lambda: [v]
+
+    same(build)
+
+
+# Python's and NumPy's own ways with a tensor `x` and a number `n`.
+EXPRESSIONS = """
+np.asarray(x)|np.asarray(x, np.float32)|np.array([x, x])|np.add(x, 1)|np.mean([x, x + 1])|np.stack([x, x])|np.float64(2) * x
+np.float32(1) + x|x + np.float64(1)|x * np.int64(2)|np.ones(2) * x|keras.ops.convert_to_numpy(x)|x.numpy().item()
+f'{x:.2f} {x}'|repr(x)|str(x)|'%d' % (tf.constant(3) * n)|bool(x > 1)|not x|x in [1.0]|1.0 in [x]|float(x)|complex(x)|round(float(x))
+max([x, x - 1])|sorted([x, x - 1])|math.sqrt(x)|math.floor(x)|sum([x, x])|abs(x)|-x|x ** 2|2 ** x|x // 1|divmod(x, 2.0)|round(x)
+range(5)[tf.constant(n % 5)]|[1, 2, 3][:tf.constant(1) + n % 2]|[float(y) for y in tf.range(3.0) * n]|len(tf.zeros([n % 3 + 1]))
+x == x|x != None|x == 'a'|x + 'a'|x + 1j|x + None|x @ x|hash(x)|x.ref() == x.ref()|x + tf.constant(1.0)|x * True|[2.0] * x
+x.name|x.op|x.graph|x.foo|x.eval()|x.T|x.consumers()|x.device[-5:]|x.shape == ()|x.dtype.name|x.ndim|x.get_shape().rank
+isinstance(x, tf.Tensor)|tf.is_tensor(x)|tf.get_static_value(x)|copy.copy(x)|copy.deepcopy([x])|len(x)|iter(x)|x[0]|list(x)
+tf.nest.map_structure(lambda y: y * 2, [x])|tf.constant([x, 2.0])|tf.stack([x, 2.0])|tf.ensure_shape(x, [3])|tf.cast(x, int)
+tf.zeros([tf.cast(x * 0 + 2, tf.int32), 3]) * x|tf.ones(tf.shape(tf.ones([2, n % 3 + 1])))|tf.range(tf.constant(n % 4))
+tf.gather(tf.range(5.0), [0, n])|tf.gather(tf.range(5.0), tf.constant([0, n]))|tf.gather_nd(tf.eye(2), [[0, n % 3]])
+tf.scatter_nd([[0], [n]], [1.0, 2.0], [4])|tf.slice(tf.range(5.0), [n % 4], [2])|tf.split(tf.range(6.0) * n, [n % 3 + 1, -1])
+tf.boolean_mask(tf.range(3.0) * n, tf.range(3.0) * n > 2)|tf.math.bincount(tf.constant([1, n % 3]))|tf.repeat(tf.range(2.0), [n % 3, 1])
+tf.math.unsorted_segment_sum(tf.ones([3]), tf.constant([0, n % 3, 1]), 3)|tf.sequence_mask([1, n % 4])|tf.where(tf.range(4) > n)
+tf.unique([n % 2, 1])|tf.meshgrid([1.0, n], [2.0])|tf.roll(tf.range(4), n, 0)|tf.strings.format('{}', x)|tf.pow(tf.constant(2), n - 1)
+tf.math.floormod(tf.constant(7), tf.constant(n))|tf.constant(7) // n|tf.constant(7) % tf.constant(n + 1)|tf.zeros([-1])
+tf.squeeze(tf.ones([1, 2]), n % 2)|tf.matmul(tf.ones([2, 3]), tf.ones([n % 3 + 2, 2]))|tf.reshape(tf.range(6), [n, -1])
+tf.debugging.assert_less(x, 2.0)|tf.Variable(x).numpy()|tf.ragged.range([n % 4, 2])|tf.saturate_cast(x * 300, tf.uint8)
+tf.bitcast(x, tf.int64)
+tf.nn.embedding_lookup(tf.eye(3), [n % 4])|tf.one_hot(tf.constant([0, 5, -1]), 3)|tf.switch_case(n % 2, [lambda: x, lambda: x * 2])
+keras.ops.take(tf.range(5.0), n)|keras.ops.arange(n)|keras.ops.where(tf.range(3) > n)|keras.ops.cond(x > 1, lambda: 1.0, lambda: 2.0)
+keras.random.uniform([2], seed=n)|keras.utils.to_categorical([n % 3], 3)|tf.io.serialize_tensor(x)|tf.group(x)|tf.identity_n([x, x])
+"""
+
+
+def test_python_and_numpy_on_deferred_tensors(same: Any) -> None:
+    sources = [source for line in EXPRESSIONS.split("\n") for source in line.split("|") if source]
+    compiled = [compile(source, source, "eval") for source in sources]
+
+    def build() -> Any:
+        def step(number: int) -> Any:
+            found: list[Any] = []
+            for source, code in zip(sources, compiled, strict=True):
+                x = tf.constant(1.0, tf.float64) * number
+                names = {"x": x, "n": number, "tf": tf, "np": np, "math": math, "copy": copy, "keras": keras}
+                try:
+                    value = eval(code, names)
+                except Exception as error:
+                    value = f"raises {type(error).__name__}"
+                found.append([source, str(value) if isinstance(value, tf.RaggedTensor) else value])
+            return found
+
+        return step, list
+
+    same(build, calls=8, shadow=False)
+
+
+# A few lines that nothing could make safe in Python: they begin and end what protects the others.
+ATOMIC = ("enter", "leave", "unregister", "end_call", "__enter__", "__exit__")
+
+
+@pytest.mark.parametrize("offset", range(4))
+def test_whatever_line_of_the_shim_is_interrupted_later_calls_are_right(offset: int) -> None:
+    v, w = tf.Variable(ones()), tf.Variable(ones())
+
+    def run(number: int) -> Any:
+        with tf.GradientTape() as tape:
+            y = tf.tanh(v * w + float(number % 3))
+            if number % 4 == 0 and float(tf.reduce_sum(y)) > 100.0:
+                y *= 0.5
+            for _ in range(number % 3):
+                y = tf.sin(y) + tf.unstack(y, axis=1)[1][:, None]
+            loss = tf.reduce_sum(y**2)
+        first, second = tape.gradient(loss, [v, w])
+        v.assign_sub(0.1 * first)
+        w.assign_sub(0.1 * second)
+        return loss
+
+    left = 0
+
+    def trace(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal left
+        if event == "call":
+            code = frame.f_code
+            return trace if "terra_refactor" in code.co_filename and code.co_name not in ATOMIC else None
+        if event == "line":
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+        return trace
+
+    step = co_execute(run)
+    interrupted = 0
+    for number in range(120):
+        for function in (run, step) if number % 5 == 0 else (step,):
+            v.assign(ones() * 0.01 * (number + 1))
+            w.assign(ones() * 0.2)
+            if function is step and number % 5:
+                # a step has some hundreds of lines when its path is known, and some thousands when it is not
+                left = 3 + (number * 37 + offset * 101) % (400 if number % 2 else 4000)
+                sys.settrace(trace)
+                try:
+                    step(number)
+                except KeyboardInterrupt:
+                    interrupted += 1
+                finally:
+                    sys.settrace(None)
+            elif function is run:
+                expected = [run(number).numpy(), v.numpy(), w.numpy()]
+            else:
+                actual = [step(number).numpy(), v.numpy(), w.numpy()]
+                for one, other in zip(expected, actual, strict=True):
+                    np.testing.assert_allclose(other, one, rtol=1e-10)
+                with tf.GradientTape() as tape:  # no tape was left behind
+                    y = v * 2.0
+                np.testing.assert_array_equal(tape.gradient(y, v), 2.0 * np.ones([2, 3]))
+    assert interrupted > 40
