@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from terra_refactor.runtime import api_hooks, foreign
+from terra_refactor.runtime import api_hooks, foreign, run_tapes
 from terra_refactor.runtime.executor import wait_for_other_threads
 from terra_refactor.runtime.lazy_tensor import LazyTensor
 from terra_refactor.runtime.program import Program
@@ -84,6 +84,9 @@ def leave(run: Run, started: float, failure: BaseException | None) -> None:
                 if failure is None or isinstance(failure, Exception):
                     raise
                 # an interruption may have left the run half-way between two states; it is what the caller must see
+        if failure is not None and not isinstance(failure, Exception):
+            for tape in [tape for tape in thread.tapes if all(tape is not other for other in run.outer_tapes)]:
+                run_tapes.drop(tape)
     finally:
         thread.run = None
         foreign.unregister()

@@ -75,6 +75,7 @@ class Run(Encoder):
         self.passive = False
         self.missed = False
         self.tld = context.context()._thread_local_data
+        self.outer_tapes = list(thread.tapes)
         self.tapes: list[run_tapes.TapeState] = []
         self.tape_ids: dict[int, int] = {}
         self.pending: list[Node] = []

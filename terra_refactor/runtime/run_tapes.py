@@ -17,7 +17,7 @@ from terra_refactor.runtime.encoding import Unencodable
 from terra_refactor.runtime.lazy_tensor import real_of
 from terra_refactor.runtime.observe import Observation
 from terra_refactor.runtime.state import thread
-from terra_refactor.runtime.tf_internals import GradientTape, IndexedSlices
+from terra_refactor.runtime.tf_internals import GradientTape, IndexedSlices, pywrap_tfe
 from terra_refactor.runtime.trie import Call, Kind, Node, Role, SlotSpec, TapeRef, fill
 from terra_refactor.runtime.values import collect, real_value, real_values
 
@@ -44,8 +44,20 @@ def real_push(tape: Any) -> None:
     if type(tape._tape) is VirtualTape:
         tape._tape = None
     tape._recording = False
-    original_push(tape)
-    thread.tapes.append(tape)
+    thread.tapes.append(tape)  # first: an interruption must leave no tape that nobody knows
+    try:
+        original_push(tape)
+    except BaseException:
+        drop(tape)
+        raise
+
+
+def drop(tape: Any) -> None:
+    """Stop a tape that an interruption left behind, whatever state it is in."""
+    thread.tapes = [other for other in thread.tapes if other is not tape]
+    tape._recording = False
+    if tape._tape is not None and type(tape._tape) is not VirtualTape:
+        pywrap_tfe.TFE_Py_TapeSetRemove(tape._tape._tape)
 
 
 def real_pop(tape: Any) -> None:

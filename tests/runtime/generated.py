@@ -314,8 +314,6 @@ class Trained:
     """Keras layers with state, a metric and an optimizer."""
 
     def __init__(self) -> None:
-        before = keras.config.floatx()
-        keras.config.set_floatx("float64")
         self.dense = keras.layers.Dense(3, activation="tanh")
         self.norm = keras.layers.BatchNormalization()
         self.dropout = keras.layers.Dropout(0.4, seed=2)
@@ -327,7 +325,6 @@ class Trained:
         self.norm.build((2, 3))
         self.recurrent(tf.ones([2, 2, 3], tf.float64))
         self.optimizer.build(self.dense.trainable_variables)
-        keras.config.set_floatx(before)
 
     def weights(self) -> list[Any]:
         layers = [self.dense, self.norm, self.recurrent, self.dropout]

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 
 tf = pytest.importorskip("tensorflow")
 
+import keras  # noqa: E402
 from hypothesis import HealthCheck, given, settings  # noqa: E402
 
 from terra_refactor.runtime import co_execute  # noqa: E402
@@ -18,6 +20,14 @@ from tests.runtime.conftest import difference, observe  # noqa: E402
 from tests.runtime.generated import Machine, statements  # noqa: E402
 
 COUNT = int(os.environ.get("TERRA_REFACTOR_GENERATED", "25"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def float64() -> Iterator[None]:
+    """Keras computes learning rates in its default type: float32 would leave seven digits to compare."""
+    keras.config.set_floatx("float64")
+    yield
+    keras.config.set_floatx("float32")
 
 
 @pytest.mark.tensorflow

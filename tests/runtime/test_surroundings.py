@@ -15,6 +15,7 @@ tf = pytest.importorskip("tensorflow")
 import keras  # noqa: E402
 
 from terra_refactor.runtime import co_execute  # noqa: E402
+from terra_refactor.runtime.state import thread  # noqa: E402
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 
@@ -319,3 +320,4 @@ def test_whatever_line_of_the_shim_is_interrupted_later_calls_are_right(offset: 
                     y = v * 2.0
                 np.testing.assert_array_equal(tape.gradient(y, v), 2.0 * np.ones([2, 3]))
     assert interrupted > 40
+    assert not thread.tapes
