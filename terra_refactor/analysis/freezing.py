@@ -43,11 +43,12 @@ def freeze(frame: Frame, value: Value, depth: int = 0) -> Value:
                 tuple(freeze(frame, element, depth + 1) for element in value.elements), value.name, value.fields
             )
         case SequenceValue():
-            return SequenceValue(freeze(frame, value.element, depth + 1), value.kind)
+            return SequenceValue(freeze(frame, value.element, depth + 1), value.kind, value.length)
         case FrozenList():
             elements = value.elements
             frozen = None if elements is None else tuple(freeze(frame, element, depth + 1) for element in elements)
-            return FrozenList(frozen, None if value.element is None else freeze(frame, value.element, depth + 1))
+            element = None if value.element is None else freeze(frame, value.element, depth + 1)
+            return FrozenList(frozen, element, value.length)
         case FrozenDict():
             items = tuple((key, freeze(frame, item, depth + 1)) for key, item in value.items)
             return FrozenDict(items, None if value.rest is None else freeze(frame, value.rest, depth + 1))

@@ -204,7 +204,10 @@ def _join_structures(left: Value, right: Value) -> Value | None:
         elements = tuple(join(a, b) for a, b in zip(left.elements, right.elements, strict=True))
         return TupleValue(elements, left.name, left.fields, left.cls)
     if isinstance(left, SequenceValue) and isinstance(right, SequenceValue):
-        return SequenceValue(join(left.element, right.element), left.kind) if left.kind == right.kind else None
+        if left.kind != right.kind:
+            return None
+        length = left.length if left.length == right.length else None
+        return SequenceValue(join(left.element, right.element), left.kind, length)
     if isinstance(left, FrozenList) and isinstance(right, FrozenList):
         return join_list_contents(left, right)
     if isinstance(left, FrozenDict) and isinstance(right, FrozenDict):
@@ -234,11 +237,19 @@ def list_element(content: FrozenList) -> Value:
     return content.element if content.element is not None else BOTTOM
 
 
+def list_length(content: FrozenList) -> Dim:
+    """How many elements the list has; None where that is not known."""
+    return content.length if content.elements is None else len(content.elements)
+
+
 def join_list_contents(left: FrozenList, right: FrozenList) -> FrozenList:
     """The content of a list that is one or the other."""
     if left.elements is not None and right.elements is not None and len(left.elements) == len(right.elements):
         return FrozenList(tuple(join(a, b) for a, b in zip(left.elements, right.elements, strict=True)))
-    return FrozenList(None, join(list_element(left), list_element(right)))
+    length = list_length(left)
+    return FrozenList(
+        None, join(list_element(left), list_element(right)), length if length == list_length(right) else None
+    )
 
 
 def join_dict_contents(left: FrozenDict, right: FrozenDict) -> FrozenDict:
@@ -294,10 +305,11 @@ def _widened(value: Value, depth: int) -> Value:
                 tuple(_widened(element, depth + 1) for element in value.elements), value.name, value.fields
             )
         case SequenceValue():
-            return SequenceValue(_widened(value.element, depth + 1), value.kind)
+            return SequenceValue(_widened(value.element, depth + 1), value.kind, value.length)
         case FrozenList():
             if value.elements is None:
-                return FrozenList(None, None if value.element is None else _widened(value.element, depth + 1))
+                element = None if value.element is None else _widened(value.element, depth + 1)
+                return FrozenList(None, element, value.length)
             return FrozenList(tuple(_widened(element, depth + 1) for element in value.elements))
         case FrozenDict():
             items = tuple((key, _widened(item, depth + 1)) for key, item in value.items)
@@ -435,10 +447,11 @@ def rename(value: Value, mapping: Mapping[int, int]) -> Value:
                 tuple(rename(element, mapping) for element in value.elements), value.name, value.fields, value.cls
             )
         case SequenceValue():
-            return SequenceValue(rename(value.element, mapping), value.kind)
+            return SequenceValue(rename(value.element, mapping), value.kind, value.length)
         case FrozenList():
             elements = None if value.elements is None else tuple(rename(element, mapping) for element in value.elements)
-            return FrozenList(elements, None if value.element is None else rename(value.element, mapping))
+            element = None if value.element is None else rename(value.element, mapping)
+            return FrozenList(elements, element, value.length)
         case FrozenDict():
             items = tuple((rename(key, mapping), rename(item, mapping)) for key, item in value.items)
             return FrozenDict(items, None if value.rest is None else rename(value.rest, mapping))

@@ -128,6 +128,8 @@ class SequenceValue:
 
     element: Value
     kind: str = "tuple"
+    length: Dim = None
+    """How many elements there are, where that is known all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,8 @@ class FrozenList:
 
     elements: tuple[Value, ...] | None
     element: Value | None = None
+    length: Dim = None
+    """How many elements there are, where `elements` is None and it is known all the same."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,10 @@ def text(value: Value | None) -> str | None:
     return None
 
 
+MAX_REPEATED: Final = 1024
+"""So many elements of a list that is known by their number and their join are told apart."""
+
+
 def elements(value: Value | None) -> tuple[Value, ...] | None:
     """The elements of a tuple or list of known length."""
     match value:
@@ -96,6 +100,10 @@ def elements(value: Value | None) -> tuple[Value, ...] | None:
             return items
         case FrozenList(items) if items is not None:
             return items
+        case FrozenList(None, element, int() as length) | SequenceValue(element, "tuple", int() as length) if (
+            element is not None and 0 < length <= MAX_REPEATED
+        ):
+            return (element,) * length
         case _:
             return None
 
@@ -230,18 +238,17 @@ def converted_type(value: Value | None, *, numpy: bool = False) -> TensorType:
             if dtype is None and not (isinstance(value, Constant) and isinstance(value.value, int)):
                 return UNKNOWN_TENSOR_TYPE
             return TensorType(dtype, ())
+        case FrozenList(None, element, length):
+            inner = UNKNOWN_TENSOR_TYPE if element is None else converted_type(element, numpy=numpy)
+            return TensorType(inner.dtype, None if inner.shape is None else (length, *inner.shape))
         case TupleValue() | FrozenList():
-            items = elements(value)
-            if items is None:
-                assert isinstance(value, FrozenList)
-                inner = UNKNOWN_TENSOR_TYPE if value.element is None else converted_type(value.element, numpy=numpy)
-                return TensorType(inner.dtype, None if inner.shape is None else (None, *inner.shape))
+            items = elements(value) or ()
             if not items:
                 return TensorType(FLOAT64 if numpy else FLOAT32, (0,))
             return _stacked_type([converted_type(item, numpy=numpy) for item in items])
-        case SequenceValue(element, "tuple"):
+        case SequenceValue(element, "tuple", length):
             inner = converted_type(element, numpy=numpy)
-            return TensorType(inner.dtype, None if inner.shape is None else (None, *inner.shape))
+            return TensorType(inner.dtype, None if inner.shape is None else (length, *inner.shape))
         case RangeValue():
             known = integers(value)
             return TensorType(INT64 if numpy else INT32, (None if known is None else len(known),))

@@ -27,6 +27,7 @@ from terra_refactor.analysis.transfer.containers import (
 from terra_refactor.analysis.transfer.makers import MAKERS
 from terra_refactor.analysis.transfer.mappings import dict_content, new_dict, with_item
 from terra_refactor.analysis.truth import truth_of
+from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.state import CLASS, DEFAULT_FACTORY, ITEMS
@@ -230,7 +231,7 @@ def make_list(
     if not arguments.positional:
         return new_list(interpreter, frame, op, FrozenList(()))
     found = iterate(interpreter, frame, op, arguments.positional[0])
-    content = FrozenList(None, found.element) if found.elements is None else FrozenList(found.elements)
+    content = FrozenList(None, found.element, found.length) if found.elements is None else FrozenList(found.elements)
     return new_list(interpreter, frame, op, content)
 
 
@@ -240,7 +241,7 @@ def make_tuple(
     if not arguments.positional:
         return TupleValue(())
     found = iterate(interpreter, frame, op, arguments.positional[0])
-    return SequenceValue(found.element) if found.elements is None else TupleValue(found.elements)
+    return SequenceValue(found.element, length=found.length) if found.elements is None else TupleValue(found.elements)
 
 
 def make_set(
@@ -329,7 +330,12 @@ def zip_(
     if known and all(elements is not None for elements in known):
         rows = zip(*[elements or () for elements in known], strict=False)
         return TupleValue(tuple(TupleValue(tuple(row)) for row in rows))
-    return SequenceValue(TupleValue(tuple(part.element for part in found)), "zip")
+    lengths = [part.length for part in found]
+    if all(isinstance(length, int) for length in lengths):
+        shortest: Dim = min(length for length in lengths if isinstance(length, int))
+    else:
+        shortest = lengths[0] if all(length == lengths[0] for length in lengths) else None
+    return SequenceValue(TupleValue(tuple(part.element for part in found)), "zip", shortest)
 
 
 def enumerate_(
@@ -347,7 +353,7 @@ def enumerate_(
     )
     if found.elements is not None and first is not None:
         return TupleValue(tuple(TupleValue((Constant(first + i), value)) for i, value in enumerate(found.elements)))
-    return SequenceValue(TupleValue((UNKNOWN_INT, found.element)), "enumerate")
+    return SequenceValue(TupleValue((UNKNOWN_INT, found.element)), "enumerate", found.length)
 
 
 def map_(
@@ -364,7 +370,8 @@ def map_(
     row = tuple(part.element for part in found)
     if BOTTOM in row:
         return TupleValue(())
-    return SequenceValue(interpreter.call_value(frame, op, function, CallArguments(row)), "map")
+    length = found[0].length if len(found) == 1 else None
+    return SequenceValue(interpreter.call_value(frame, op, function, CallArguments(row)), "map", length)
 
 
 def filter_(
@@ -390,7 +397,7 @@ def sorted_(
         interpreter.call_value(frame, op, key, CallArguments((found.element,)))
     if found.elements is not None:
         return new_list(interpreter, frame, op, FrozenList((found.element,) * len(found.elements)))
-    return new_list(interpreter, frame, op, FrozenList(None, found.element))
+    return new_list(interpreter, frame, op, FrozenList(None, found.element, found.length))
 
 
 def reversed_(
@@ -399,7 +406,9 @@ def reversed_(
     if not arguments.positional:
         return None
     found = iterate(interpreter, frame, op, arguments.positional[0])
-    return SequenceValue(found.element, "iterator") if found.elements is None else TupleValue(found.elements[::-1])
+    if found.elements is not None:
+        return TupleValue(found.elements[::-1])
+    return SequenceValue(found.element, "iterator", found.length)
 
 
 def iter_(

@@ -23,7 +23,8 @@ from terra_refactor.analysis.transfer.mappings import (
     with_item,
     without_item,
 )
-from terra_refactor.domain.lattice import join, list_element, without_unbound
+from terra_refactor.domain.dim import add, subtract
+from terra_refactor.domain.lattice import join, list_element, list_length, without_unbound
 from terra_refactor.domain.state import CLASS, DEFAULT_FACTORY, EXISTS, ITEMS
 from terra_refactor.domain.value import (
     BOTTOM,
@@ -93,7 +94,8 @@ def _insert(
             elements.insert(position.value, value)
             frame.state.set((receiver.object, ITEMS), FrozenList(tuple(elements)))
         else:
-            frame.state.set((receiver.object, ITEMS), FrozenList(None, join(list_element(content), value)))
+            length = add(list_length(content), 1) if single else None
+            frame.state.set((receiver.object, ITEMS), FrozenList(None, join(list_element(content), value), length))
     return NONE
 
 
@@ -153,10 +155,21 @@ def _reorder(
         element = list_element(content)
         count = None if content.elements is None else len(content.elements)
         frame.state.set(
-            (receiver.object, ITEMS), FrozenList(None, element) if count is None else FrozenList((element,) * count)
+            (receiver.object, ITEMS),
+            FrozenList(None, element, content.length) if count is None else FrozenList((element,) * count),
         )
     elif isinstance(content, FrozenDict):
         frame.state.set((receiver.object, ITEMS), mappings.in_unknown_order(content))
+    return NONE
+
+
+def _remove(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
+) -> Value:
+    content = frame.state.get((receiver.object, ITEMS))
+    if isinstance(content, FrozenList):
+        length = subtract(list_length(content), 1) if single else None
+        frame.state.set((receiver.object, ITEMS), FrozenList(None, list_element(content), length))
     return NONE
 
 
@@ -291,7 +304,7 @@ _METHODS: Final[dict[str, BuiltinHandler]] = {
     "builtins.list.extend": _list_change(_extend),
     "builtins.list.insert": _list_change(_insert),
     "builtins.list.pop": _list_change(_pop),
-    "builtins.list.remove": _list_change(_reorder),
+    "builtins.list.remove": _list_change(_remove),
     "builtins.list.clear": _list_change(_clear),
     "builtins.list.sort": _list_change(_reorder),
     "builtins.list.reverse": _list_change(_reorder),

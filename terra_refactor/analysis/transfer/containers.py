@@ -17,7 +17,7 @@ from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Handler, Interpreter
 from terra_refactor.analysis.transfer import mappings
-from terra_refactor.domain.dim import subtract
+from terra_refactor.domain.dim import Dim, add, subtract
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import (
     dim_of,
@@ -25,6 +25,7 @@ from terra_refactor.domain.lattice import (
     join_all,
     join_list_contents,
     list_element,
+    list_length,
 )
 from terra_refactor.domain.state import DEFAULT_FACTORY, EXISTS, ITEMS
 from terra_refactor.domain.value import (
@@ -72,14 +73,17 @@ def build_container(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     assert isinstance(op, ops.BuildContainer)
     elements: list[Value] | None = []
     element: Value = BOTTOM
+    length: Dim = 0
     for part in op.elements:
         value = frame.value(part.value)
         if not part.starred:
+            length = add(length, 1)
             element = join(element, value) if elements is None else element
             if elements is not None:
                 elements.append(value)
             continue
         spread = iterate(interpreter, frame, op.id, value)
+        length = add(length, spread.length)
         if spread.elements is not None and elements is not None:
             elements.extend(spread.elements)
         else:
@@ -89,9 +93,9 @@ def build_container(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
         element, elements = join_all(elements), None
     match op.kind:
         case ops.ContainerKind.TUPLE:
-            return SequenceValue(element) if elements is None else TupleValue(tuple(elements))
+            return SequenceValue(element, length=length) if elements is None else TupleValue(tuple(elements))
         case ops.ContainerKind.LIST:
-            content = FrozenList(None, element) if elements is None else FrozenList(tuple(elements))
+            content = FrozenList(None, element, length) if elements is None else FrozenList(tuple(elements))
             return new_list(interpreter, frame, op.id, content)
         case ops.ContainerKind.SET:
             return new_set(interpreter, frame, op.id, element if elements is None else join_all(elements))
@@ -163,6 +167,13 @@ class Iteration:
     elements: tuple[Value, ...] | None
     element: Value
     kind: BranchKind = BranchKind.PYTHON
+    count: Dim = None
+    """How many elements there are, where they are not known one by one but their number is."""
+
+    @property
+    def length(self) -> Dim:
+        """How many elements there are; None where that is not known."""
+        return self.count if self.elements is None else len(self.elements)
 
 
 def iterate(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> Iteration:
@@ -175,12 +186,13 @@ def iterate(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> It
         elements = first.elements if all(part.elements == first.elements for part in parts) else None
         kinds = {part.kind for part in parts}
         kind = kinds.pop() if len(kinds) == 1 else BranchKind.UNKNOWN
-        return Iteration(elements, join_all(part.element for part in parts), kind)
+        count = first.length if all(part.length == first.length for part in parts) else None
+        return Iteration(elements, join_all(part.element for part in parts), kind, count)
     match value:
         case TupleValue():
             return Iteration(value.elements, join_all(value.elements))
         case SequenceValue():
-            return Iteration(None, value.element)
+            return Iteration(None, value.element, count=value.length)
         case RangeValue():
             return _iterate_range(value)
         case TensorValue():
@@ -203,7 +215,7 @@ def iterate(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> It
         case Reference():
             return _iterate_object(interpreter, frame, op, value)
         case FrozenList():
-            return Iteration(value.elements, list_element(value))
+            return Iteration(value.elements, list_element(value), count=value.length)
         case FrozenDict():
             return Iteration(None, join_all(key for key, _ in value.items))
         case UnknownValue():
@@ -230,14 +242,15 @@ def _iterate_range(value: RangeValue) -> Iteration:
                 tuple(Constant(number) for number in numbers),
                 UNKNOWN_INT if len(numbers) != 1 else Constant(numbers[0]),
             )
-        return Iteration(None, UNKNOWN_INT)
+        return Iteration(None, UNKNOWN_INT, count=len(numbers))
     tensor = any(
         is_symbolic_number(bound) or (isinstance(bound, TensorValue) and bound.kind is TensorKind.TENSOR)
         for bound in (value.start, value.stop, value.step)
     )
+    count = subtract(dim_of(value.stop), dim_of(value.start)) if dim_of(value.step) == 1 else None
     if tensor:
-        return Iteration(None, as_symbolic(UNKNOWN_INT), BranchKind.TENSOR)
-    return Iteration(None, UNKNOWN_INT)
+        return Iteration(None, as_symbolic(UNKNOWN_INT), BranchKind.TENSOR, count)
+    return Iteration(None, UNKNOWN_INT, count=count)
 
 
 def _iterate_tensor(value: TensorValue, kind: BranchKind) -> Iteration:
@@ -253,7 +266,7 @@ def _iterate_tensor(value: TensorValue, kind: BranchKind) -> Iteration:
     shape = value.type.shape
     if shape and isinstance(shape[0], int) and shape[0] <= MAX_ELEMENTS:
         return Iteration((element,) * shape[0], element, kind)
-    return Iteration(None, element, kind)
+    return Iteration(None, element, kind, shape[0] if shape else None)
 
 
 def _index_or_unknown(value: Value, index: Value) -> Value:
@@ -268,7 +281,7 @@ def _iterate_object(interpreter: Interpreter, frame: Frame, op: int, value: Refe
     facts = interpreter.objects.facts[value.object]
     if isinstance(content, FrozenList):
         frame.note_read(op, (value.object, ITEMS))
-        return Iteration(content.elements, list_element(content))
+        return Iteration(content.elements, list_element(content), count=content.length)
     if isinstance(content, FrozenDict):
         frame.note_read(op, (value.object, ITEMS))
         keys = tuple(key for key, _ in content.items)
@@ -314,7 +327,9 @@ def item_of(interpreter: Interpreter, frame: Frame, op: int, container: Value, i
         case TupleValue():
             return _sequence_item(interpreter, frame, op, container.elements, index, as_tuple=True)
         case SequenceValue():
-            return container if isinstance(index, SliceValue) else container.element
+            return (
+                SequenceValue(container.element, container.kind) if isinstance(index, SliceValue) else container.element
+            )
         case Constant(str()) | Scalar(PythonType.STR):
             return UNKNOWN_STR
         case RangeValue():
@@ -385,7 +400,11 @@ def _object_item(interpreter: Interpreter, frame: Frame, op: int, container: Ref
         if content.elements is not None:
             return _sequence_item(interpreter, frame, op, content.elements, index, as_tuple=False)
         if isinstance(index, SliceValue):
-            return new_list(interpreter, frame, op, content)
+            known = _python_slice(index)
+            length = (
+                len(range(content.length)[known]) if known is not None and isinstance(content.length, int) else None
+            )
+            return new_list(interpreter, frame, op, FrozenList(None, content.element, length))
         element = list_element(content)
         return element if element != BOTTOM else UNKNOWN
     facts = interpreter.objects.facts[container.object]
@@ -564,10 +583,10 @@ def length_of(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> 
             case RangeValue():
                 start, stop, step = dim_of(member.start), dim_of(member.stop), dim_of(member.step)
                 results.append(size_value(subtract(stop, start)) if step == 1 else UNKNOWN_INT)
-            case TupleValue() | Reference():
+            case TupleValue() | Reference() | SequenceValue():
                 found = iterate(interpreter, frame, op, member) if _has_known_items(frame, member) else None
-                if found is not None and found.elements is not None:
-                    results.append(Constant(len(found.elements)))
+                if found is not None and found.length is not None:
+                    results.append(size_value(found.length))
                 else:
                     method = (
                         interpreter.find_method(frame, member, "__len__") if isinstance(member, Reference) else None
@@ -581,7 +600,7 @@ def length_of(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> 
 
 
 def _has_known_items(frame: Frame, value: Value) -> bool:
-    return isinstance(value, TupleValue) or (
+    return isinstance(value, TupleValue | SequenceValue) or (
         isinstance(value, Reference) and frame.state.get((value.object, ITEMS)) is not None
     )
 
@@ -594,9 +613,10 @@ def extend_list(frame: Frame, number: ObjectId, more: Iteration, *, single: bool
     if content.elements is not None and more.elements is not None:
         longer = FrozenList(content.elements + more.elements)
         if len(content.elements) + len(more.elements) > MAX_ELEMENTS:
-            longer = FrozenList(None, list_element(longer))
+            longer = FrozenList(None, list_element(longer), len(content.elements) + len(more.elements))
     else:
-        longer = FrozenList(None, join(list_element(content), more.element))
+        length = add(list_length(content), more.length)
+        longer = FrozenList(None, join(list_element(content), more.element), length)
     frame.state.set((number, ITEMS), longer if single else join_list_contents(content, longer))
 
 

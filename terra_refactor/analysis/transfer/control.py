@@ -19,8 +19,10 @@ from terra_refactor.analysis.interpreter import TERMINATED, Handler, Interpreter
 from terra_refactor.analysis.refine import refine
 from terra_refactor.analysis.transfer import exceptions
 from terra_refactor.analysis.transfer.containers import Iteration, iterate, length_of, new_list, new_set
+from terra_refactor.analysis.transfer.filled_lists import lists_filled
 from terra_refactor.analysis.transfer.mappings import new_dict
 from terra_refactor.analysis.truth import Answer, truth_of
+from terra_refactor.domain.dim import add
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.state import ITEMS, State
 from terra_refactor.domain.value import (
@@ -190,7 +192,12 @@ def for_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | Non
     assert isinstance(op, ops.For)
     found = iterate(interpreter, frame, op.id, frame.value(op.iterable))
     before = dict(frame.state.locals)
+    filled = lists_filled(interpreter, frame, op) if found.length is not None else {}
     outcome = _run_loop(interpreter, frame, op, found, op.body, op.else_block)
+    for number, length in filled.items():
+        content = frame.state.get((number, ITEMS))
+        if isinstance(content, FrozenList) and content.elements is None and outcome is None:
+            frame.state.set((number, ITEMS), FrozenList(None, content.element, add(length, found.length)))
     changed: tuple[tuple[str, Value, Value], ...] = ()
     if found.kind in (BranchKind.TENSOR, BranchKind.DATASET):
         changed = changed_variables(frame.state.locals, before)
@@ -380,14 +387,16 @@ def comprehension(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
             items = {key: value for key, value in collector.elements if key is not None}
             return new_dict(interpreter, frame, op.id, FrozenDict(tuple(items.items())))
         return new_dict(interpreter, frame, op.id, FrozenDict((), join_all(values) if values else None))
+    # one element for each of the source's, unless a condition or another loop is around it
+    length = found.length if any(isinstance(inner, ops.CollectElement) for inner in op.body) else None
     if op.kind is ops.ComprehensionKind.LIST:
-        content = FrozenList(values) if collector.exact else FrozenList(None, join_all(values))
+        content = FrozenList(values) if collector.exact else FrozenList(None, join_all(values), length)
         return new_list(interpreter, frame, op.id, content)
     if op.kind is ops.ComprehensionKind.SET:
         return new_set(interpreter, frame, op.id, join_all(values))
     if collector.exact:
         return TupleValue(values)
-    return SequenceValue(join_all(values), "generator")
+    return SequenceValue(join_all(values), "generator", length)
 
 
 def collect_element(interpreter: Interpreter, frame: Frame, op: Op) -> None:

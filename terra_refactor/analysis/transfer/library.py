@@ -47,6 +47,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.factories import FACTORIES
 from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS, MUTATING_METHODS
 from terra_refactor.tf_model.spec import BoundCall, Entity, EntityKind, ParameterPassing, Trait
 
@@ -88,6 +89,9 @@ def call_library(
             interpreter.note_usage(value, frame)
     if entity.kind is EntityKind.CLASS and entity.rule is None:
         return _instance_of(interpreter, frame, op, entity, arguments)
+    made = registry.lookup(FACTORIES[entity.name]) if entity.name in FACTORIES else None
+    if made is not None:
+        return _instance_of(interpreter, frame, op, made, CallArguments())
     if entity.rule is None:
         return _without_rule(interpreter, frame, op, entity)
     return _with_rule(interpreter, frame, op, entity, arguments, receiver)

@@ -25,7 +25,7 @@ from terra_refactor.analysis.transfer.containers import (
 from terra_refactor.analysis.truth import truth_of
 from terra_refactor.domain import dim as dims
 from terra_refactor.domain.effect import Effect, EffectKind
-from terra_refactor.domain.lattice import dim_of, join, join_all, list_element, python_type
+from terra_refactor.domain.lattice import dim_of, join, join_all, list_element, list_length, python_type
 from terra_refactor.domain.shape import compatible
 from terra_refactor.domain.state import EXISTS, ITEMS
 from terra_refactor.domain.value import (
@@ -279,7 +279,7 @@ def _repeat(left: Value, right: Value) -> Value | None:
     times = dim_of(count)
     if isinstance(times, int) and times * len(sequence.elements) <= MAX_ELEMENTS:
         return TupleValue(sequence.elements * max(times, 0))
-    return SequenceValue(join_all(sequence.elements))
+    return SequenceValue(join_all(sequence.elements), length=dims.multiply(times, len(sequence.elements)))
 
 
 def _concatenated_shapes(interpreter: Interpreter, frame: Frame, op: int, left: ShapeValue, right: Value) -> Value:
@@ -312,7 +312,8 @@ def _objects(
             times = dim_of(left)
             if isinstance(times, int) and 0 <= times * len(content.elements) <= MAX_ELEMENTS:
                 return new_list(interpreter, frame, op, FrozenList(content.elements * times))
-            return new_list(interpreter, frame, op, FrozenList(None, list_element(content)))
+            length = dims.multiply(times, list_length(content))
+            return new_list(interpreter, frame, op, FrozenList(None, list_element(content), length))
         method = interpreter.find_method(frame, right, f"__r{name}__")
         if method is not None:
             return interpreter.call_value(frame, op, method, CallArguments((left,)))
@@ -343,7 +344,8 @@ def _list_operator(
             and len(content.elements) + len(more.elements) <= MAX_ELEMENTS
         ):
             return new_list(interpreter, frame, op, FrozenList(content.elements + more.elements))
-        return new_list(interpreter, frame, op, FrozenList(None, join(list_element(content), more.element)))
+        length = dims.add(list_length(content), more.length)
+        return new_list(interpreter, frame, op, FrozenList(None, join(list_element(content), more.element), length))
     if symbol == "*":
         times = dim_of(right)
         if (
@@ -352,7 +354,8 @@ def _list_operator(
             and 0 <= times * len(content.elements) <= MAX_ELEMENTS
         ):
             return new_list(interpreter, frame, op, FrozenList(content.elements * times))
-        return new_list(interpreter, frame, op, FrozenList(None, list_element(content)))
+        length = dims.multiply(times, list_length(content))
+        return new_list(interpreter, frame, op, FrozenList(None, list_element(content), length))
     return None
 
 

@@ -404,6 +404,7 @@ RULES: Final[Mapping[str, Rule]] = {
     **{f"numpy.{name}": _array for name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")},
     "numpy.copy": _copy,
     "numpy.require": _copy,
+    "numpy.ndarray": _filled(FLOAT64),
     "numpy.zeros": _filled(FLOAT64),
     "numpy.ones": _filled(FLOAT64),
     "numpy.empty": _filled(FLOAT64),

@@ -6,12 +6,12 @@ Computes: output types. Gives: `RULES`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from terra_refactor.domain.dim import Dim, add, definitely_equal, multiply, subtract
 from terra_refactor.domain.dtype import BOOL, FLOAT64, INT64, INTEGER, DType
-from terra_refactor.domain.shape import Shape, element_count
+from terra_refactor.domain.shape import element_count
 from terra_refactor.domain.value import (
     NONE,
     UNKNOWN,
@@ -31,7 +31,6 @@ from terra_refactor.tf_model.numpy_api.arrays import (
     array,
     broadcast_all,
     content_of,
-    dtype_setting,
     mean_dtype,
     operand,
     promoted,
@@ -39,6 +38,7 @@ from terra_refactor.tf_model.numpy_api.arrays import (
     result,
     size_value,
 )
+from terra_refactor.tf_model.numpy_api.joining import JOINING, at_least_rank
 from terra_refactor.tf_model.spec import BoundCall, Rule
 
 
@@ -70,18 +70,6 @@ def _sizes(value: Value | None) -> tuple[Dim, ...] | None:
         return listed
     if isinstance(value, Constant | Scalar) or (isinstance(value, TensorValue) and value.type.shape == ()):
         return (read.integer(value),)
-    return None
-
-
-def _items(value: Value | None) -> tuple[Value, ...] | None:
-    """The arrays of a list, or of the first axis of an array of known size."""
-    listed = read.elements(value)
-    if listed is not None:
-        return listed
-    if isinstance(value, TensorValue) and value.type.shape and isinstance(value.type.shape[0], int):
-        count = value.type.shape[0]
-        if count <= 64:
-            return (array(value.type.dtype, value.type.shape[1:]),) * count
     return None
 
 
@@ -178,81 +166,12 @@ def _squeeze(call: BoundCall) -> Value:
     return array(given.dtype, shapes.squeezed("squeeze", given.shape, axes))
 
 
-def _join_dtype(call: BoundCall, items: Sequence[Value]) -> DType | None:
-    # the arrays of a list are arrays, also where they are Python numbers
-    return dtype_setting(call, promoted_strong([operand(item).type.dtype for item in items]))
-
-
-def _concatenate(call: BoundCall) -> Value:
-    items = _items(read.first_of(call, "arrays", "tup"))
-    if not items:
-        return array(None, None)
-    axis = call.argument("axis")
-    dtype = _join_dtype(call, items)
-    parts = [operand(item).type.shape for item in items]
-    if axis is not None and read.is_none(axis):
-        total: Dim = 0
-        for shape in parts:
-            total = add(total, None if shape is None else element_count(shape))
-        return array(dtype, (total,))
-    place = 0 if axis is None else read.known_integer(axis)
-    return array(dtype, shapes.concatenated("concatenate", parts, place))
-
-
-def _stack(call: BoundCall) -> Value:
-    items = _items(read.first_of(call, "arrays", "tup"))
-    if not items:
-        return array(None, None)
-    axis = call.argument("axis")
-    place = 0 if axis is None else read.known_integer(axis)
-    return array(_join_dtype(call, items), shapes.stacked("stack", [operand(item).type.shape for item in items], place))
-
-
-def _at_least(rank: int, shape: Shape) -> Shape:
-    """`atleast_1d`, `atleast_2d`, `atleast_3d`."""
-    if shape is None or len(shape) >= rank:
-        return shape
-    if rank < 3:
-        return (1,) * (rank - len(shape)) + shape
-    return {0: (1, 1, 1), 1: (1, *shape, 1), 2: (*shape, 1)}[len(shape)]
-
-
-def _stack_along(name: str, rank: int, axis: int) -> Rule:
-    """`vstack`, `hstack`, `dstack`: join after raising to a rank."""
-
-    def rule(call: BoundCall) -> Value:
-        items = _items(read.first_of(call, "tup", "arrays"))
-        if not items:
-            return array(None, None)
-        parts = [_at_least(rank, operand(item).type.shape) for item in items]
-        place = axis
-        if name == "hstack":
-            known = [part for part in parts if part is not None]
-            if not known:
-                return array(_join_dtype(call, items), None)
-            place = 0 if len(known[0]) == 1 else 1
-        return array(_join_dtype(call, items), shapes.concatenated(name, parts, place))
-
-    return rule
-
-
-def _column_stack(call: BoundCall) -> Value:
-    items = _items(read.first_of(call, "tup"))
-    if not items:
-        return array(None, None)
-    parts: list[Shape] = []
-    for item in items:
-        shape = operand(item).type.shape
-        parts.append((*_at_least(1, shape), 1) if shape is not None and len(shape) < 2 else shape)  # type: ignore[misc]
-    return array(_join_dtype(call, items), shapes.concatenated("column_stack", parts, 1))
-
-
 def _raise_rank(rank: int) -> Rule:
     def rule(call: BoundCall) -> Value:
         if call.incomplete or len(call.extra_arguments) != 1:
             return UNKNOWN
         given = operand(call.extra_arguments[0]).type
-        return array(given.dtype, _at_least(rank, given.shape))
+        return array(given.dtype, at_least_rank(rank, given.shape))
 
     return rule
 
@@ -588,6 +507,7 @@ def _convolve(call: BoundCall) -> Value:
 _SAME: Final = ["flip", "fliplr", "flipud", "roll", "partition"]
 
 _FUNCTIONS: Final[Mapping[str, Rule]] = {
+    **JOINING,
     "reshape": _reshape,
     "ravel": _flat,
     "transpose": _transpose,
@@ -595,13 +515,6 @@ _FUNCTIONS: Final[Mapping[str, Rule]] = {
     "moveaxis": _move,
     "expand_dims": _expand,
     "squeeze": _squeeze,
-    "concatenate": _concatenate,
-    "stack": _stack,
-    "vstack": _stack_along("vstack", 2, 0),
-    "row_stack": _stack_along("vstack", 2, 0),
-    "hstack": _stack_along("hstack", 1, 1),
-    "dstack": _stack_along("dstack", 3, 2),
-    "column_stack": _column_stack,
     "atleast_1d": _raise_rank(1),
     "atleast_2d": _raise_rank(2),
     "atleast_3d": _raise_rank(3),

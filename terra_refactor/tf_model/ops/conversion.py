@@ -171,12 +171,12 @@ def _converted(value: Value) -> _Converted | None:
             )
         case TupleValue(items):
             return _packed(items)
-        case FrozenList(items, element):
+        case FrozenList(items, element, length):
             if items is not None:
                 return _packed(items)
-            return _repeated(element)
-        case SequenceValue(element, "tuple"):
-            return _repeated(element)
+            return _repeated(element, length)
+        case SequenceValue(element, "tuple", length):
+            return _repeated(element, length)
         case RangeValue():
             sizes = integers(value)
             if sizes is None:
@@ -192,13 +192,13 @@ def _converted(value: Value) -> _Converted | None:
             return None
 
 
-def _repeated(element: Value | None) -> _Converted:
+def _repeated(element: Value | None, length: Dim) -> _Converted:
     inner = None if element is None or element == Constant(None) else _converted(element)
     if inner is None:
         return _Converted(TensorType())
     shape = inner.type.shape
     # of a list of unknown length it is not known whether it is empty, and then a float32 of shape (0,)
-    return _Converted(TensorType(inner.type.dtype, None if shape is None else (None, *shape)), packed=inner.packed)
+    return _Converted(TensorType(inner.type.dtype, None if shape is None else (length, *shape)), packed=inner.packed)
 
 
 def _packed(items: Sequence[Value]) -> _Converted:

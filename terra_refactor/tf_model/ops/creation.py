@@ -7,10 +7,11 @@ shapes and dtypes). Source: `tf.constant`, `tf.zeros`, `tf.range`, `tf.TensorSha
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from terra_refactor.domain.dim import Truth, definitely_different, format_dim
+from terra_refactor.domain.dim import Dim, Truth, definitely_different, format_dim
 from terra_refactor.domain.dtype import (
     BFLOAT16,
     BOOL,
@@ -175,6 +176,23 @@ def _fill(call: BoundCall) -> Value:
     return result(value.type.dtype, shape_argument(call.argument("dims")))
 
 
+def _float_range_size(start: float, limit: float, delta: float, dtype: DType | None) -> Dim:
+    """How many numbers a range of floats has: TensorFlow computes it in the range's own precision."""
+    if dtype == FLOAT64:
+        return max(0, math.ceil((limit - start) / delta))
+    if dtype != FLOAT32:
+        return None
+
+    def rounded(value: float) -> float:
+        return float(struct.unpack("f", struct.pack("f", value))[0])
+
+    try:
+        span = rounded(rounded(limit) - rounded(start))
+        return max(0, math.ceil(rounded(span / rounded(delta))))
+    except (OverflowError, ZeroDivisionError, ValueError):
+        return None
+
+
 def _range(call: BoundCall) -> Value:
     start, limit, delta = call.argument("start"), call.argument("limit"), call.argument("delta")
     if is_none(limit):
@@ -215,7 +233,7 @@ def _range(call: BoundCall) -> Value:
     if low == 0 and step == 1 and high is not None:
         return result(dtype, (high,))
     if bounds[0] is not None and bounds[1] is not None and bounds[2]:
-        return result(dtype, (max(0, math.ceil((bounds[1] - bounds[0]) / bounds[2])),) if dtype == FLOAT64 else (None,))
+        return result(dtype, (_float_range_size(bounds[0], bounds[1], bounds[2], dtype),))
     return result(dtype, (None,))
 
 

@@ -1,0 +1,93 @@
+"""Lists that a loop fills: `xs = []`, then `for ...: xs.append(...)`.
+
+Computes: the lists to which each iteration of a loop appends exactly one element. Needs: the IR of the loop and the state before it. Gives:
+`lists_filled`, from which the loop knows how long they are when it ends.
+
+Ignores: lists that have a second name, or that the loop names more than once; loops that an iteration may leave early; what is
+appended below a condition.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.frames import Frame
+from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.domain.dim import Dim
+from terra_refactor.domain.lattice import list_length, references
+from terra_refactor.domain.state import ITEMS
+from terra_refactor.domain.value import FrozenList, ObjectId, Reference, Value
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.walk import walk
+
+_LEAVING = (ops.Break, ops.Continue, ops.Return, ops.Raise, ops.Yield, ops.YieldFrom, ops.Await)
+
+
+def lists_filled(interpreter: Interpreter, frame: Frame, loop: ops.For) -> dict[ObjectId, Dim]:
+    """The lists that get one element in each iteration, with their lengths before the loop."""
+    appended = [
+        name
+        for op in loop.body
+        if isinstance(op, ops.Call) and (name := _appended_to(interpreter, frame, op)) is not None
+    ]
+    if not appended:
+        return {}
+    mentioned: Counter[str] = Counter()
+    for op in walk(loop.body):
+        if isinstance(op, _LEAVING):
+            return {}
+        if isinstance(op, ops.LoadName | ops.StoreName | ops.DeleteName):
+            mentioned[op.name] += 1
+    found: dict[ObjectId, Dim] = {}
+    for name in appended:
+        number = _only_name_of(interpreter, frame, name) if mentioned[name] == 1 else None
+        content = None if number is None else frame.state.get((number, ITEMS))
+        if number is not None and isinstance(content, FrozenList) and number in frame.allocated:
+            found[number] = list_length(content)
+    return found
+
+
+def _appended_to(interpreter: Interpreter, frame: Frame, call: ops.Call) -> str | None:
+    """`name` where the call is `name.append(...)`."""
+    method = interpreter.op(frame.function, call.function)
+    if not isinstance(method, ops.LoadAttribute) or method.name != "append":
+        return None
+    owner = interpreter.op(frame.function, method.object)
+    return owner.name if isinstance(owner, ops.LoadName) else None
+
+
+def _only_name_of(interpreter: Interpreter, frame: Frame, name: str) -> ObjectId | None:
+    """The list that a variable holds, if nothing else leads to it."""
+    state = frame.state
+    module = interpreter.loader.object_of(frame.function.id.module)
+    value: Value | None = state.locals.get(name)
+    is_global = value is None and frame.function.kind is FunctionKind.MODULE
+    if is_global:
+        value = state.get((module, name))
+        if _is_used_by_functions(interpreter, frame, name):
+            return None
+    if not isinstance(value, Reference) or interpreter.objects.facts[value.object].kind is not ObjectKind.LIST:
+        return None
+    number = value.object
+    if any(number in references(other) for local, other in state.locals.items() if local != name):
+        return None
+    current = state
+    while True:
+        for key, held in current.heap.items():
+            if key[0] != number and key != (module, name) and number in references(held):
+                return None
+        if current.parent is None:
+            return number
+        current = current.parent
+
+
+def _is_used_by_functions(interpreter: Interpreter, frame: Frame, name: str) -> bool:
+    """Whether a function of the module, which the loop may call, names the global variable."""
+    return any(
+        isinstance(op, ops.LoadName | ops.StoreName) and op.name == name
+        for function in interpreter.program.modules[frame.function.id.module].functions
+        if function.kind is not FunctionKind.MODULE
+        for op in walk(function.body)
+    )
