@@ -93,7 +93,7 @@ def why_not_a_candidate(
         return "it is called on an object that nobody holds: a traced method refers to its object weakly, and would lose it"
     if _gets_new_objects(program, facts, code, found):
         return "its calls bring a new object each: a graph would be traced for each (TR204)"
-    return _varying_python_value(code, found, parameters)
+    return varying_python_value(code, found, parameters)
 
 
 def _is_reached_from_keras_call(program: Program, facts: ProgramFacts, found: FunctionFacts) -> bool:
@@ -231,9 +231,7 @@ def _all_class_ops(program: Program, function: FunctionId) -> list[ops.MakeClass
     return [op for op in walk(program.function(function).body) if isinstance(op, ops.MakeClass)]
 
 
-def _varying_python_value(
-    code: Function, found: FunctionFacts, parameters: tuple[ParameterDecision, ...]
-) -> str | None:
+def varying_python_value(code: Function, found: FunctionFacts, parameters: tuple[ParameterDecision, ...]) -> str | None:
     """A parameter that takes many Python numbers: each value would be a trace of its own."""
     kinds = {parameter.name: parameter.kind for parameter in code.parameters}
     for parameter, decided in zip(found.parameters, parameters, strict=True):

@@ -16,7 +16,7 @@ from typing import Final
 from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts, ProgramFacts
 from terra_refactor.classify.assumptions import Assumptions, gather_assumptions
 from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, OperationCount
-from terra_refactor.classify.candidates import why_not_a_candidate
+from terra_refactor.classify.candidates import varying_python_value, why_not_a_candidate
 from terra_refactor.classify.decision import (
     Action,
     Classification,
@@ -311,6 +311,8 @@ class _Decider:
             judgement.action = Action.REMOVE_TF_FUNCTION
             judgement.reason = "it is a graph without tensor computation: the call costs more than it saves"
             return
+        if self.why_needless(judgement):
+            return
         options = dict(judgement.found.hybrid or ())
         proposal = self.proposal(judgement, options)
         if proposal is not None:
@@ -323,6 +325,38 @@ class _Decider:
             judgement.reason = "it is a graph already, and right as one if the assumptions hold"
         else:
             judgement.reason = "it is a graph already, and right as one"
+
+    def why_needless(self, judgement: _Judgement) -> bool:
+        """Whether the graph is right and only costs: it is traced in each call, or part of other graphs anyway."""
+        if judgement.classification is not Classification.SAFE:
+            return False
+        primitive = all(
+            parameter.kind in (ParameterValueKind.PRIMITIVE, ParameterValueKind.OBJECT)
+            for parameter in judgement.parameters
+        )
+        options = dict(judgement.found.hybrid or ())
+        varying = varying_python_value(judgement.code, judgement.found, judgement.parameters)
+        if primitive and varying is not None and "input_signature" not in options:
+            judgement.action = Action.REMOVE_TF_FUNCTION
+            judgement.reason = "it takes no tensor, and other Python values in each call: each call is traced (TR503)"
+            return True
+        nested = (
+            not options
+            and bool(judgement.found.callers)
+            and all(context.entry is EntryKind.CALLED and context.in_graph for context in judgement.contexts)
+            and all(
+                self.facts.contexts[caller.context].in_graph
+                and self.facts.contexts[caller.context].function != judgement.code.id
+                for caller in judgement.found.callers
+            )
+        )
+        if nested:
+            judgement.action = Action.REMOVE_TF_FUNCTION
+            judgement.level = Level.SPECULATIVE
+            judgement.reason = (
+                "every caller in the project is a graph, of which it is a part without a decorator, too (TR501)"
+            )
+        return nested
 
     def proposal(self, judgement: _Judgement, options: Mapping[str, Value]) -> Proposal | None:
         """The arguments that the decorator should get; shapes are not relaxed where their sizes are used as Python values."""

@@ -5,6 +5,7 @@ Computes: findings at the place where they are. Needs: facts, hazards, decisions
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from terra_refactor.analysis.facts import ContextId, ProgramFacts
@@ -102,18 +103,18 @@ def _decided(program: Program, decisions: tuple[Decision, ...]) -> Iterator[Find
     for decision in decisions:
         place = _place_of(program, decision)
         if decision.action is Action.ADD_TF_FUNCTION and decision.level is Level.SAFE:
-            rule = all_rules().get("TR506")
-            if rule is not None:
-                message = f"{decision.qualname} is safe as a graph and would pay: {decision.reason}"
-                yield _about(decision, rule, place, message)
+            message = f"{decision.qualname} is safe as a graph and would pay: {decision.reason}"
+            yield _about(decision, all_rules()["TR506"], place, message)
         elif decision.action is Action.REMOVE_TF_FUNCTION and decision.classification is Classification.SAFE:
-            rule = all_rules().get("TR502")
-            if rule is not None:
-                yield _about(decision, rule, place, decision.reason)
+            yield _about(decision, _rule_in(decision.reason, "TR502"), place, decision.reason)
         elif decision.action is Action.TUNE_TF_FUNCTION:
-            rule = all_rules().get("TR606" if "TR606" in decision.reason else "TR202")
-            if rule is not None:
-                yield _about(decision, rule, place, decision.reason)
+            yield _about(decision, _rule_in(decision.reason, "TR202"), place, decision.reason)
+
+
+def _rule_in(reason: str, usual: str) -> Rule:
+    """The rule that the reason of a decision names in its parentheses."""
+    named = re.search(r"\((TR\d{3})\)", reason)
+    return all_rules()[named[1] if named else usual]
 
 
 def _about(decision: Decision, rule: Rule, place: Span, message: str) -> Finding:

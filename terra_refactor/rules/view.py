@@ -122,7 +122,8 @@ class ContextView:
     def behind_name(self, number: OpId) -> OpId:
         """The operation that gives a result; of a local variable that is set once, the one that gives what it is set to."""
         op = self.op(number)
-        while isinstance(op, ops.LoadName) and op.scope in (ops.Scope.LOCAL, ops.Scope.CELL):
+        own = (ops.Scope.LOCAL, ops.Scope.CELL, *((ops.Scope.GLOBAL,) if self.function.parent is None else ()))
+        while isinstance(op, ops.LoadName) and op.scope in own:
             value = self.stored_once(op.name)
             if value is None or any(parameter.name == op.name for parameter in self.function.parameters):
                 break

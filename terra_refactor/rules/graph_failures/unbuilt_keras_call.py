@@ -1,0 +1,139 @@
+"""TR316: `tf.function` on the `call` of a Keras layer or model whose sublayers it builds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.domain.value import Reference, members
+from terra_refactor.ir import ops
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import CodeIndex, ContextView, has_trait
+from terra_refactor.tf_model.spec import Trait
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    function = view.function
+    if function.name != "call" or function.parent is None or view.function_facts.hybrid is None:
+        return
+    if _defines_build(view, function.parent) or _is_called_first(view):
+        return
+    for call, name in view.library_calls():
+        layer = _layer_class(name)
+        if layer is None or not has_trait(layer, Trait.CREATES_STATE):
+            continue
+        attribute = view.op(call.function)
+        if isinstance(attribute, ops.LoadAttribute) and isinstance(view.value(attribute.id), Reference):
+            yield LocalHazard(
+                call.id,
+                f"`{view.written(call.function)}` is built inside of a graph when `call` is traced first: "
+                "Keras does not find its variables, and training gives no gradients",
+            )
+            return
+
+
+def _layer_class(name: str) -> str | None:
+    """The class of a layer that a call runs: `keras.layers.Dense` of `keras.layers.Dense.__call__`."""
+    return name.removesuffix(".__call__") if name.startswith("keras.layers.") and name.endswith(".__call__") else None
+
+
+def _defines_build(view: ContextView, body: FunctionId) -> bool:
+    """Whether the class has a `build` of its own, in which it may build its sublayers."""
+    return any(other.name == "build" and other.parent == body for other in view.program.modules[body.module].functions)
+
+
+def _is_called_first(view: ContextView) -> bool:
+    """Whether eager code calls the object outside of a tape, which builds it as Keras wants it."""
+    for caller in view.callers:
+        context = view.facts.contexts[caller.context]
+        if context.in_graph:
+            continue
+        libraries = next((fact.library for fact in context.calls if fact.op == caller.op), ())
+        if any(not name.endswith(".__call__") for name in libraries):
+            # `fit` and its kin, which trace
+            continue
+        code = CodeIndex.of(view.program.function(context.function))
+        parent = code.parents[caller.op]
+        while parent is not None and not isinstance(code.ops[parent], ops.With):
+            parent = code.parents[parent]
+        if parent is None:
+            return True
+    return not any(members(value) for name, value in view.context.parameters.items() if name == "self")
+
+
+RULE: Final = Rule(
+    id="TR316",
+    name="unbuilt-keras-call",
+    kind=RuleKind.DIAGNOSTIC,
+    severity=Severity.WARNING,
+    summary="A `tf.function` on the `call` of a Keras layer or model hides sublayers that are not built yet.",
+    explanation=(
+        "Keras 3 builds sublayers when `call` runs first. Inside of a traced function it cannot see their variables appear: `fit` raises "
+        "`ValueError: No gradients provided for any variable`, and a tape gives None for every gradient. When the sublayers are built "
+        "before (by a call, or in `build`) it works, and wins nothing: `fit` and `predict` trace `call` themselves."
+    ),
+    samples=Samples(
+        bad="""\
+import keras
+import tensorflow as tf
+
+
+class Model(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = keras.layers.Dense(1, kernel_initializer="ones")
+
+    @tf.function
+    def call(self, x):
+        return self.dense(x)  # TR316
+
+
+model = Model()
+model.compile("sgd", "mse")
+model.fit(tf.ones([4, 3]), tf.ones([4, 1]), verbose=0)
+""",
+        good="""\
+import keras
+import tensorflow as tf
+
+
+class Model(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = keras.layers.Dense(1, kernel_initializer="ones")
+
+    def call(self, x):
+        return self.dense(x)
+
+
+model = Model()
+model.compile("sgd", "mse")
+model.fit(tf.ones([4, 3]), tf.ones([4, 1]), verbose=0)
+""",
+        near_miss="""\
+import keras
+import tensorflow as tf
+
+
+class Model(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = keras.layers.Dense(1, kernel_initializer="ones")
+
+    def build(self, shape):
+        self.dense.build(shape)
+
+    @tf.function
+    def call(self, x):
+        return self.dense(x)
+
+
+model = Model()
+model.compile("sgd", "mse")
+model.fit(tf.ones([4, 3]), tf.ones([4, 1]), verbose=0)
+""",
+    ),
+    cure="Take the decorator off `call`; put it on a training step or an inference function of your own.",
+    check=check,
+)

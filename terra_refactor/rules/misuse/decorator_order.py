@@ -1,0 +1,97 @@
+"""TR605: `tf.function` above what it cannot trace, or twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+
+_NOT_BELOW: Final[Mapping[str, str]] = {
+    "builtins.property": "is no function: `TypeError: <property object> is not a callable object`",
+    "abc.abstractproperty": "is no function: `TypeError: <property object> is not a callable object`",
+    "functools.cached_property": "is no function: `TypeError: <functools.cached_property object> is not a callable object`",
+    "builtins.classmethod": "is no function: `TypeError: <classmethod(...)> is not a callable object`",
+    "contextlib.contextmanager": "gives a context manager, which no graph can return",
+    "tensorflow.function": "is a `tf.function` already: every call goes through two of them",
+}
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    below: dict[OpId, list[str]] = {}
+    for number in sorted(view.calls):
+        op = view.op(number)
+        if not isinstance(op, ops.Call) or op.decorates is None:
+            continue
+        names = view.calls[number].library
+        if "tensorflow.function" in names:
+            wrong = next((name for name in reversed(below.get(op.decorates, [])) if name in _NOT_BELOW), None)
+            if wrong is not None:
+                yield LocalHazard(op.id, f"what is below this `tf.function` {_NOT_BELOW[wrong]}")
+        below.setdefault(op.decorates, []).extend(names)
+
+
+RULE: Final = Rule(
+    id="TR605",
+    name="decorator-order",
+    kind=RuleKind.DIAGNOSTIC,
+    severity=Severity.WARNING,
+    summary="`tf.function` above `property`, `classmethod` or a context manager raises; twice, it costs twice.",
+    explanation=(
+        "`tf.function` wants a function. A property or class method is none (`TypeError: ... is not a callable object`, when it is used "
+        "first); it has to stand below them. Two of them above each other nest one graph in another."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+class Ring:
+    def __init__(self):
+        self.radius = tf.constant(2.0)
+
+    @tf.function  # TR605
+    @property
+    def area(self):
+        return 3.0 * self.radius * self.radius
+
+
+area = Ring().area
+""",
+        good="""\
+import tensorflow as tf
+
+
+class Ring:
+    def __init__(self):
+        self.radius = tf.constant(2.0)
+
+    @property
+    @tf.function
+    def area(self):
+        return 3.0 * self.radius * self.radius
+
+
+ring = Ring()
+area = ring.area
+""",
+        near_miss="""\
+import tensorflow as tf
+
+
+class Ring:
+    @tf.function
+    @staticmethod
+    def area(radius):
+        return 3.0 * radius * radius
+
+
+area = Ring.area(tf.constant(2.0))
+""",
+    ),
+    cure="Put `tf.function` next to the `def`, once.",
+    check=check,
+)

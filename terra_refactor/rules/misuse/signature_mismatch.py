@@ -1,0 +1,190 @@
+"""TR601: an `input_signature` that the function or a call of it contradicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from typing_extensions import assert_never
+
+from terra_refactor.domain.value import NONE, Constant, SpecValue, TensorKind, TensorValue, Value, members
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import FunctionKind, ParameterKind
+from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.walk import walk
+from terra_refactor.rules.declared_signature import Entry, Signature, declared_signature
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+
+_PLAIN: Final = (ParameterKind.POSITIONAL, ParameterKind.POSITIONAL_ONLY)
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    yield from _definitions(view)
+    for number in view.calls:
+        call = view.op(number)
+        callees = view.traced_callees(number)
+        if not isinstance(call, ops.Call) or len(callees) != 1:
+            continue
+        signature = declared_signature(view, callees[0].function)
+        if signature is not None:
+            problem = _contradiction(view, call, callees[0].function, signature)
+            if problem is not None:
+                yield LocalHazard(call.id, problem)
+
+
+def _definitions(view: ContextView) -> Iterator[LocalHazard]:
+    """Decorators whose signature does not fit the function below them."""
+    for number in view.calls:
+        call = view.op(number)
+        if not isinstance(call, ops.Call) or call.decorates is None:
+            continue
+        made = view.op(call.decorates)
+        if not isinstance(made, ops.MakeFunction) or "tensorflow.function" not in view.calls[number].library:
+            continue
+        code = view.program.function(made.function)
+        signature = declared_signature(view, made.function)
+        if signature is None or any(parameter.kind not in _PLAIN for parameter in code.parameters):
+            continue
+        if any(entry.is_none for entry in signature.entries):
+            yield LocalHazard(call.id, "an `input_signature` holds tensor specs only, and this one has a None")
+        elif len(signature.entries) > len(signature.parameters):
+            extra = len(signature.entries) - len(signature.parameters)
+            yield LocalHazard(call.id, f"the `input_signature` has {extra} more than {code.name} has parameters")
+        elif len(signature.entries) < signature.required:
+            missing = signature.parameters[len(signature.entries)]
+            yield LocalHazard(call.id, f"the `input_signature` says nothing of `{missing}`, which has no default")
+
+
+def _contradiction(view: ContextView, call: ops.Call, identity: FunctionId, signature: Signature) -> str | None:
+    """What of a call the signature does not take."""
+    if any(argument.spread is not ops.Spread.PLAIN for argument in call.arguments):
+        return None
+    code = view.program.function(identity)
+    receiver = code.kind is FunctionKind.METHOD and isinstance(view.op(call.function), ops.LoadAttribute)
+    if code.kind is FunctionKind.METHOD and not receiver:
+        return None
+    for position, argument in enumerate(call.arguments):
+        if argument.keyword is None and position >= len(signature.parameters):
+            return None
+        name = argument.keyword or signature.parameters[position]
+        value = view.value(argument.value)
+        entry = signature.of(name)
+        if entry is None:
+            default = _default(view, identity, name)
+            given = members(value)
+            if default is not None and given and default not in given and all(isinstance(g, Constant) for g in given):
+                return (
+                    f"`{name}` is not in the `input_signature`, which fixes it to {default.value!r}: "
+                    f"`{view.written(argument.value)}` is refused"
+                )
+        else:
+            problems = [_mismatch(member, entry) for member in members(value)]
+            if problems and all(problem is not None for problem in problems):
+                return f"`{name}` {problems[0]}"
+    return None
+
+
+def _default(view: ContextView, identity: FunctionId, name: str) -> Constant | None:
+    parent = view.program.function(identity).parent
+    if parent is None:
+        return None
+    for op in walk(view.program.function(parent).body):
+        if isinstance(op, ops.MakeFunction) and op.function == identity:
+            return _constant(view, parent, dict(op.defaults).get(name))
+    return None
+
+
+def _constant(view: ContextView, function: FunctionId, number: OpId | None) -> Constant | None:
+    contexts = view.facts.contexts_of(function)
+    value = contexts[0].value(number) if contexts and number is not None else None
+    return value if isinstance(value, Constant) else None
+
+
+def _mismatch(value: Value, entry: Entry) -> str | None:
+    """Why the spec does not take a value; None if it does, or if that is not certain."""
+    spec = entry.spec
+    if spec is None:
+        return None
+    if value == NONE:
+        return "is None where the `input_signature` wants a tensor"
+    if not isinstance(value, TensorValue):
+        return None
+    match value.kind:
+        case TensorKind.TENSOR | TensorKind.VARIABLE:
+            convertible = False
+        case TensorKind.NDARRAY | TensorKind.NUMPY_SCALAR:
+            convertible = True
+        case TensorKind.KERAS | TensorKind.SPARSE | TensorKind.RAGGED | TensorKind.INDEXED_SLICES:
+            return None
+        case _:
+            assert_never(value.kind)
+    return _type_mismatch(value, spec, convertible=convertible)
+
+
+def _type_mismatch(value: TensorValue, spec: SpecValue, *, convertible: bool) -> str | None:
+    given, wanted = value.type, spec.type
+    if not convertible and None not in (given.dtype, wanted.dtype) and given.dtype != wanted.dtype:
+        return f"is {given.dtype} where the `input_signature` says {wanted.dtype}: `TypeError: Can not cast`"
+    if given.shape is None or wanted.shape is None:
+        return None
+    if len(given.shape) != len(wanted.shape):
+        return f"has rank {len(given.shape)} where the `input_signature` says {len(wanted.shape)}"
+    for axis, (own, other) in enumerate(zip(given.shape, wanted.shape, strict=True)):
+        if isinstance(own, int) and isinstance(other, int) and own != other:
+            return f"has size {own} at axis {axis} where the `input_signature` says {other}"
+    return None
+
+
+RULE: Final = Rule(
+    id="TR601",
+    name="signature-mismatch",
+    kind=RuleKind.DIAGNOSTIC,
+    severity=Severity.ERROR,
+    summary="An `input_signature` that does not fit the function's parameters, or a call that does not fit the signature, raises.",
+    explanation=(
+        "The signature has a `tf.TensorSpec` for every parameter without a default; a parameter that it leaves out keeps its default for "
+        "ever. Else: `TypeError: Binding inputs to tf.function failed due to Can not cast TensorSpec(shape=(3,), dtype=tf.int32, ...) "
+        "to TensorSpec(shape=(None,), dtype=tf.float32, ...)`, `Can not cast 3.0 to Literal[2.0]`, `input_signature missing type "
+        "constraint for y`, `input_signature contains 1 extra type constraints`, `input_signature must be a possibly nested "
+        "sequence of TensorSpec objects`. Arrays and Python numbers are converted."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+@tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32)])
+def step(x):
+    return tf.reduce_sum(x * x)
+
+
+step(tf.ones([3]))  # TR601
+""",
+        good="""\
+import tensorflow as tf
+
+
+@tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32)])
+def step(x):
+    return tf.reduce_sum(x * x)
+
+
+step(tf.ones([2, 3]))
+""",
+        near_miss="""\
+import numpy as np
+import tensorflow as tf
+
+
+@tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32)])
+def step(x, scale=2.0):
+    return tf.reduce_sum(x * x) * scale
+
+
+step(np.ones([2, 3]))
+""",
+    ),
+    cure="Let the signature cover what is passed, or leave it out.",
+    check=check,
+)

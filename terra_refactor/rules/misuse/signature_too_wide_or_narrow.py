@@ -1,0 +1,117 @@
+"""TR602: an `input_signature` that says less, or more, than what the calls bring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.domain.evidence import Evidence
+from terra_refactor.domain.value import TensorKind, TensorValue, members
+from terra_refactor.ir import ops
+from terra_refactor.rules.declared_signature import Entry, declared_signature
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    for number in view.calls:
+        call = view.op(number)
+        if not isinstance(call, ops.Call) or call.decorates is None:
+            continue
+        made = view.op(call.decorates)
+        if not isinstance(made, ops.MakeFunction) or "tensorflow.function" not in view.calls[number].library:
+            continue
+        signature = declared_signature(view, made.function)
+        facts = view.facts.functions.get(made.function)
+        if signature is None or facts is None:
+            continue
+        for parameter in facts.parameters:
+            entry = signature.of(parameter.name)
+            if entry is None or parameter.evidence is not Evidence.DATAFLOW:
+                continue
+            values = [member for value in parameter.values for member in members(value)]
+            tensors = [value for value in values if isinstance(value, TensorValue) and value.kind is TensorKind.TENSOR]
+            if tensors and len(tensors) == len(values):
+                problem = _difference(entry, tensors)
+                if problem is not None:
+                    yield LocalHazard(call.id, f"`{parameter.name}`: {problem}")
+
+
+def _difference(entry: Entry, tensors: list[TensorValue]) -> str | None:
+    if entry.spec is None:
+        return None
+    wanted = entry.spec.type.shape
+    shapes = [tensor.type.shape for tensor in tensors]
+    ranks = {None if shape is None else len(shape) for shape in shapes}
+    if wanted is None:
+        if len(ranks) != 1 or None in ranks:
+            return None
+        (rank,) = ranks
+        return f"the `input_signature` leaves the rank open, and every call brings rank {rank}: shapes inside are not known"
+    for shape in shapes:
+        if shape is None or len(shape) != len(wanted):
+            continue
+        for axis, (own, other) in enumerate(zip(shape, wanted, strict=True)):
+            if own is None and isinstance(other, int):
+                return f"the `input_signature` fixes axis {axis} to {other}, and a call brings a size that is not fixed"
+    return None
+
+
+RULE: Final = Rule(
+    id="TR602",
+    name="signature-too-wide-or-narrow",
+    kind=RuleKind.DIAGNOSTIC,
+    severity=Severity.WARNING,
+    summary="An `input_signature` leaves open what every call agrees on, or fixes a size that calls do not.",
+    explanation=(
+        "`tf.TensorSpec(None, ...)` lets any rank in: nothing inside the graph knows its shape, and layers that need a rank raise "
+        "(`ValueError: as_list() is not defined on an unknown TensorShape`). A fixed size does not take the smaller last batch of a data "
+        "set: `TypeError: Can not cast TensorSpec(shape=(3, 2), ...) to TensorSpec(shape=(4, 2), ...)`."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+data = tf.data.Dataset.from_tensor_slices(tf.ones([7, 2])).batch(3)
+
+
+@tf.function(input_signature=[tf.TensorSpec([3, 2], tf.float32)])  # TR602
+def step(x):
+    return tf.reduce_sum(x * x)
+
+
+for batch in data:
+    step(batch)
+""",
+        good="""\
+import tensorflow as tf
+
+data = tf.data.Dataset.from_tensor_slices(tf.ones([7, 2])).batch(3)
+
+
+@tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32)])
+def step(x):
+    return tf.reduce_sum(x * x)
+
+
+for batch in data:
+    step(batch)
+""",
+        near_miss="""\
+import tensorflow as tf
+
+data = tf.data.Dataset.from_tensor_slices(tf.ones([6, 2])).batch(3, drop_remainder=True)
+
+
+@tf.function(input_signature=[tf.TensorSpec([3, 2], tf.float32)])
+def step(x):
+    return tf.reduce_sum(x * x)
+
+
+for batch in data:
+    step(batch)
+""",
+    ),
+    cure="Write None for the axes that vary, and only for those.",
+    check=check,
+)

@@ -1,0 +1,103 @@
+"""TR504: a long Python loop inside of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.domain.value import Constant, RangeValue, Value
+from terra_refactor.ir import ops
+from terra_refactor.ir.walk import walk
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
+
+MANY: Final = 100
+"""From so many iterations on, the trace is worth a word."""
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    if not view.context.in_graph:
+        return
+    for loop in view.code.ops:
+        if not isinstance(loop, ops.For):
+            continue
+        count = length_of_range(view.value(loop.iterable))
+        if count is None or count < MANY:
+            continue
+        operations = sum(
+            is_tensorflow_tensor(view.value(op.id))
+            for op in walk(loop.body)
+            if isinstance(op, ops.Call | ops.Binary | ops.LoadItem)
+        )
+        if operations:
+            yield LocalHazard(
+                loop.id,
+                f"the loop is unrolled while the graph is traced: {count} times about {operations} operations; `tf.range` would keep one "
+                "copy of its body",
+            )
+
+
+def length_of_range(value: Value) -> int | None:
+    """The length of a `range` of known bounds."""
+    match value:
+        case RangeValue(Constant(int() as start), Constant(int() as stop), Constant(int() as step)) if step:
+            return len(range(start, stop, step))
+        case _:
+            return None
+
+
+RULE: Final = Rule(
+    id="TR504",
+    name="large-unrolled-loop",
+    kind=RuleKind.DIAGNOSTIC,
+    severity=Severity.INFORMATION,
+    summary="A Python `range` of many iterations inside of a graph is unrolled: the graph has a copy of the body for each.",
+    explanation=(
+        "AutoGraph converts loops over tensors only. A thousand iterations of a `range` make thousands of operations: tracing takes long "
+        "and much memory. The unrolled graph can be the faster one at run time, so this is for your information only."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+@tf.function
+def diffuse(x):
+    for _ in range(200):  # TR504
+        x = x + 0.1 * tf.sin(x)
+    return x
+
+
+result = diffuse(tf.ones([3]))
+""",
+        good="""\
+import tensorflow as tf
+
+
+@tf.function
+def diffuse(x):
+    for _ in tf.range(200):
+        x = x + 0.1 * tf.sin(x)
+    return x
+
+
+result = diffuse(tf.ones([3]))
+""",
+        near_miss="""\
+import tensorflow as tf
+
+
+@tf.function
+def diffuse(x):
+    names = []
+    for number in range(200):
+        names.append(f"x{number}")
+    return x + float(len(names))
+
+
+result = diffuse(tf.ones([3]))
+""",
+    ),
+    cure="Loop over `tf.range(n)` if tracing takes too long.",
+    check=check,
+)

@@ -1,0 +1,61 @@
+"""TR503: a traced function that gets other Python values in each call."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
+
+RULE: Final = Rule(
+    id="TR503",
+    name="no-tensor-input",
+    kind=RuleKind.DECISION,
+    severity=Severity.WARNING,
+    summary="A `tf.function` that takes no tensor, and other Python values in each call, is traced in each call.",
+    explanation=(
+        "A graph is made for each combination of Python arguments. Where they change all the time, each call traces, which takes "
+        "milliseconds, and no graph is used twice. TensorFlow warns: `5 out of the last 5 calls to <function> triggered tf.function "
+        "retracing ... passing python objects instead of tensors`."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+@tf.function  # TR503
+def waves(frequency, phase):
+    return tf.sin(tf.range(8.0) * frequency + phase)
+
+
+results = []
+for number in range(5):
+    results.append(waves(0.5 * number, 1.0))
+""",
+        good="""\
+import tensorflow as tf
+
+
+def waves(frequency, phase):
+    return tf.sin(tf.range(8.0) * frequency + phase)
+
+
+results = []
+for number in range(5):
+    results.append(waves(0.5 * number, 1.0))
+""",
+        near_miss="""\
+import tensorflow as tf
+
+
+@tf.function
+def waves(frequency, phase):
+    return tf.sin(tf.range(8.0) * frequency + phase)
+
+
+results = []
+for _ in range(5):
+    results.append(waves(0.5, 1.0))
+""",
+    ),
+    cure="Pass tensors, or take the decorator away.",
+)
