@@ -50,6 +50,7 @@ explore: $(VENV)/installed
 
 generated: $(VENV)/installed
 	$(BIN)/python tools/document_rules.py
+	$(BIN)/python tools/document_configuration.py
 
 extension:
 	cd vscode-extension && npm ci --no-audit --no-fund --loglevel=error && npm run check

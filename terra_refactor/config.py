@@ -1,6 +1,7 @@
 """The configuration: `[tool.terra-refactor]` in `pyproject.toml`, or `terra-refactor.toml`.
 
-Computes: a checked, frozen `Config`. Needs: a TOML file, or none. Gives: `load_config`, `parse_config`.
+Computes: a checked, frozen `Config`. Needs: a TOML file, or none. Gives: `load_config`, `parse_config`, `KEYS` (what each key means),
+`config_schema`, `as_toml`.
 Ignores: the command line, whose options win over these (`Config.with_options`), and whether a rule of a given name exists.
 """
 
@@ -8,6 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import json
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -25,6 +28,9 @@ else:
 TABLE = "tool.terra-refactor"
 OWN_FILE = "terra-refactor.toml"
 LEVELS = ("safe", "speculative", "coexec")
+SEVERITIES = ("error", "warning", "information")
+"""From the worst down."""
+NEVER = "never"
 _TF_VERSION = re.compile(r"\d+\.\d+")
 
 
@@ -32,25 +38,18 @@ _TF_VERSION = re.compile(r"\d+\.\d+")
 class Config:
     """What a user may set. Each attribute is the key of the same name, with `-` for `_`.
 
-    Attributes:
-        select: rules or families to report; empty for all.
-        ignore: rules or families not to report.
-        per_file_ignores: rules or families not to report, by glob of the path.
-        exclude: globs of paths that are not read, as in a `.gitignore`.
-        respect_gitignore: whether what git ignores is not read.
-        min_ops: the least estimated number of tensor operations per call for which converting pays; None for the built-in default.
-        tf_version: the TensorFlow that the code is for, as `X.Y`; None for the newest known.
-        jobs: number of worker processes; 0 for one per processor.
-        level: how much `fix` may assume: `safe`, `speculative` or `coexec`.
-        baseline: file of findings that are known already, relative to the configuration's folder.
-        cache_dir: folder of the analysis cache; None for the user's cache folder.
-        file: the file that this was read from, None for the defaults. Not a key.
+    `KEYS` says what each means. `file` is no key: it is the file that this was read from, None for the defaults.
     """
 
+    extend: str | None = None
     select: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    severity: Mapping[str, str] = field(default_factory=dict)
+    fail_on: str = "information"
     exclude: tuple[str, ...] = ()
+    extend_exclude: tuple[str, ...] = ()
     respect_gitignore: bool = True
     min_ops: int | None = None
     tf_version: str | None = None
@@ -75,7 +74,7 @@ class Config:
         for name, value in options.items():
             if value is not None:
                 key = name.replace("_", "-")
-                given[name] = _CHECKS[key](value, f"`--{key}`")
+                given[name] = KEYS[key].check(value, f"`--{key}`")
         return dataclasses.replace(self, **given)
 
 
@@ -106,8 +105,13 @@ def parse_config(text: str, file: str) -> Config:
     """The configuration that a file's text holds: its table `tool.terra-refactor`, or, in a file of another name, all of it.
 
     Raises:
-        UsageError: it does not parse, or holds a wrong key or value.
+        UsageError: it does not parse, holds a wrong key or value, or extends a file that does.
     """
+    return Config(**_values(text, file, ()), file=file)
+
+
+def _values(text: str, file: str, extended_by: tuple[str, ...]) -> dict[str, Any]:
+    """The values that a file sets, those of the file that it extends included."""
     data = parse_toml(text, file)
     table = _own_table(data)
     if table is None:
@@ -117,12 +121,25 @@ def parse_config(text: str, file: str) -> Config:
     values: dict[str, Any] = {}
     for key, value in table.items():
         where = f"{file}:{_line_of_key(text, key)}"
-        if key not in _CHECKS:
-            close = difflib.get_close_matches(key.replace("_", "-"), _CHECKS, n=1)
-            hint = f"; did you mean `{close[0]}`?" if close else f"; known keys are {', '.join(sorted(_CHECKS))}"
+        if key not in KEYS:
+            close = difflib.get_close_matches(key.replace("_", "-"), KEYS, n=1)
+            hint = f"; did you mean `{close[0]}`?" if close else f"; known keys are {', '.join(sorted(KEYS))}"
             raise UsageError(f"{where}: unknown key `{key}`{hint}")
-        values[key.replace("-", "_")] = _CHECKS[key](value, f"{where}: `{key}`")
-    return Config(**values, file=file)
+        values[key.replace("-", "_")] = KEYS[key].check(value, f"{where}: `{key}`")
+    if "extend" not in values:
+        return values
+    base = str(Path(file).parent / values["extend"])
+    seen = (*extended_by, os.path.abspath(file))
+    if os.path.abspath(base) in seen:
+        raise UsageError(f"{file}:{_line_of_key(text, 'extend')}: `extend` leads round in a circle to {base}")
+    inherited = _values(_read(Path(base)), base, seen)
+    for key in ("baseline", "cache_dir"):  # these count from the file that they stand in
+        if key in inherited:
+            inherited[key] = os.path.abspath(Path(base).parent / inherited[key])
+    for key in ("extend_select", "extend_exclude"):
+        if key in inherited and key in values:
+            values[key] = (*inherited[key], *values[key])
+    return {**inherited, **values}
 
 
 def parse_toml(text: str, file: str = "<toml>") -> dict[str, Any]:
@@ -195,11 +212,15 @@ def _version(value: Any, where: str) -> str:
 
 
 def _level(value: Any, where: str) -> str:
-    if isinstance(value, str) and value in LEVELS:
+    return _one_of(LEVELS, value, where)
+
+
+def _one_of(words: tuple[str, ...], value: Any, where: str) -> str:
+    if isinstance(value, str) and value in words:
         return value
-    close = difflib.get_close_matches(value, LEVELS, n=1) if isinstance(value, str) else []
+    close = difflib.get_close_matches(value, words, n=1) if isinstance(value, str) else []
     hint = f"; did you mean `{close[0]}`?" if close else ""
-    raise UsageError(f"{where} takes one of {', '.join(LEVELS)}, not {_described(value)}{hint}")
+    raise UsageError(f"{where} takes one of {', '.join(words)}, not {_described(value)}{hint}")
 
 
 def _text(value: Any, where: str) -> str:
@@ -223,16 +244,103 @@ def _described(value: Any) -> str:
             return str(value)
 
 
-_CHECKS: Mapping[str, Callable[[Any, str], Any]] = {
-    "select": _names,
-    "ignore": _names,
-    "per-file-ignores": _names_by_glob,
-    "exclude": _names,
-    "respect-gitignore": _flag,
-    "min-ops": _count,
-    "tf-version": _version,
-    "jobs": _count,
-    "level": _level,
-    "baseline": _text,
-    "cache-dir": _text,
+def _severity(value: Any, where: str) -> str:
+    return _one_of(SEVERITIES, value, where)
+
+
+def _severities(value: Any, where: str) -> Mapping[str, str]:
+    if not isinstance(value, dict):
+        raise UsageError(f"{where} takes a table of severities by rule, not {_described(value)}")
+    return {rule: _severity(word, f"{where}, {rule!r},") for rule, word in sorted(value.items())}
+
+
+def _fail_on(value: Any, where: str) -> str:
+    return _one_of((*SEVERITIES, NEVER), value, where)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key of the configuration."""
+
+    check: Callable[[Any, str], Any]
+    """Takes a value and where it stands; gives it as `Config` holds it, or raises UsageError."""
+    schema: Mapping[str, Any]
+    """What it may be, as JSON Schema."""
+    help: str
+
+
+_STRINGS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
+_PATH: Mapping[str, Any] = {"type": "string", "minLength": 1}
+_WHOLE: Mapping[str, Any] = {"type": "integer", "minimum": 0}
+KEYS: Mapping[str, Key] = {
+    "extend": Key(
+        _text, _PATH, "A file whose values hold where this one says nothing; relative to this file's folder."
+    ),
+    "select": Key(_names, _STRINGS, "Rules or families to report (`TR3`, `TR101`, `shape-mismatch`); empty for all."),
+    "extend-select": Key(_names, _STRINGS, "Rules or families to report besides those of `select`."),
+    "ignore": Key(_names, _STRINGS, "Rules or families not to report."),
+    "per-file-ignores": Key(
+        _names_by_glob,
+        {"type": "object", "additionalProperties": _STRINGS},
+        "Rules or families not to report, by glob of the path.",
+    ),
+    "severity": Key(
+        _severities,
+        {"type": "object", "additionalProperties": {"enum": list(SEVERITIES)}},
+        "`error`, `warning` or `information` by rule or family, instead of the rule's own; the longest code wins.",
+    ),
+    "fail-on": Key(
+        _fail_on,
+        {"enum": [*SEVERITIES, NEVER]},
+        "The least severity of a finding for which `lint` ends with 1, or `never`.",
+    ),
+    "exclude": Key(_names, _STRINGS, "Globs of paths that are not read, as in a `.gitignore`."),
+    "extend-exclude": Key(_names, _STRINGS, "More of them, so that a file may add to what it extends."),
+    "respect-gitignore": Key(_flag, {"type": "boolean"}, "Whether what git ignores is not read."),
+    "min-ops": Key(
+        _count,
+        _WHOLE,
+        "The least estimated number of tensor operations per call for which converting pays; without it, the built-in default.",
+    ),
+    "tf-version": Key(
+        _version,
+        {"type": "string", "pattern": f"^{_TF_VERSION.pattern}$"},
+        "The TensorFlow that the code is for, as `X.Y`; without it, the newest known.",
+    ),
+    "jobs": Key(_count, _WHOLE, "Number of worker processes; 0 for one per processor."),
+    "level": Key(_level, {"enum": list(LEVELS)}, "How much `fix` may assume: `safe`, `speculative` or `coexec`."),
+    "baseline": Key(_text, _PATH, "File of findings that are known already, relative to this file's folder."),
+    "cache-dir": Key(_text, _PATH, "Folder of the analysis cache; without it, the user's cache folder."),
 }
+
+
+def config_schema() -> dict[str, Any]:
+    """The JSON Schema of the table, for editors; `config.schema.json` beside this file holds the same."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "terra-refactor",
+        "description": f"The table {TABLE} of a pyproject.toml, or all of a {OWN_FILE}.",
+        "type": "object",
+        "properties": {name: {**key.schema, "description": key.help} for name, key in KEYS.items()},
+        "additionalProperties": False,
+    }
+
+
+def as_toml(config: Config) -> str:
+    """The configuration as a file that would say the same; what has no value is left out."""
+    lines: list[str] = []
+    for name in KEYS:
+        value = getattr(config, name.replace("-", "_"))
+        if value is not None and name != "extend":
+            lines.append(f"{name} = {_toml(value)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _toml(value: Any) -> str:
+    match value:
+        case Mapping():
+            return "{" + ", ".join(f"{json.dumps(key)} = {_toml(member)}" for key, member in value.items()) + "}"
+        case tuple():
+            return "[" + ", ".join(_toml(member) for member in value) + "]"
+        case _:
+            return json.dumps(value, ensure_ascii=False)  # a JSON text, number or truth value is one of TOML, too

@@ -7,9 +7,11 @@ from terra_refactor.cli.exit_codes import DONE, UNREADABLE
 from terra_refactor.cli.options import (
     Baseline,
     ConfigFile,
+    DiffBase,
     Exclude,
     Format,
     Ignore,
+    Isolated,
     Jobs,
     MinOps,
     NoCache,
@@ -17,11 +19,13 @@ from terra_refactor.cli.options import (
     Paths,
     Quiet,
     Select,
+    ShowSettings,
     StdinFilename,
     TfVersion,
     Verbose,
     make_options,
     read_config,
+    show_settings,
 )
 from terra_refactor.cli.output import progress_bar
 from terra_refactor.cli.reporting import read_targets, write_reports
@@ -38,8 +42,11 @@ def analyze_command(
     select: Select = None,
     ignore: Ignore = None,
     config: ConfigFile = None,
+    isolated: Isolated = False,
+    show_settings_only: ShowSettings = False,
     exclude: Exclude = None,
     baseline: Baseline = None,
+    diff_base: DiffBase = None,
     jobs: Jobs = None,
     no_cache: NoCache = False,
     quiet: Quiet = False,
@@ -59,10 +66,19 @@ def analyze_command(
         jobs=jobs,
         min_ops=min_ops,
         tf_version=tf_version,
+        isolated=isolated,
     )
+    if show_settings_only:
+        return show_settings(settings)
     with progress_bar(quiet=quiet) as progress:
         options = make_options(
-            paths, settings, exclude=exclude, no_cache=no_cache, stdin_filename=stdin_filename, progress=progress
+            paths,
+            settings,
+            exclude=exclude,
+            no_cache=no_cache,
+            stdin_filename=stdin_filename,
+            progress=progress,
+            diff_base=diff_base,
         )
         report = analyze(paths, options)
     write_reports(targets, report, lambda console: print_analysis(console, report, verbose=verbose))

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from terra_refactor.cli.errors import guarded
 from terra_refactor.cli.exit_codes import DONE, FINDINGS, INTERRUPTED, UNREADABLE
+from terra_refactor.cli.interactive import choose
 from terra_refactor.cli.options import (
     ConfigFile,
     Exclude,
     Format,
     Functions,
+    Ignore,
+    Isolated,
     Jobs,
     Level,
     Memory,
@@ -26,6 +29,8 @@ from terra_refactor.cli.options import (
     Python,
     Quiet,
     Run,
+    Select,
+    ShowSettings,
     StdinFilename,
     TfVersion,
     Timeout,
@@ -33,12 +38,13 @@ from terra_refactor.cli.options import (
     make_options,
     make_setting,
     read_config,
+    show_settings,
 )
 from terra_refactor.cli.output import err, progress_bar
 from terra_refactor.cli.reporting import TEXT, read_targets, write_reports
 from terra_refactor.errors import SourceError, UsageError
 from terra_refactor.refactor.apply import is_written, write_file
-from terra_refactor.report.to_text import print_changes, print_errors
+from terra_refactor.report.to_text import print_changes, print_diff, print_errors
 from terra_refactor.syntax.edit import unified_diff
 from terra_refactor.workspace.project import STDIN
 from terra_refactor.workspace.results import FileError, FixReport
@@ -50,6 +56,10 @@ Check = Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1
 
 Verify = Annotated[
     bool, typer.Option("--verify", help="Run the changes first, and make those only that are seen to change nothing.")
+]
+Interactive = Annotated[
+    bool,
+    typer.Option("--interactive", "-i", help="Show each change with its reason, ask, and write those that are wanted."),
 ]
 
 
@@ -68,9 +78,14 @@ def fix_command(
     python: Python = None,
     timeout: Timeout = None,
     memory: Memory = None,
+    interactive: Interactive = False,
+    select: Select = None,
+    ignore: Ignore = None,
     format: Format = "text",  # noqa: A002 - the option's name
     output: Output = None,
     config: ConfigFile = None,
+    isolated: Isolated = False,
+    show_settings_only: ShowSettings = False,
     exclude: Exclude = None,
     jobs: Jobs = None,
     no_cache: NoCache = False,
@@ -80,26 +95,39 @@ def fix_command(
     min_ops: MinOps = None,
     tf_version: TfVersion = None,
 ) -> int:
-    """Add, remove and tune tf.function where that keeps the meaning and pays."""
+    """Add, remove and tune tf.function where that keeps the meaning and pays.
+
+    With --select only what removes the findings of these rules.
+    """
     targets = read_targets(format, output)
     if write and (diff or check):
         raise UsageError(f"--write: not together with {'--diff' if diff else '--check'}, which writes nothing")
-    if write and STDIN in paths:
-        raise UsageError("--write: standard input cannot be written to; --diff prints the changes")
+    if verify and (interactive or select is not None):
+        raise UsageError(f"--verify: not together with {'--interactive' if interactive else '--select'}")
+    if interactive and (write or diff or check):
+        raise UsageError("--interactive: not together with --write, --diff or --check; it asks, then writes")
+    if (write or interactive) and STDIN in paths:
+        raise UsageError(
+            f"{'--write' if write else '--interactive'}: standard input cannot be written to; --diff prints the changes"
+        )
     if not verify and any(option is not None for option in (run, tests, python, timeout, memory)):
         raise UsageError("--run, --pytest, --python, --timeout and --memory: only together with --verify")
     setting = make_setting(run, tests, python, timeout, memory)
     settings = read_config(
         paths,
         config=config,
-        select=None,
-        ignore=None,
+        select=select,
+        ignore=ignore,
         baseline=None,
         jobs=jobs,
         min_ops=min_ops,
         tf_version=tf_version,
         level=level,
+        isolated=isolated,
     )
+    if show_settings_only:
+        return show_settings(settings)
+    settings = replace(settings, baseline=None)  # what is known is fixed as well
     with progress_bar(quiet=quiet) as progress:
         options = make_options(
             paths, settings, exclude=exclude, no_cache=no_cache, stdin_filename=stdin_filename, progress=progress
@@ -107,7 +135,10 @@ def fix_command(
         if verify:
             fixed = fix_verified(paths, options, setting, function or ()).fixed
         else:
-            fixed = fix(paths, options, function or ())
+            fixed = fix(paths, options, function or (), of_findings=select is not None)
+    if interactive:
+        fixed = choose(fixed, settings, err())
+        write = True
     if (write or check) and not diff:
         targets = tuple(target for target in targets if target.format != TEXT)
     write_reports(targets, fixed.report, lambda console: _show_diff(console, fixed))
@@ -154,21 +185,6 @@ def _say_what_was_written(console: Console, fixed: FixReport) -> None:
 
 def _show_diff(console: Console, fixed: FixReport) -> None:
     """The unified diff of all files. For a notebook it is the diff of the text of its code cells."""
-    text = "".join(
-        unified_diff(file.source.path, file.source.text, file.new_text) for file in fixed.files if file.changed
-    )
-    if not console.is_terminal or console.color_system is None:
-        console.file.write(text)  # byte for byte: it may be applied as a patch
-        return
-    for line in text.splitlines():
-        console.print(Text(line, style=_diff_style(line)), soft_wrap=True)
-
-
-def _diff_style(line: str) -> str:
-    if line.startswith(("+++", "---")):
-        return "bold"
-    if line.startswith("@@"):
-        return "cyan"
-    if line.startswith("+"):
-        return "green"
-    return "red" if line.startswith("-") else ""
+    for file in fixed.files:
+        if file.changed:
+            print_diff(console, unified_diff(file.source.path, file.source.text, file.new_text))

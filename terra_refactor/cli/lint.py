@@ -1,7 +1,13 @@
-"""`lint`: the findings, as a linter prints them."""
+"""`lint`: the findings, as a linter prints them; and what keeps a lint step usable: baselines, comments, statistics."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
 from rich.console import Console
 
 from terra_refactor.cli.errors import guarded
@@ -9,25 +15,60 @@ from terra_refactor.cli.exit_codes import DONE, FINDINGS, UNREADABLE
 from terra_refactor.cli.options import (
     Baseline,
     ConfigFile,
+    DiffBase,
     Exclude,
     Format,
     Ignore,
+    Isolated,
     Jobs,
     NoCache,
     Output,
     Paths,
     Quiet,
     Select,
+    ShowSettings,
+    ShrinkBaseline,
     StdinFilename,
     TfVersion,
     Verbose,
+    WriteBaseline,
     make_options,
     read_config,
+    show_settings,
 )
-from terra_refactor.cli.output import progress_bar
+from terra_refactor.cli.output import err, progress_bar
 from terra_refactor.cli.reporting import read_targets, write_reports
-from terra_refactor.report.to_text import print_errors, print_findings, print_findings_summary
-from terra_refactor.workspace.workspace import analyze
+from terra_refactor.cli.watch import watch_files
+from terra_refactor.config import NEVER, SEVERITIES, Config
+from terra_refactor.errors import SourceError, UsageError
+from terra_refactor.refactor.apply import write_file
+from terra_refactor.report.to_text import (
+    print_comparison,
+    print_errors,
+    print_findings,
+    print_findings_summary,
+    print_statistics,
+)
+from terra_refactor.rules.rule import Finding
+from terra_refactor.workspace.baseline import DEFAULT_FILE, save_baseline
+from terra_refactor.workspace.ignores import add_ignores
+from terra_refactor.workspace.results import FileError, WorkspaceReport
+from terra_refactor.workspace.workspace import Options, analyze
+
+AddIgnores = Annotated[
+    bool, typer.Option("--add-ignores", help="Write a suppression comment into the sources for each finding.")
+]
+Reason = Annotated[
+    str | None,
+    typer.Option("--reason", metavar="TEXT", help="With --add-ignores: what the comments say after the rule."),
+]
+Statistics = Annotated[bool, typer.Option("--statistics", help="Print how often each rule is broken, not where.")]
+Watch = Annotated[bool, typer.Option("--watch", help="Lint again whenever a file changes, until Ctrl-C.")]
+FailOn = Annotated[
+    str | None,
+    typer.Option("--fail-on", metavar="SEVERITY", help="End with 1 only for findings at least as severe; or never."),
+]
+ExitZero = Annotated[bool, typer.Option("--exit-zero", help="End with 0 whatever is found.")]
 
 
 @guarded
@@ -39,8 +80,19 @@ def lint_command(
     select: Select = None,
     ignore: Ignore = None,
     config: ConfigFile = None,
+    isolated: Isolated = False,
+    show_settings_only: ShowSettings = False,
     exclude: Exclude = None,
     baseline: Baseline = None,
+    write_baseline: WriteBaseline = False,
+    shrink_baseline: ShrinkBaseline = False,
+    diff_base: DiffBase = None,
+    add_ignore_comments: AddIgnores = False,
+    reason: Reason = None,
+    statistics: Statistics = False,
+    watch: Watch = False,
+    fail_on: FailOn = None,
+    exit_zero: ExitZero = False,
     jobs: Jobs = None,
     no_cache: NoCache = False,
     quiet: Quiet = False,
@@ -51,21 +103,120 @@ def lint_command(
     """Find what fails, differs or is slow as a graph, and shapes that cannot work."""
     targets = read_targets(format, output)
     settings = read_config(
-        paths, config=config, select=select, ignore=ignore, baseline=baseline, jobs=jobs, tf_version=tf_version
+        paths,
+        config=config,
+        select=select,
+        ignore=ignore,
+        baseline=baseline,
+        jobs=jobs,
+        tf_version=tf_version,
+        fail_on=NEVER if exit_zero else fail_on,
+        isolated=isolated,
     )
+    if show_settings_only:
+        return show_settings(settings)
+    _check_together(("--diff-base", diff_base is not None), ("--baseline", baseline is not None))
+    _check_together(
+        ("--diff-base", diff_base is not None and not watch),
+        ("--write-baseline", write_baseline),
+        ("--shrink-baseline", shrink_baseline),
+        ("--add-ignores", add_ignore_comments),
+        ("--watch", watch),
+    )
+    if reason is not None and not add_ignore_comments:
+        raise UsageError("--reason: only together with --add-ignores")
+    saved_to = _baseline_file(settings)
+    if (write_baseline or shrink_baseline) and not saved_to.exists():
+        if shrink_baseline:
+            raise UsageError(f"--shrink-baseline: {saved_to} does not exist; --write-baseline writes it")
+        settings = replace(settings, baseline=None)
+    elif write_baseline or shrink_baseline:
+        settings = replace(settings, baseline=str(saved_to.absolute()))
+
     with progress_bar(quiet=quiet) as progress:
         options = make_options(
-            paths, settings, exclude=exclude, no_cache=no_cache, stdin_filename=stdin_filename, progress=progress
+            paths,
+            settings,
+            exclude=exclude,
+            no_cache=no_cache,
+            stdin_filename=stdin_filename,
+            progress=progress,
+            diff_base=diff_base,
         )
         report = analyze(paths, options)
+    if write_baseline or shrink_baseline:
+        return _save(saved_to, report, shrink=shrink_baseline, quiet=quiet)
+    if add_ignore_comments:
+        return _add_ignores(report, reason or "")
 
-    def show(console: Console) -> None:
-        print_findings(console, report.findings, report.sources, verbose=verbose)
-        print_errors(console, report.errors)
-        if not quiet:
-            print_findings_summary(console, report.findings)
+    def print_report(report: WorkspaceReport) -> int:
+        def show(console: Console) -> None:
+            if statistics:
+                print_statistics(console, report.findings)
+            else:
+                print_findings(console, report.findings, report.sources, verbose=verbose)
+            print_errors(console, report.errors)
+            if not quiet:
+                print_findings_summary(console, report.findings)
+                print_comparison(console, report)
 
-    write_reports(targets, report, show)
-    if report.errors:
+        write_reports(targets, report, show)
+        return UNREADABLE if report.errors else _exit_code(report.findings, settings)
+
+    if not watch:
+        return print_report(report)
+    print_report(report)
+    return watch_files(paths, options, lambda: _again(paths, options, print_report))
+
+
+def _again(paths: list[str], options: Options, print_report: Callable[[WorkspaceReport], int]) -> None:
+    print_report(analyze(paths, replace(options, progress=None)))
+
+
+def _check_together(*given: tuple[str, bool]) -> None:
+    """Raises UsageError where two options are given of which only one can be followed."""
+    names = [name for name, is_given in given if is_given]
+    if len(names) > 1:
+        raise UsageError(f"{names[0]}: not together with {names[1]}")
+
+
+def _baseline_file(settings: Config) -> Path:
+    return Path(settings.folder or ".", settings.baseline or DEFAULT_FILE)
+
+
+def _exit_code(findings: tuple[Finding, ...], settings: Config) -> int:
+    if settings.fail_on == NEVER:
+        return DONE
+    counted = SEVERITIES[: SEVERITIES.index(settings.fail_on) + 1]
+    return FINDINGS if any(finding.severity.value in counted for finding in findings) else DONE
+
+
+def _save(file: Path, report: WorkspaceReport, *, shrink: bool, quiet: bool) -> int:
+    now, before = save_baseline(file, report, shrink=shrink)
+    console = err()
+    if not quiet:
+        console.print(f"{file}: {now} findings, {before} before", soft_wrap=True)
+    print_errors(console, report.errors)
+    return UNREADABLE if report.errors else DONE
+
+
+def _add_ignores(report: WorkspaceReport, reason: str) -> int:
+    added = add_ignores(report.findings, report.sources, reason)
+    errors = list(report.errors)
+    written = 0
+    for file in added.files:
+        try:
+            write_file(file)
+        except SourceError as error:
+            errors.append(FileError(error.path, error.line or 0, error.message))
+        else:
+            written += 1
+    console = err()
+    console.print(f"{added.comments} comments in {written} files", soft_wrap=True)
+    if added.missed:
+        console.print("no comment can be put at:", soft_wrap=True)
+        print_findings(console, added.missed, report.sources)
+    print_errors(console, errors)
+    if errors:
         return UNREADABLE
-    return FINDINGS if report.findings else DONE
+    return FINDINGS if added.missed else DONE

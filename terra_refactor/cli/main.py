@@ -16,13 +16,13 @@ from terra_refactor.cli.cache import cache_app
 from terra_refactor.cli.explain import explain_command
 from terra_refactor.cli.fix import fix_command
 from terra_refactor.cli.lint import lint_command
+from terra_refactor.cli.rules import rules_command
 from terra_refactor.cli.verify import verify_command
 
 app = typer.Typer(
     name="terra-refactor",
     help="Decides which TensorFlow 2 functions may safely run as graphs, and makes the change.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -31,6 +31,7 @@ app.command("lint")(lint_command)
 app.command("fix")(fix_command)
 app.command("verify")(verify_command)
 app.command("explain")(explain_command)
+app.command("rules")(rules_command)
 app.add_typer(cache_app, name="cache")
 
 

@@ -17,7 +17,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from terra_refactor.config import Config, load_config
+from terra_refactor.cli.exit_codes import DONE
+from terra_refactor.config import Config, as_toml, load_config
 from terra_refactor.errors import UsageError
 from terra_refactor.syntax.source import STDIN_NAME
 from terra_refactor.verify.session import Setting
@@ -61,7 +62,26 @@ Exclude: TypeAlias = Annotated[
 ]
 Baseline: TypeAlias = Annotated[
     str | None,
-    typer.Option("--baseline", metavar="FILE", help="Do not report what this earlier JSON report has already."),
+    typer.Option("--baseline", metavar="FILE", help="Do not report what this file knows (see --write-baseline)."),
+]
+WriteBaseline: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--write-baseline",
+        help="Write what is found to the baseline (--baseline, else the configuration's, else terra-refactor-baseline.json).",
+    ),
+]
+ShrinkBaseline: TypeAlias = Annotated[
+    bool, typer.Option("--shrink-baseline", help="Remove from the baseline what is found no more; add nothing to it.")
+]
+DiffBase: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--diff-base", metavar="REV", help="Report only what was not found at this revision of git."),
+]
+Isolated: TypeAlias = Annotated[bool, typer.Option("--isolated", help="Read no configuration file.")]
+ShowSettings: TypeAlias = Annotated[
+    bool,
+    typer.Option("--show-settings", help="Print the settings that would hold, and where they are from; do nothing."),
 ]
 Jobs: TypeAlias = Annotated[
     int | None, typer.Option("--jobs", "-j", metavar="N", help="Worker processes; 0 for one per processor.")
@@ -177,6 +197,8 @@ def read_config(
     min_ops: int | None = None,
     tf_version: str | None = None,
     level: str | None = None,
+    fail_on: str | None = None,
+    isolated: bool = False,
 ) -> Config:
     """The configuration nearest to the first path, with the options of the command line.
 
@@ -185,7 +207,10 @@ def read_config(
     """
     start = next((path for path in paths if path != STDIN), ".")
     folder = start if os.path.isdir(start) else os.path.dirname(start) or "."
-    return load_config(config, folder).with_options(
+    if isolated and config is not None:
+        raise UsageError("--isolated: not together with --config, which names a file to read")
+    found = Config() if isolated else load_config(config, folder)
+    return found.with_options(
         select=_codes(select),
         ignore=_codes(ignore),
         baseline=None if baseline is None else str(Path(baseline).absolute()),
@@ -193,6 +218,7 @@ def read_config(
         min_ops=min_ops,
         tf_version=tf_version,
         level=level,
+        fail_on=fail_on,
     )
 
 
@@ -204,6 +230,7 @@ def make_options(
     no_cache: bool,
     stdin_filename: str | None,
     progress: Progress | None,
+    diff_base: str | None = None,
 ) -> Options:
     """The options of a run; reads standard input where a path is `-`."""
     stdin: StandardInput | None = None
@@ -211,7 +238,21 @@ def make_options(
         stdin = StandardInput(sys.stdin.buffer.read(), stdin_filename or STDIN_NAME)
     elif stdin_filename is not None:
         raise UsageError("--stdin-filename: no path is -, so nothing is read from standard input")
-    return Options(config=config, exclude=tuple(exclude or ()), stdin=stdin, use_cache=not no_cache, progress=progress)
+    return Options(
+        config=config,
+        exclude=tuple(exclude or ()),
+        stdin=stdin,
+        use_cache=not no_cache,
+        diff_base=diff_base,
+        progress=progress,
+    )
+
+
+def show_settings(config: Config) -> int:
+    """Print the settings as a file that would say the same, with a comment that says where they are from."""
+    print(f"# from {config.file}" if config.file is not None else "# no configuration file")
+    print(as_toml(config), end="")
+    return DONE
 
 
 def _codes(values: list[str] | None) -> list[str] | None:

@@ -12,15 +12,16 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from io import StringIO
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from terra_refactor.errors import UsageError
+from terra_refactor.workspace.writing import write_whole
 
 PIPE_WIDTH = 120
 """Columns of a table that nobody looks at on a terminal."""
@@ -58,18 +59,8 @@ def emit(text: str, output: str | None) -> None:
     if os.path.exists(output) and not os.path.isfile(output):
         _emit_to_device(text, output)
         return
-    folder = os.path.dirname(os.path.abspath(output))
     try:
-        descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".terra-refactor.")
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
-                stream.write(text)
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, output)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+        write_whole(Path(output), text)
     except OSError as error:
         raise UsageError(f"--output: {output} cannot be written: {error.strerror or error}") from error
 
@@ -121,9 +112,3 @@ def _console(stream: object) -> Console:
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = PIPE_WIDTH
     return console
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -37,6 +37,8 @@ class Change:
     """For a change that was made, the decision's reason; else why it was not."""
     assumptions: tuple[str, ...] = ()
     """What a person should check before accepting the change."""
+    title: str = ""
+    """What is done, where it does not follow from an action: the rule whose finding is removed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,13 @@ from typing import Any
 from terra_refactor import __version__
 from terra_refactor.classify.decision import Decision
 from terra_refactor.report.call_graph import draw_call_graph, regions
-from terra_refactor.report.fixes import edits_by_function
 from terra_refactor.report.places import Places
 from terra_refactor.report.schema import build_report
 from terra_refactor.report.to_json import plain
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.edit import apply_edits, unified_diff
+from terra_refactor.workspace.fixes import edits_by_function
 from terra_refactor.workspace.results import WorkspaceReport
 
 

@@ -10,10 +10,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from terra_refactor.report.fixes import edits_of_file, fixes_of
 from terra_refactor.report.places import Place, Places
 from terra_refactor.rules.rule import Severity
 from terra_refactor.syntax.location import Span
+from terra_refactor.workspace.fixes import edits_of_file, fixes_of
 from terra_refactor.workspace.results import WorkspaceReport
 
 _SEVERITIES: Final[Mapping[Severity, str]] = {

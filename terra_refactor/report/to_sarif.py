@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from terra_refactor import __version__
-from terra_refactor.report.fixes import edits_of_file, fixes_of
 from terra_refactor.report.places import Place, Places, path_as_uri, repository_root
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import Finding, Rule, RuleKind, Severity
 from terra_refactor.syntax.edit import Edit
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.fingerprints import fingerprints
+from terra_refactor.workspace.fixes import edits_of_file, fixes_of
 from terra_refactor.workspace.results import FileError, KnownFinding, WorkspaceReport
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -232,6 +232,7 @@ class _Run:
             physical["region"] = {"startLine": error.line}
         return {
             "level": "error",
+            "descriptor": {"id": "TR903"},
             "message": {"text": _sentence(error.message)},
             "locations": [{"physicalLocation": physical}],
         }

@@ -81,6 +81,33 @@ def print_findings_summary(console: Console, findings: Sequence[Finding]) -> Non
     console.print(f"Found {_plural(len(findings), 'finding')} ({text}{more}).")
 
 
+def print_comparison(console: Console, report: WorkspaceReport) -> None:
+    """What the findings were compared to, and what comments silence; nothing where there is nothing to say."""
+    if report.comparison is not None:
+        known, gone = len(report.comparison.known), len(report.comparison.gone)
+        parts = [f"{_plural(known, 'finding')} known from {report.comparison.name}"] if known else []
+        if gone:
+            parts.append(f"{_plural(gone, 'finding')} of {report.comparison.name} no more")
+        if parts:
+            console.print(Text("; ".join(parts) + ".", style="dim"), soft_wrap=True)
+    if report.suppressed:
+        console.print(Text(f"{_plural(len(report.suppressed), 'finding')} suppressed by comments.", style="dim"))
+
+
+def print_statistics(console: Console, findings: Iterable[Finding]) -> None:
+    """How often each rule is broken, the most frequent first."""
+    counts: dict[str, list[Finding]] = {}
+    for finding in findings:
+        counts.setdefault(finding.rule, []).append(finding)
+    for rule, found in sorted(counts.items(), key=lambda item: (-len(item[1]), item[0])):
+        fixable = sum(finding.fixable for finding in found)
+        line = Text.assemble(
+            (f"{len(found):6}  ", "bold"), (rule, _severity_style(found[0].severity)), f"  {found[0].name}"
+        )
+        line.append(f"  ({found[0].severity.value}{f', {fixable} fixable' if fixable else ''})", style="dim")
+        console.print(line, soft_wrap=True)
+
+
 def print_errors(console: Console, errors: Iterable[FileError]) -> None:
     """Files that could not be analysed, one a line."""
     for error in errors:
@@ -90,6 +117,25 @@ def print_errors(console: Console, errors: Iterable[FileError]) -> None:
         line.append(": error: ", style="bold red")
         line.append(error.message)
         console.print(line, soft_wrap=True)
+
+
+def print_diff(console: Console, diff: str) -> None:
+    """A unified diff: coloured on a terminal, elsewhere byte for byte, since it may be applied as a patch."""
+    if not console.is_terminal or console.color_system is None:
+        console.file.write(diff)
+        return
+    for line in diff.splitlines():
+        console.print(Text(line, style=_diff_style(line)), soft_wrap=True)
+
+
+def _diff_style(line: str) -> str:
+    if line.startswith(("+++", "---")):
+        return "bold"
+    if line.startswith("@@"):
+        return "cyan"
+    if line.startswith("+"):
+        return "green"
+    return "red" if line.startswith("-") else ""
 
 
 def print_changes(console: Console, fixed: FixReport, *, written: frozenset[str], verbose: bool = False) -> None:
@@ -134,7 +180,7 @@ def _change_line(change: Change, places: Places) -> Text:
     return Text.assemble(
         (f"  {mark} ", style),
         (f"{_line(places.at_line(change.path, change.line))}: {change.qualname}", "bold"),
-        f"  {_action_words(change.action)}: {change.reason}",
+        f"  {change.title or _action_words(change.action)}: {change.reason}",
     )
 
 

@@ -15,7 +15,7 @@ from terra_refactor.errors import InternalError
 from terra_refactor.rules.rule import LocalHazard, Rule
 from terra_refactor.rules.view import ContextView
 
-FAMILIES = ("host_effects", "retracing", "graph_failures", "shapes", "no_benefit", "misuse", "xla")
+FAMILIES = ("host_effects", "retracing", "graph_failures", "shapes", "no_benefit", "misuse", "xla", "tool")
 """The folders of rules. A rule is a module with a constant `RULE`."""
 
 

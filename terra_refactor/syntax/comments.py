@@ -1,7 +1,7 @@
 """Suppression comments.
 
 Computes: which rules are switched off on which lines. Needs: a text; it need not parse. Gives: `Suppressions`.
-Ignores: whether a rule of that name exists, and which suppressions were of use (`rules/suppress.py` decides both).
+Ignores: whether a rule of that name exists, and which suppressions were of use (`workspace/suppression.py` decides both).
 
     x = print(y)  # terra: ignore[TR101] shown once on purpose
     # terra: ignore                        (a line of its own: the next line that is not a comment)
@@ -48,6 +48,7 @@ class Suppression:
         last_line: the last line it reaches.
         span: the comment itself.
         reason: what the author says about it; empty if nothing.
+        closed_by: the comment that ends a block; None where it goes on to the end, or is none.
     """
 
     kind: SuppressionKind
@@ -56,6 +57,7 @@ class Suppression:
     last_line: int
     span: Span
     reason: str = ""
+    closed_by: Span | None = None
 
     def covers(self, rule_id: str, rule_name: str = "") -> bool:
         """Whether the rule is one of those that are switched off."""
@@ -122,16 +124,16 @@ def read_suppressions(text: str) -> Suppressions:
                 if lost or not closing:
                     malformed.append(MalformedSuppression(span, "switches on what was not switched off"))
                 entries.extend(
-                    _block(code, open_blocks.pop(code), span.line) for code in closing if code in open_blocks
+                    _block(code, open_blocks.pop(code), span.line, span) for code in closing if code in open_blocks
                 )
     entries.extend(_block(code, opened, len(lines)) for code, opened in open_blocks.items())
     entries.sort(key=lambda entry: (entry.span, entry.codes))
     return Suppressions(tuple(entries), tuple(malformed))
 
 
-def _block(code: str, opened: tuple[int, Span, str], last_line: int) -> Suppression:
+def _block(code: str, opened: tuple[int, Span, str], last_line: int, closed_by: Span | None = None) -> Suppression:
     first_line, span, reason = opened
-    return Suppression(SuppressionKind.BLOCK, (code,) if code else (), first_line, last_line, span, reason)
+    return Suppression(SuppressionKind.BLOCK, (code,) if code else (), first_line, last_line, span, reason, closed_by)
 
 
 def _directives(text: str) -> Iterator[tuple[str, tuple[str, ...] | None, str, int, int]]:

@@ -90,7 +90,11 @@ class _Walk:
         self._excludes = [
             _Ignore(folder, _spec(globs, where))
             for folder, globs, where in (
-                (os.path.abspath(config.folder or "."), config.exclude, config.file or "exclude"),
+                (
+                    os.path.abspath(config.folder or "."),
+                    (*config.exclude, *config.extend_exclude),
+                    config.file or "exclude",
+                ),
                 (os.path.abspath("."), exclude, "--exclude"),
             )
             if globs

@@ -1,7 +1,7 @@
-"""Which findings are reported: selection, suppression comments, and a baseline of findings that are known already.
+"""Which findings are reported, and how severe they are.
 
 Computes: the findings that remain. Needs: the configuration, the sources, the rules. Gives: `check_selection`,
-`select_findings`. Ignores: decisions; they are never filtered.
+`select_findings`, `compared`. Ignores: decisions; they are never filtered.
 
 A code selects the rule of that id or name, and every rule whose id begins with it: `TR3` is a family.
 """
@@ -9,20 +9,22 @@ A code selects the rule of that id or name, and every rule whose id begins with 
 from __future__ import annotations
 
 import difflib
-import json
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 from pathspec import GitIgnoreSpec
 
+from terra_refactor.classify.decision import Decision
 from terra_refactor.config import Config
 from terra_refactor.errors import UsageError
 from terra_refactor.rules.registry import all_rules
-from terra_refactor.rules.rule import Finding
-from terra_refactor.syntax.comments import read_suppressions
+from terra_refactor.rules.rule import Finding, Severity
+from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.source import Source
+from terra_refactor.workspace.baseline import Baseline, compare
+from terra_refactor.workspace.results import Comparison, SuppressedFinding
+from terra_refactor.workspace.suppression import suppress
 
 
 def check_selection(config: Config) -> None:
@@ -32,7 +34,9 @@ def check_selection(config: Config) -> None:
         UsageError: one does not; the message names the nearest that does.
     """
     codes = [("select", code) for code in config.select] + [("ignore", code) for code in config.ignore]
+    codes += [("extend-select", code) for code in config.extend_select]
     codes += [("per-file-ignores", code) for ignored in config.per_file_ignores.values() for code in ignored]
+    codes += [("severity", code) for code in config.severity]
     for option, code in codes:
         if not any(_stands_for(code, rule.id, rule.name) for rule in all_rules().values()):
             raise UsageError(f"{option}: unknown rule `{code}`{nearest_rule(code)}")
@@ -46,72 +50,84 @@ def nearest_rule(code: str) -> str:
     return f"; did you mean `{close[0]}`?" if close else "; `terra-refactor explain` lists the rules"
 
 
-def select_findings(findings: Iterable[Finding], config: Config, sources: Mapping[str, Source]) -> tuple[Finding, ...]:
-    """The findings to report, sorted by place.
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is to be reported, and what became of the rest."""
 
-    Raises:
-        UsageError: the baseline cannot be read.
-    """
-    selected = [finding for finding in findings if _is_selected(finding, config)]
-    suppressions = {
-        path: read_suppressions(sources[path].text) for path in {f.path for f in selected} if path in sources
-    }
-    kept = [
-        finding
-        for finding in selected
-        if finding.path not in suppressions
-        or suppressions[finding.path].find(
-            finding.rule, finding.span.line, finding.span.end_line, rule_name=finding.name
+    findings: tuple[Finding, ...]
+    suppressed: tuple[SuppressedFinding, ...] = ()
+    comparison: Comparison | None = None
+
+
+def select_findings(
+    findings: Iterable[Finding], decisions: Iterable[Decision], config: Config, sources: Mapping[str, Source]
+) -> Selection:
+    """The findings to report, sorted by place: those that are selected, that no comment suppresses and the baseline does not know."""
+    everything = suppress(findings, decisions, sources)
+    chooser = _Chooser(config)
+    kept = sorted(
+        (chooser.graded(finding) for finding in everything.findings if chooser.is_selected(finding)), key=_order
+    )
+    suppressed = tuple(
+        sorted(
+            (
+                replace(entry, finding=chooser.graded(entry.finding))
+                for entry in everything.suppressed
+                if chooser.is_selected(entry.finding)
+            ),
+            key=lambda entry: _order(entry.finding),
         )
-        is None
-    ]
-    kept.sort(key=lambda finding: (finding.path, finding.span, finding.rule, finding.message))
-    return tuple(kept) if config.baseline is None else _without_known(kept, _read_baseline(config))
+    )
+    return Selection(tuple(kept), suppressed)
+
+
+def compared(selection: Selection, sources: Mapping[str, Source], baseline: Baseline, name: str) -> Selection:
+    """The selection without what the baseline knows."""
+    new, comparison = compare(selection.findings, sources, baseline, name)
+    return replace(selection, findings=new, comparison=comparison)
+
+
+def _order(finding: Finding) -> tuple[str, Span, str, str]:
+    return finding.path, finding.span, finding.rule, finding.message
+
+
+class _Chooser:
+    """The configuration's answer for each finding; each glob is read once."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._globs = [(GitIgnoreSpec.from_lines([glob]), codes) for glob, codes in config.per_file_ignores.items()]
+        self._severities = {
+            code: Severity(word) for code, word in sorted(config.severity.items(), key=lambda item: len(item[0]))
+        }
+
+    def is_selected(self, finding: Finding) -> bool:
+        config = self._config
+        if config.select and not self._among(finding, (*config.select, *config.extend_select)):
+            return False
+        if self._among(finding, config.ignore):
+            return False
+        return not any(
+            self._among(finding, codes) and glob.match_file(_from_folder(finding.path, config))
+            for glob, codes in self._globs
+        )
+
+    def graded(self, finding: Finding) -> Finding:
+        """The finding with the severity that the configuration gives its rule; the longest code wins."""
+        severity = finding.severity
+        for code, wanted in self._severities.items():
+            if _stands_for(code, finding.rule, finding.name):
+                severity = wanted
+        return finding if severity is finding.severity else replace(finding, severity=severity)
+
+    @staticmethod
+    def _among(finding: Finding, codes: Iterable[str]) -> bool:
+        return any(_stands_for(code, finding.rule, finding.name) for code in codes)
 
 
 def _stands_for(code: str, rule: str, name: str) -> bool:
     return code == name or rule.startswith(code.upper())
 
 
-def _is_selected(finding: Finding, config: Config) -> bool:
-    def among(codes: Iterable[str]) -> bool:
-        return any(_stands_for(code, finding.rule, finding.name) for code in codes)
-
-    if config.select and not among(config.select):
-        return False
-    if among(config.ignore):
-        return False
-    for glob, codes in config.per_file_ignores.items():
-        if among(codes) and GitIgnoreSpec.from_lines([glob]).match_file(_from_folder(finding.path, config)):
-            return False
-    return True
-
-
 def _from_folder(path: str, config: Config) -> str:
     return os.path.relpath(path, config.folder or ".").replace(os.sep, "/")
-
-
-def _read_baseline(config: Config) -> Counter[tuple[str, str, str]]:
-    """How often each finding is known: by rule, path and message, since lines move."""
-    assert config.baseline is not None
-    file = Path(config.folder or ".", config.baseline)
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-        entries = data["diagnostics"]
-        return Counter((entry["rule"], entry["path"], entry["message"]) for entry in entries)
-    except OSError as error:
-        raise UsageError(f"{file}: the baseline cannot be read: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{file}: is no baseline: a report written with --format json is expected") from error
-
-
-def _without_known(findings: Iterable[Finding], known: Counter[tuple[str, str, str]]) -> tuple[Finding, ...]:
-    left = Counter(known)
-    new: list[Finding] = []
-    for finding in findings:
-        key = (finding.rule, finding.path, finding.message)
-        if left[key] > 0:
-            left[key] -= 1
-        else:
-            new.append(finding)
-    return tuple(new)

@@ -11,6 +11,7 @@ import difflib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -24,11 +25,14 @@ from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
 from terra_refactor.rules.rule import Finding
 from terra_refactor.verify.session import Setting, verify_changes
 from terra_refactor.verify.verdict import Status, Verification
+from terra_refactor.workspace.baseline import read_baseline
 from terra_refactor.workspace.cache import LoweringCache
+from terra_refactor.workspace.fixes import fix_findings
 from terra_refactor.workspace.judging import judge_program
 from terra_refactor.workspace.loading import LoadedProgram, StandardInput, load_program
 from terra_refactor.workspace.results import FixReport, Stats, VerifyReport, WorkspaceReport
-from terra_refactor.workspace.selection import check_selection, select_findings
+from terra_refactor.workspace.revision import baseline_at
+from terra_refactor.workspace.selection import Selection, check_selection, compared, select_findings
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the name of the stage, how much of it is done, and how much there is."""
@@ -51,6 +55,7 @@ class Options:
         exclude: globs of the command line, which count from the current folder.
         stdin: what came on standard input, where a path is `-`.
         use_cache: whether lowered modules are looked for and kept on disk.
+        diff_base: a revision of git; only what was not found there is reported. A baseline of the configuration is not read then.
         progress: told how far a run is.
         judge: the analysis and the decision.
     """
@@ -59,6 +64,7 @@ class Options:
     exclude: tuple[str, ...] = ()
     stdin: StandardInput | None = None
     use_cache: bool = True
+    diff_base: str | None = None
     progress: Progress | None = None
     judge: Judge = judge_program
 
@@ -72,16 +78,20 @@ def analyze(paths: Sequence[str], options: Options) -> WorkspaceReport:
     return _run(paths, options)[0]
 
 
-def fix(paths: Sequence[str], options: Options, only: Sequence[str] = ()) -> FixReport:
+def fix(paths: Sequence[str], options: Options, only: Sequence[str] = (), *, of_findings: bool = False) -> FixReport:
     """What `analyze` gives, and the text of every file after the refactorings that the configuration's level allows.
 
-    `only` names the functions to change, by qualified name; () for all. Nothing is written.
+    `only` names the functions to change, by qualified name; () for all. With `of_findings`, what is done is what removes the findings that
+    the configuration selects, instead of all refactorings: their decisions' changes, their cures, their own edits. Nothing is written.
 
     Raises:
         UsageError: as `analyze`; also if a function of `only` does not exist.
     """
     report, loaded = _run(paths, options)
     _check_names(report, only)
+    if of_findings:
+        findings = [finding for finding in report.findings if not only or finding.function in only]
+        return FixReport(report, fix_findings(report, findings, Level(options.config.level)))
     return FixReport(report, _refactor(report, loaded, options, only, {}))
 
 
@@ -185,9 +195,10 @@ def _run(paths: Sequence[str], options: Options) -> tuple[WorkspaceReport, Loade
         progress=_stage(options.progress, "reading"),
     )
     decisions, findings = options.judge(loaded.program, options.config, _stage(options.progress, "analysing"))
+    selection = _select(paths, options, loaded, decisions, findings)
     report = WorkspaceReport(
         decisions=tuple(sorted(decisions, key=lambda decision: (decision.path, decision.line, decision.function))),
-        findings=confirm_cures(select_findings(findings, options.config, loaded.sources), loaded.sources),
+        findings=selection.findings,
         errors=loaded.errors,
         stats=Stats(
             files=len(loaded.program.modules),
@@ -196,8 +207,36 @@ def _run(paths: Sequence[str], options: Options) -> tuple[WorkspaceReport, Loade
             seconds=time.perf_counter() - started,
         ),
         sources=loaded.sources,
+        suppressed=selection.suppressed,
+        comparison=selection.comparison,
     )
     return report, loaded
+
+
+def _select(
+    paths: Sequence[str],
+    options: Options,
+    loaded: LoadedProgram,
+    decisions: Sequence[Decision],
+    findings: Sequence[Finding],
+) -> Selection:
+    config = options.config
+    selection = select_findings(findings, decisions, config, loaded.sources)
+    selection = replace(selection, findings=confirm_cures(selection.findings, loaded.sources))
+    if options.diff_base is not None:
+        baseline = baseline_at(
+            options.diff_base, paths, config, partial(_analyze_again, replace(options, progress=None))
+        )
+        return compared(selection, loaded.sources, baseline, options.diff_base)
+    if config.baseline is not None:
+        file = Path(config.folder or ".", config.baseline)
+        return compared(selection, loaded.sources, read_baseline(file), file.name)
+    return selection
+
+
+def _analyze_again(options: Options, paths: Sequence[str], config: Config) -> WorkspaceReport:
+    """The same run of other text: for a process of its own."""
+    return analyze(paths, replace(options, config=config, diff_base=None))
 
 
 def _cache(options: Options) -> LoweringCache | None:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 
-from terra_refactor.config import Config, load_config, parse_config
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+
+from document_configuration import stale_files
+
+from terra_refactor.config import KEYS, Config, config_schema, load_config, parse_config
 from terra_refactor.errors import UsageError
 
 HEAD = "[tool.terra-refactor]\n"
@@ -81,6 +88,66 @@ def test_file_asked_for(tmp_path: Path) -> None:
     (tmp_path / "latin.toml").write_bytes(b"# \xe9\n")
     with pytest.raises(UsageError, match="not UTF-8"):
         load_config(tmp_path / "latin.toml")
+
+
+def test_a_file_extends_another(tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text(
+        'select = ["TR1"]\nextend-select = ["TR2"]\njobs = 2\nbaseline = "known.json"\nextend-exclude = ["a"]\n'
+    )
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (inner / "terra-refactor.toml").write_text('extend = "../base.toml"\njobs = 3\nextend-select = ["TR3"]\n')
+    config = load_config(start=inner)
+    assert (config.select, config.extend_select, config.jobs) == (("TR1",), ("TR2", "TR3"), 3)
+    assert config.baseline == str(tmp_path / "known.json")
+    assert config.extend_exclude == ("a",)
+    (tmp_path / "base.toml").write_text('extend = "inner/terra-refactor.toml"\n')
+    with pytest.raises(UsageError, match=r"base.toml:1: `extend` leads round in a circle"):
+        load_config(start=inner)
+    (tmp_path / "base.toml").write_text("slect = []\n")
+    with pytest.raises(UsageError, match=r"base.toml:1: unknown key `slect`; did you mean `select`"):
+        load_config(start=inner)
+    (tmp_path / "base.toml").unlink()
+    with pytest.raises(UsageError, match="cannot be read"):
+        load_config(start=inner)
+
+
+SAMPLES: dict[str, tuple[list[object], list[object]]] = {
+    "extend": (["x.toml"], [1]),
+    "select": ([[], ["TR1"]], ["TR1", [1]]),
+    "extend-select": ([["TR1"]], ["TR1"]),
+    "ignore": ([["TR1"]], ["TR1"]),
+    "per-file-ignores": ([{}, {"a": ["TR1"]}], [[], {"a": "TR1"}]),
+    "severity": ([{"TR1": "error"}], [{"TR1": "eror"}, []]),
+    "fail-on": (["never", "warning"], ["warn", 1]),
+    "exclude": ([["a"]], ["a"]),
+    "extend-exclude": ([["a"]], ["a"]),
+    "respect-gitignore": ([True], [1, "yes"]),
+    "min-ops": ([0, 3], [-1, 1.5, "3", True]),
+    "tf-version": (["2.16"], ["2", 2.16, "2.16.1"]),
+    "jobs": ([0], [-1]),
+    "level": (["coexec"], ["all"]),
+    "baseline": (["x"], ["", 1]),
+    "cache-dir": (["x"], [""]),
+}
+
+
+@pytest.mark.parametrize("key", sorted(KEYS))
+def test_the_schema_and_the_checks_agree(key: str) -> None:
+    right, wrong = SAMPLES[key]
+    for value in right:
+        jsonschema.validate({key: value}, config_schema())
+        KEYS[key].check(value, key)
+    for value in wrong:
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({key: value}, config_schema())
+        with pytest.raises(UsageError):
+            KEYS[key].check(value, key)
+
+
+def test_every_key_is_an_attribute_and_the_generated_files_are_up_to_date() -> None:
+    assert {name.replace("-", "_") for name in KEYS} | {"file"} == {field.name for field in dataclasses.fields(Config)}
+    assert stale_files() == [], "run `make generated`"
 
 
 def test_options_win_and_are_checked() -> None:

@@ -130,6 +130,16 @@ def test_fingerprints_survive_moved_lines_and_tell_places_apart(project: Path) -
     assert after != before
 
 
+def test_what_a_comment_silences_is_there_with_its_reason(project: Path) -> None:
+    log = project / "pkg" / "log.py"
+    log.write_text(log.read_text().replace("print(*things)", "print(*things)  # terra: ignore[TR101] wanted"))
+    run = log_of(analyzed())
+    silenced = [result for result in run["results"] if result["suppressions"]]
+    assert [result["suppressions"][0]["justification"] for result in silenced] == ["wanted"]
+    assert {result["ruleId"] for result in silenced} == {"TR101"}
+    assert "baselineState" not in run["results"][0]
+
+
 def test_what_could_not_be_analysed_is_a_notification(project: Path) -> None:
     (notification,) = log_of(analyzed())["invocations"][0]["toolExecutionNotifications"]
     assert notification["level"] == "error"

@@ -1,21 +1,25 @@
 """The edits that would remove each finding.
 
 Computes: edits of a file's module text, or of the file as it lies on disk. Needs: the results of a run, with its sources.
-Gives: `edits_by_function`, `fixes_of`, `edits_of_file`. Ignores: whether a person would
+Gives: `edits_by_function`, `fixes_of`, `fix_findings`, `edits_of_file`. Ignores: whether a person would
 take them, which the finding's rule and the decision's assumptions say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from terra_refactor.classify.decision import Action, Decision
+from terra_refactor.classify.decision import Action, Decision, Level
+from terra_refactor.errors import SourceError
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.refactor.cures import Cure, cure_of
-from terra_refactor.refactor.plan import edits_of_each
+from terra_refactor.refactor.plan import allows, edits_of_each
+from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
 from terra_refactor.rules.rule import Finding
-from terra_refactor.syntax.edit import Edit, apply_edits, minimal_edits
+from terra_refactor.syntax.edit import Edit, apply_edits, check_edits, minimal_edits
 from terra_refactor.syntax.location import Span
+from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.positions import LineIndex
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.results import WorkspaceReport
@@ -60,6 +64,48 @@ def fixes_of(report: WorkspaceReport, findings: Iterable[Finding]) -> Mapping[Fi
         if decision.function in edits:
             fixes[finding] = edits[decision.function]
     return fixes
+
+
+def fix_findings(report: WorkspaceReport, findings: Sequence[Finding], level: Level) -> tuple[FileRefactoring, ...]:
+    """Each file after the fixes of its findings, as far as the level allows; of two fixes that claim the same text the first is made."""
+    fixes = fixes_of(report, findings)
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding in fixes:
+            by_path.setdefault(finding.path, []).append(finding)
+    files: list[FileRefactoring] = []
+    for path, found in sorted(by_path.items()):
+        source = report.sources[path]
+        edits: tuple[Edit, ...] = ()
+        changes: list[Change] = []
+        for finding in found:
+            assumptions = finding.cure.assumptions if finding.cure is not None else ()
+            outcome, reason = Outcome.DONE, finding.message
+            if assumptions and not allows(level, Level.SPECULATIVE):
+                outcome, reason = Outcome.SKIPPED, f"needs --level {Level.SPECULATIVE.value}"
+            else:
+                together = _together(source, edits, fixes[finding])
+                if together is None:
+                    outcome, reason = Outcome.SKIPPED, "another fix changes the same text; run it once more"
+                else:
+                    edits = together
+            title = f"{finding.rule} {finding.name}"
+            name = finding.function or "<module>"
+            changes.append(Change(path, name, finding.span.line, Action.NONE, outcome, reason, assumptions, title))
+        files.append(FileRefactoring(source, tuple(changes), apply_edits(source.text, edits)))
+    return tuple(files)
+
+
+def _together(source: Source, edits: tuple[Edit, ...], more: tuple[Edit, ...]) -> tuple[Edit, ...] | None:
+    """All the edits; None if they overlap, or if the text does not parse after them."""
+    try:
+        together = check_edits((*edits, *more))
+        changed = replace(source, text=apply_edits(source.text, together))
+        parse_module(changed)
+        source.encode(changed.text)
+    except (SourceError, ValueError):
+        return None
+    return together
 
 
 def edits_of_file(source: Source, edits: Sequence[Edit]) -> tuple[tuple[Span, str], ...]:

@@ -1,0 +1,115 @@
+"""`fix --interactive`: one change after the other, with its reason, and a question.
+
+Computes: which changes are wanted. Needs: what `fix` would do, answers on standard input. Gives: `choose`: the same report with the changes
+that were wanted, still unwritten. The end of the input is a no to the rest.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from enum import Enum
+
+from rich.console import Console
+from rich.text import Text
+
+from terra_refactor.classify.decision import Decision, Level
+from terra_refactor.config import Config
+from terra_refactor.refactor.plan import refactor_file
+from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
+from terra_refactor.report.to_text import print_diff
+from terra_refactor.rules.rule import Finding
+from terra_refactor.syntax.edit import apply_edits, unified_diff
+from terra_refactor.workspace.fixes import edits_by_function, fix_findings, fixes_of
+from terra_refactor.workspace.results import FixReport
+
+
+class Answer(Enum):
+    """What a person says to a change."""
+
+    YES = "y"
+    NO = "n"
+    ALL = "a"
+    """This one and all that follow."""
+    QUIT = "q"
+    """Neither this one nor any that follows; what was wanted before is done."""
+
+
+class _Questions:
+    """Asks, until somebody says that all or nothing more is wanted."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._standing: bool | None = None
+
+    def wanted(self, change: Change, diff: str, number: int, count: int) -> bool:
+        if self._standing is not None:
+            return self._standing
+        console = self._console
+        console.print()
+        console.print(
+            Text(f"[{number}/{count}] {change.path}:{change.line} {change.qualname}", style="bold"), soft_wrap=True
+        )
+        console.print(Text(change.reason), soft_wrap=True)
+        for assumption in change.assumptions:
+            console.print(Text(f"assumes: {assumption}", style="yellow"), soft_wrap=True)
+        print_diff(console, diff)
+        match self._ask():
+            case Answer.YES:
+                return True
+            case Answer.NO:
+                return False
+            case Answer.ALL:
+                self._standing = True
+            case Answer.QUIT:
+                self._standing = False
+        return self._standing
+
+    def _ask(self) -> Answer:
+        while True:
+            self._console.print("Make this change? [y]es, [n]o, [a]ll, [q]uit: ", end="")
+            line = sys.stdin.readline()
+            if not line:
+                return Answer.QUIT
+            for answer in Answer:
+                if line.strip().lower() in (answer.value, answer.name.lower()):
+                    return answer
+
+
+def choose(fixed: FixReport, settings: Config, console: Console) -> FixReport:
+    """Ask about every change that would be made."""
+    questions = _Questions(console)
+    count = sum(change.outcome is Outcome.DONE for file in fixed.files for change in file.changes)
+    number = 0
+    edits = edits_by_function(fixed.report)
+    decisions = {(decision.path, decision.line, decision.qualname): decision for decision in fixed.report.decisions}
+    findings = fixes_of(fixed.report, fixed.report.findings)
+    files: list[FileRefactoring] = []
+    for file in fixed.files:
+        source = file.source
+        accepted: list[Decision] = []
+        kept: list[Finding] = []
+        for change in file.changes:
+            if change.outcome is not Outcome.DONE:
+                continue
+            number += 1
+            if change.title:
+                finding = next(
+                    found
+                    for found in findings
+                    if (found.path, found.span.line, f"{found.rule} {found.name}", found.message)
+                    == (change.path, change.line, change.title, change.reason)
+                )
+                diff = unified_diff(source.path, source.text, apply_edits(source.text, findings[finding]))
+                if questions.wanted(change, diff, number, count):
+                    kept.append(finding)
+                continue
+            decision = decisions[change.path, change.line, change.qualname]
+            diff = unified_diff(source.path, source.text, apply_edits(source.text, edits[decision.function]))
+            if questions.wanted(change, diff, number, count):
+                accepted.append(decision)
+        if accepted:
+            files.append(refactor_file(source, accepted, Level(settings.level)))
+        elif kept:
+            files.extend(fix_findings(fixed.report, kept, Level(settings.level)))
+    return replace(fixed, files=tuple(files))

@@ -1,0 +1,67 @@
+"""Watching files: running again whenever one changes.
+
+Computes: which files are there and when they were written, again and again. Needs: paths and options. Gives: `watch_files`.
+
+The file system is asked rather than listened to: that works on every platform and on network folders, and needs no further package. The
+pause between two looks grows with what one look costs, so that a large repository is not looked at all the time.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NoReturn
+
+from terra_refactor.cli.output import err
+from terra_refactor.errors import UsageError
+from terra_refactor.workspace.project import STDIN, discover_files
+from terra_refactor.workspace.workspace import Options
+
+PAUSE: Final = 0.5
+"""Seconds between two looks, at least."""
+_SHARE: Final = 10
+"""A look may take one part in so many of the time."""
+
+Sleep = Callable[[float], None]
+
+
+def watch_files(paths: Sequence[str], options: Options, run: Callable[[], None], sleep: Sleep = time.sleep) -> NoReturn:
+    """Call `run` after each change of a file, until an interrupt (KeyboardInterrupt).
+
+    Raises:
+        UsageError: standard input is among the paths.
+    """
+    if STDIN in paths:
+        raise UsageError("--watch: standard input cannot be watched")
+    console = err()
+    seen = _times(paths, options)
+    console.print("watching; Ctrl-C ends", style="dim")
+    while True:
+        started = time.monotonic()
+        now = _times(paths, options)
+        if now != seen:
+            sleep(PAUSE / 5)  # an editor may write several files at once
+            seen = _times(paths, options)
+            if console.is_terminal:
+                console.clear()
+            try:
+                run()
+            except UsageError as error:  # a path that is gone for a moment, a configuration in the making
+                console.print(f"error: {error}", soft_wrap=True)
+            console.print("watching; Ctrl-C ends", style="dim")
+        sleep(max(PAUSE, (time.monotonic() - started) * _SHARE))
+
+
+def _times(paths: Sequence[str], options: Options) -> Mapping[str, tuple[int, int]]:
+    """When each file was written, and its size."""
+    times: dict[str, tuple[int, int]] = {}
+    for path in discover_files(
+        [path for path in paths if os.path.lexists(path)], options.config, options.exclude
+    ).files:
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue  # gone in between: the next look tells
+        times[path] = (status.st_mtime_ns, status.st_size)
+    return times

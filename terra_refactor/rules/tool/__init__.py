@@ -1,0 +1,1 @@
+"""TR9xx: the tool itself."""

@@ -1,0 +1,46 @@
+"""TR902: a comment that wants to switch a rule off and does not."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
+
+RULE: Final = Rule(
+    id="TR902",
+    name="malformed-suppression",
+    kind=RuleKind.DIAGNOSTIC,
+    severity=Severity.WARNING,
+    summary="A comment that wants to switch a rule off and does not.",
+    explanation=(
+        "The list of rules is empty, or names a rule that does not exist; or `# terra: on` switches on what was not switched off. "
+        "What it should silence is reported."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+@tf.function
+def scale(x):
+    print("traced")  # terra: ignore[TR1O1]  # TR902
+    return x * 2
+
+
+scale(tf.ones([3]))
+""",
+        good="""\
+import tensorflow as tf
+
+
+@tf.function
+def scale(x):
+    print("traced")  # terra: ignore[TR101] shows each trace
+    return x * 2
+
+
+scale(tf.ones([3]))
+""",
+    ),
+    cure="Write `# terra: ignore[TR101]` with the rule's id, its name, or the beginning that a family has (`TR1`).",
+)

@@ -1,0 +1,31 @@
+"""TR903: a file that could not be analysed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
+
+RULE: Final = Rule(
+    id="TR903",
+    name="unreadable-file",
+    kind=RuleKind.DIAGNOSTIC,
+    severity=Severity.ERROR,
+    summary="A file that could not be analysed.",
+    explanation=(
+        "It does not parse, does not decode, or cannot be read. It costs only itself: the others are analysed as if it "
+        "were not there, what they import from it is unknown, and it is never written to. It is listed among the errors "
+        "of a report, not among its findings; no option silences it, and the exit code is 3."
+    ),
+    samples=Samples(
+        bad="""\
+def scale(x:  # TR903
+    return x * 2
+""",
+        good="""\
+def scale(x):
+    return x * 2
+""",
+    ),
+    cure="Mend the file, or leave it out with `exclude`.",
+)

@@ -1,0 +1,57 @@
+"""TR901: a comment that switches a rule off where it has nothing to say."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
+
+RULE: Final = Rule(
+    id="TR901",
+    name="unused-suppression",
+    kind=RuleKind.DIAGNOSTIC,
+    severity=Severity.WARNING,
+    summary="A comment that switches a rule off where it has nothing to say.",
+    explanation=(
+        "What the comment was for is gone, or it stands at another line than what it should silence; left alone, it would hide the next "
+        "finding there. A comment is of use if it silences a finding, or if it stands at a hazard that makes an eager function unsafe. "
+        "A run over single files sees less of the program than one over the whole, and may find comments unused that are not."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+@tf.function
+def scale(x):
+    return x * 2  # terra: ignore[TR101] was a print once  # TR901
+
+
+scale(tf.ones([3]))
+""",
+        good="""\
+import tensorflow as tf
+
+
+@tf.function
+def scale(x):
+    return x * 2
+
+
+scale(tf.ones([3]))
+""",
+        near_miss="""\
+import tensorflow as tf
+
+
+@tf.function
+def scale(x):
+    print("traced")  # terra: ignore[TR101] shows each trace
+    return x * 2
+
+
+scale(tf.ones([3]))
+""",
+    ),
+    cure="Remove the comment: `terra-refactor fix --select TR901` does, or the rule that is not needed from its list.",
+)

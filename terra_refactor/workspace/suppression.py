@@ -1,0 +1,156 @@
+"""Suppression comments at work: what they silence, and which are of no use.
+
+Computes: findings without those that a comment switches off; findings TR901 (of no use) and TR902 (not understood) about the comments
+themselves. Needs: all findings (whatever is selected), decisions, sources. Gives: `suppress`. Ignores: which rules are selected.
+
+A comment is of use if it covers a finding, or a hazard of a function: an eager function's hazard is not reported, but a comment at it was
+written for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from terra_refactor.classify.decision import Decision
+from terra_refactor.rules.registry import all_rules
+from terra_refactor.rules.rule import Finding
+from terra_refactor.syntax.comments import Suppression, SuppressionKind, Suppressions, read_suppressions
+from terra_refactor.syntax.edit import Edit
+from terra_refactor.syntax.location import Span
+from terra_refactor.syntax.positions import LineIndex
+from terra_refactor.syntax.source import Source
+from terra_refactor.workspace.results import SuppressedFinding
+
+_LIST = re.compile(r"\[([^\]]*)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressed:
+    """What is left, and what is not."""
+
+    findings: tuple[Finding, ...]
+    """With those about the comments themselves."""
+    suppressed: tuple[SuppressedFinding, ...]
+
+
+def suppress(findings: Iterable[Finding], decisions: Iterable[Decision], sources: Mapping[str, Source]) -> Suppressed:
+    """Take away what comments in the sources switch off."""
+    comments = {
+        path: found
+        for path, source in sorted(sources.items())
+        if (found := read_suppressions(source.text)).entries or found.malformed
+    }
+    used: dict[str, set[tuple[Suppression, str]]] = defaultdict(set)
+    left: list[Finding] = []
+    suppressed: list[SuppressedFinding] = []
+    for finding in findings:
+        here = comments.get(finding.path)
+        if here is None:
+            left.append(finding)
+            continue
+        span = finding.span
+        used[finding.path].update(_covering(here, finding.rule, finding.name, span))
+        silencing = here.find(finding.rule, span.line, span.end_line, finding.name)
+        if silencing is None:
+            left.append(finding)
+        else:
+            suppressed.append(SuppressedFinding(finding, silencing.reason))
+    rules = all_rules()
+    for decision in decisions:
+        if decision.path in comments:
+            for hazard in decision.hazards:
+                name = rules[hazard.rule].name if hazard.rule in rules else ""
+                used[decision.path].update(_covering(comments[decision.path], hazard.rule, name, hazard.span))
+    for path, here in comments.items():
+        left.extend(_about(path, sources[path], here, used[path]))
+    return Suppressed(tuple(left), tuple(suppressed))
+
+
+def _covering(here: Suppressions, rule: str, name: str, span: Span) -> Iterator[tuple[Suppression, str]]:
+    """Each entry that covers the place, with each of its codes that stands for the rule."""
+    for entry in here.entries:
+        if entry.first_line <= span.end_line and span.line <= entry.last_line:
+            for code in entry.codes or ("",):
+                if rule.startswith(code) or code == name:
+                    yield entry, code
+
+
+def _about(path: str, source: Source, here: Suppressions, used: set[tuple[Suppression, str]]) -> Iterator[Finding]:
+    """What is to be said about the comments of one file."""
+    for malformed in here.malformed:
+        yield _finding("TR902", path, malformed.span, f"the comment {malformed.message}")
+    by_comment: dict[Span, list[Suppression]] = {}
+    for entry in here.entries:
+        by_comment.setdefault(entry.span, []).append(entry)
+    for span, entries in by_comment.items():
+        codes = [(entry, code) for entry in entries for code in entry.codes or ("",)]
+        unknown = [code for _, code in codes if code and not _is_known(code)]
+        if unknown:
+            yield _finding("TR902", path, span, f"the comment names {_listed(unknown)}, and there is no such rule")
+        unused = [(entry, code) for entry, code in codes if (entry, code) not in used and code not in unknown]
+        if unused:
+            names = [code for _, code in unused if code]
+            what = _listed(names) if names else "any rule"
+            verb = "have" if len(names) > 1 or not names else "has"
+            message = f"{what} {verb} nothing to say here" if names else "no rule has anything to say here"
+            fix = _removal(source.text, entries, {code for _, code in unused}) if not unknown else ()
+            yield _finding("TR901", path, span, message, fix)
+
+
+def _is_known(code: str) -> bool:
+    return any(rule.id.startswith(code) or rule.name == code for rule in all_rules().values())
+
+
+def _removal(text: str, entries: Sequence[Suppression], codes: set[str]) -> tuple[Edit, ...]:
+    """The edits that take the codes, or the whole comment, out of the text; none where that needs a person."""
+    lines = LineIndex(text)
+    span = entries[0].span
+    every = {code for entry in entries for code in entry.codes or ("",)}
+    if codes == every:
+        ends = {entry.closed_by for entry in entries if entry.closed_by is not None}
+        if len(ends) > 1 or any(_codes_of(text, lines, end) not in (None, every) for end in ends):
+            return ()
+        return tuple(_comment_removed(text, lines, at) for at in (span, *ends))
+    if entries[0].kind is SuppressionKind.BLOCK:
+        return ()
+    start, end = lines.offset(span.line, span.column), lines.offset(span.end_line, span.end_column)
+    found = _LIST.search(text, start, end)
+    if found is None:
+        return ()
+    kept = [name.strip() for name in found[1].split(",") if name.strip()]
+    kept = [name for name in kept if (name if "-" in name else name.upper()) not in codes]
+    return (Edit(found.start(1), found.end(1), ", ".join(kept)),)
+
+
+def _codes_of(text: str, lines: LineIndex, span: Span) -> set[str] | None:
+    """The codes that a comment lists; None if it lists none."""
+    start, end = lines.offset(span.line, span.column), lines.offset(span.end_line, span.end_column)
+    found = _LIST.search(text, start, end)
+    if found is None:
+        return None
+    return {name.strip() if "-" in name else name.strip().upper() for name in found[1].split(",") if name.strip()}
+
+
+def _comment_removed(text: str, lines: LineIndex, span: Span) -> Edit:
+    """The comment with the blanks before it; the whole line where nothing else is on it."""
+    start, end = lines.offset(span.line, span.column), lines.offset(span.end_line, span.end_column)
+    line_start = lines.offset(span.line, 1)
+    line_end = lines.offset(span.line + 1, 1) if span.line < len(lines) else len(text)
+    before, after = text[line_start:start], text[end:line_end]
+    if not before.strip() and not after.strip():
+        return Edit(line_start, line_end, "")
+    if after.strip():  # another comment follows: it takes this one's place
+        return Edit(start, end + len(after) - len(after.lstrip(" \t")), "")
+    return Edit(line_start + len(before.rstrip(" \t")), line_end - len(after.lstrip(" \t")), "")
+
+
+def _finding(rule_id: str, path: str, span: Span, message: str, fix: tuple[Edit, ...] = ()) -> Finding:
+    rule = all_rules()[rule_id]
+    return Finding(rule.id, rule.name, rule.severity, path, span, message, fixable=bool(fix), fix=fix)
+
+
+def _listed(codes: Sequence[str]) -> str:
+    return ", ".join(codes)
