@@ -212,7 +212,7 @@ def _add_ignores(report: WorkspaceReport, reason: str) -> int:
         else:
             written += 1
     console = err()
-    console.print(f"{added.comments} comments in {written} files", soft_wrap=True)
+    console.print(f"{added.silenced} findings silenced in {written} files", soft_wrap=True)
     if added.missed:
         console.print("no comment can be put at:", soft_wrap=True)
         print_findings(console, added.missed, report.sources)

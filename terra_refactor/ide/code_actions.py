@@ -18,12 +18,12 @@ from typing_extensions import assert_never
 from terra_refactor.classify.decision import Action, Classification, Decision, Level
 from terra_refactor.ide.explanations import action_title
 from terra_refactor.ide.snapshot import Snapshot
-from terra_refactor.ide.suppress import suppressed_text
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.refactor.plan import refactor_file
 from terra_refactor.refactor.result import Change, Outcome
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.location import Span
+from terra_refactor.syntax.suppress import suppressed_text
 
 
 class Task(Enum):

@@ -33,7 +33,7 @@ from terra_refactor.workspace.loading import ProjectImports, index_sources, name
 from terra_refactor.workspace.pool import Lowered, LoweringTask, available_jobs, lower_files
 from terra_refactor.workspace.project import DiscoveredFiles, discover_files
 from terra_refactor.workspace.results import FileError
-from terra_refactor.workspace.selection import check_selection, select_findings
+from terra_refactor.workspace.selection import check_selection, select_findings, without_known
 
 MAX_FILES: Final = 5_000
 """A component of more files than this is not analysed while somebody types: only the file itself is."""
@@ -287,7 +287,9 @@ class Session:
             decisions=_by_path(
                 sorted(decisions, key=lambda decision: (decision.path, decision.line, decision.function))
             ),
-            findings=_by_path(select_findings(findings, self.config, own)),
+            findings=_by_path(
+                without_known(select_findings(findings, decisions, self.config, own), self.config, own).findings
+            ),
             errors={path: result for path, result in lowered.items() if isinstance(result, FileError)},
         )
         self._snapshots = (*self._snapshots, snapshot)[-_KEPT_SNAPSHOTS:]

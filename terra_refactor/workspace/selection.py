@@ -1,7 +1,7 @@
 """Which findings are reported, and how severe they are.
 
 Computes: the findings that remain. Needs: the configuration, the sources, the rules. Gives: `check_selection`,
-`select_findings`, `compared`. Ignores: decisions; they are never filtered.
+`select_findings`, `without_known`, `compared`. Ignores: decisions; they are never filtered.
 
 A code selects the rule of that id or name, and every rule whose id begins with it: `TR3` is a family.
 """
@@ -12,6 +12,7 @@ import difflib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
@@ -22,7 +23,7 @@ from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import Finding, Severity
 from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.source import Source
-from terra_refactor.workspace.baseline import Baseline, compare
+from terra_refactor.workspace.baseline import Baseline, compare, read_baseline
 from terra_refactor.workspace.results import Comparison, SuppressedFinding
 from terra_refactor.workspace.suppression import suppress
 
@@ -62,7 +63,7 @@ class Selection:
 def select_findings(
     findings: Iterable[Finding], decisions: Iterable[Decision], config: Config, sources: Mapping[str, Source]
 ) -> Selection:
-    """The findings to report, sorted by place: those that are selected, that no comment suppresses and the baseline does not know."""
+    """The findings to report, sorted by place: those that are selected and that no comment suppresses."""
     everything = suppress(findings, decisions, sources)
     chooser = _Chooser(config)
     kept = sorted(
@@ -79,6 +80,18 @@ def select_findings(
         )
     )
     return Selection(tuple(kept), suppressed)
+
+
+def without_known(selection: Selection, config: Config, sources: Mapping[str, Source]) -> Selection:
+    """The selection without what the baseline of the configuration knows, if it names one.
+
+    Raises:
+        UsageError: the baseline cannot be read.
+    """
+    if config.baseline is None:
+        return selection
+    file = Path(config.folder or ".", config.baseline)
+    return compared(selection, sources, read_baseline(file), file.name)
 
 
 def compared(selection: Selection, sources: Mapping[str, Source], baseline: Baseline, name: str) -> Selection:

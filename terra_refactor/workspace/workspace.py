@@ -25,14 +25,13 @@ from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
 from terra_refactor.rules.rule import Finding
 from terra_refactor.verify.session import Setting, verify_changes
 from terra_refactor.verify.verdict import Status, Verification
-from terra_refactor.workspace.baseline import read_baseline
 from terra_refactor.workspace.cache import LoweringCache
 from terra_refactor.workspace.fixes import fix_findings
 from terra_refactor.workspace.judging import judge_program
 from terra_refactor.workspace.loading import LoadedProgram, StandardInput, load_program
 from terra_refactor.workspace.results import FixReport, Stats, VerifyReport, WorkspaceReport
 from terra_refactor.workspace.revision import baseline_at
-from terra_refactor.workspace.selection import Selection, check_selection, compared, select_findings
+from terra_refactor.workspace.selection import Selection, check_selection, compared, select_findings, without_known
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the name of the stage, how much of it is done, and how much there is."""
@@ -228,10 +227,7 @@ def _select(
             options.diff_base, paths, config, partial(_analyze_again, replace(options, progress=None))
         )
         return compared(selection, loaded.sources, baseline, options.diff_base)
-    if config.baseline is not None:
-        file = Path(config.folder or ".", config.baseline)
-        return compared(selection, loaded.sources, read_baseline(file), file.name)
-    return selection
+    return without_known(selection, config, loaded.sources)
 
 
 def _analyze_again(options: Options, paths: Sequence[str], config: Config) -> WorkspaceReport:

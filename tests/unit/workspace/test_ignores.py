@@ -31,7 +31,7 @@ def added(text: str, reason: str = "") -> AddedIgnores:
     [
         ("    print(x)\n", "    print(x)  # terra: ignore[TR101] why\n"),
         ("    print(x)  # noqa\n", "    print(x)  # noqa  # terra: ignore[TR101] why\n"),
-        ("    print(x)  # terra: ignore[TR3] old\n", "    print(x)  # terra: ignore[TR101, TR3] old\n"),
+        ("    print(x)  # terra: ignore[TR3] old\n", "    print(x)  # terra: ignore[TR3, TR101] old\n"),
         ("    print('''a\n''', x)\n", "    print('''a\n''', x)  # terra: ignore[TR101] why\n"),
         ("    print(1, \\\n      x)\n", "    print(1, \\\n      x)  # terra: ignore[TR101] why\n"),
         ("    print(x); print(x)\n", "    print(x); print(x)  # terra: ignore[TR101] why\n"),
