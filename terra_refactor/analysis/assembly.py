@@ -122,6 +122,7 @@ def _live_summaries(interpreter: Interpreter) -> list[Summary]:
     current = [summary for summary in interpreter.summaries if summary.round == interpreter.round]
     called = {summary.function.id for summary in current if summary.entry is EntryKind.CALLED}
     reached: dict[int, Summary] = {}
+    entered: set[FunctionId] = set()
 
     def reach(summary: Summary) -> None:
         pending = [summary]
@@ -130,6 +131,7 @@ def _live_summaries(interpreter: Interpreter) -> list[Summary]:
             if following.identity in reached:
                 continue
             reached[following.identity] = following
+            entered.add(following.function.id)
             pending.extend(
                 interpreter.summaries[callee] for record in following.calls.values() for callee in record.callees
             )
@@ -140,7 +142,7 @@ def _live_summaries(interpreter: Interpreter) -> list[Summary]:
     # what is entered as if nobody called it brings no calls where there are real ones: first those that nothing else reaches
     entries = [summary for summary in current if summary.entry in (EntryKind.UNCALLED, EntryKind.FRAMEWORK)]
     for summary in sorted(entries, key=lambda summary: summary.function.id in called):
-        if all(other.function.id != summary.function.id for other in reached.values()):
+        if summary.function.id not in entered:
             reach(summary)
     live = list(reached.values())
     present = {summary.function.id for summary in live}

@@ -82,7 +82,7 @@ class CallRecord:
 
 @dataclass(slots=True)
 class Summary:
-    """One function analysed for one tuple of arguments, in any state in which `reads` hold."""
+    """One function analysed for one tuple of arguments, in any state in which `reads` hold and nothing of `absent` exists."""
 
     identity: int
     function: Function
@@ -90,6 +90,8 @@ class Summary:
     in_graph: bool
     parameters: Mapping[str, Value]
     reads: Mapping[HeapKey, Value | None]
+    absent: frozenset[HeapKey]
+    """The `EXISTS` of objects that must not be there outside."""
     writes: Mapping[HeapKey, Value]
     """To objects that outlive the call, and to new objects that the result or such an object leads to."""
     returns: Value

@@ -262,6 +262,18 @@ class Interpreter(AbstractHeap, Notes):
     def forget_summaries(self) -> None:
         self._by_key.clear()
 
+    def forget_settled_reads(self) -> None:
+        """Drops from the summaries so far the reads of what has become settled, and the summaries that read something else there."""
+        settled = self.world.settled
+        for key, summaries in self._by_key.items():
+            kept: list[Summary] = []
+            for summary in summaries:
+                fixed = {field for field in summary.reads if field in settled.fields or field[0] in settled.objects}
+                if all(summary.reads[field] == settled.fields.get(field) for field in fixed):
+                    summary.reads = {field: value for field, value in summary.reads.items() if field not in fixed}
+                    kept.append(summary)
+            self._by_key[key] = kept
+
     # --- calling functions of the program ----------------------------------------------------------------------------------------
 
     def call_function(
@@ -385,7 +397,8 @@ class Interpreter(AbstractHeap, Notes):
             return None
         self.recursive.add(identity)
         for context in reversed(running):
-            if context.boundary is not None and same_reads(state, context.boundary.reads or {}, naming):
+            boundary = context.boundary
+            if boundary is not None and same_reads(state, boundary.reads or {}, frozenset(boundary.absent), naming):
                 context.recursed = True
                 return context.last if context.last is not None else BOTTOM
         if len(running) < MAX_ACTIVE:
@@ -394,7 +407,7 @@ class Interpreter(AbstractHeap, Notes):
 
     def _known_summary(self, key: tuple[object, ...], state: State, naming: Naming | None) -> Summary | None:
         for summary in self._by_key.get(key, ()):
-            if same_reads(state, summary.reads, naming):
+            if same_reads(state, summary.reads, summary.absent, naming):
                 self.touch(summary)
                 return summary
         return None
@@ -561,6 +574,7 @@ class Interpreter(AbstractHeap, Notes):
             in_graph=frame.in_graph,
             parameters=frame.parameters,
             reads=frame.root.reads or {},
+            absent=frozenset(frame.root.absent),
             writes=writes,
             returns=returns,
             contents=freeze(frame, returns),

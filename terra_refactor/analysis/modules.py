@@ -92,9 +92,10 @@ class ModuleLoader:
             self._run(name)
 
     def settle(self) -> None:
-        """Declares what the modules have bound as settled: globals that no function assigns, and attributes of classes."""
+        """Declares what the modules have bound as settled: globals that no function assigns (and that there are no others), attributes of classes."""
         interpreter = self.interpreter
         settled = interpreter.world.settled
+        whole: set[ObjectId] = set()
         for module in self.program.modules.values():
             number = self.object_of(module.name)
             assigned = {
@@ -107,10 +108,13 @@ class ModuleLoader:
                 value = interpreter.world.get((number, name))
                 if value is not None and name not in assigned:
                     settled.fields[number, name] = value
+            if not assigned:
+                whole.add(number)
         for (number, name), value in interpreter.world.heap.items():
-            if interpreter.objects.facts[number].kind is ObjectKind.CLASS:
+            if number in whole or interpreter.objects.facts[number].kind is ObjectKind.CLASS:
                 settled.objects.add(number)
                 settled.fields[number, name] = value
+        interpreter.forget_settled_reads()
 
     def ensure_run(self, name: str) -> None:
         """Runs a module's body if it has not run; packages above it first."""

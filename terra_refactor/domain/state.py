@@ -10,7 +10,7 @@ and what tells whether the summary holds in another state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TypeAlias
 
 from terra_refactor.domain.lattice import join, references, rename, widen
@@ -106,7 +106,7 @@ class LevelNames:
 class State:
     """Local variables and heap on one path of execution."""
 
-    __slots__ = ("heap", "locals", "naming", "parent", "reads", "settled")
+    __slots__ = ("absent", "heap", "locals", "naming", "parent", "reads", "settled")
 
     def __init__(
         self,
@@ -120,6 +120,8 @@ class State:
         self.heap: dict[HeapKey, Value] = {}
         self.locals = variables
         self.reads = reads
+        self.absent: set[HeapKey] = set()
+        """At the boundary of a call: the `EXISTS` of each object that was looked for outside and is not there, nor is any field of it."""
         self.naming = naming
         """At the boundary of a call: how the callee names what it meets."""
 
@@ -146,10 +148,16 @@ class State:
                     return None
                 if key in state.reads:
                     return state.reads[key]
+                existence = (key[0], EXISTS)
+                if existence in state.absent:
+                    return None
                 value = None
                 if state.parent is not None:
                     value = read_across(state.parent, key, state.naming)
-                state.reads[key] = value
+                if value is None and key[1] == EXISTS and (state.naming is None or key[0] not in state.naming.names.all):
+                    state.absent.add(existence)
+                else:
+                    state.reads[key] = value
                 return value
             state = state.parent
         return None
@@ -237,15 +245,40 @@ def read_across(outside: State, key: HeapKey, naming: Naming | None) -> Value | 
     return None if value is None else naming.inward(value)
 
 
-def same_reads(state: State, reads: Mapping[HeapKey, Value | None], naming: Naming | None) -> bool:
-    """Whether every recorded read gives the same value in `state`, for a call that names objects so.
+def same_reads(
+    state: State, reads: Mapping[HeapKey, Value | None], absent: Set[HeapKey], naming: Naming | None
+) -> bool:
+    """Whether every recorded read gives the same value in `state`, for a call that names objects so, and what was absent still is.
 
     What a summary says of an object that this call does not give is about another call's object, and does not matter.
     """
+    if not still_absent(state, absent):
+        return False
     for key, value in tuple(reads.items()):  # a context that is still running reads on while it is asked
         if naming is not None and naming.outward_object(key[0]) is None:
             continue
         current = read_across(state, key, naming)
         if current is not value and current != value:
             return False
+    return True
+
+
+def still_absent(state: State, absent: Set[HeapKey]) -> bool:
+    """Whether none of the objects of which `absent` has the `EXISTS` is there in `state`; what that depends on is recorded as read.
+
+    They are objects that keep their names in every call, so no name is translated on the way out.
+    """
+    crossed: list[tuple[State, Set[HeapKey]]] = []
+    level: State | None = state
+    while level is not None and absent:
+        if not level.heap.keys().isdisjoint(absent):
+            return False
+        if level.reads is not None:
+            absent = absent - level.absent
+            crossed.append((level, absent))
+            if any(number in level.settled.objects for number, _ in absent):
+                return False
+        level = level.parent
+    for boundary, asked in crossed:
+        boundary.absent |= asked
     return True
