@@ -154,7 +154,11 @@ class State:
                 value = None
                 if state.parent is not None:
                     value = read_across(state.parent, key, state.naming)
-                if value is None and key[1] == EXISTS and (state.naming is None or key[0] not in state.naming.names.all):
+                if (
+                    value is None
+                    and key[1] == EXISTS
+                    and (state.naming is None or key[0] not in state.naming.names.all)
+                ):
                     state.absent.add(existence)
                 else:
                     state.reads[key] = value
