@@ -92,7 +92,7 @@ class ModuleLoader:
             self._run(name)
 
     def settle(self) -> None:
-        """Declares what the modules have bound as settled: globals that no function assigns (and that there are no others), attributes of classes."""
+        """Declares as settled what the modules have bound: globals that no function assigns, also that there are no others; class attributes."""
         interpreter = self.interpreter
         settled = interpreter.world.settled
         whole: set[ObjectId] = set()
