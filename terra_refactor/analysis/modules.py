@@ -92,7 +92,7 @@ class ModuleLoader:
             self._run(name)
 
     def settle(self) -> None:
-        """Declares as settled what the modules have bound: globals that no function assigns, also that there are no others; class attributes."""
+        """Declares as settled what the modules have bound: globals that no function assigns, and attributes of classes."""
         interpreter = self.interpreter
         settled = interpreter.world.settled
         whole: set[ObjectId] = set()
