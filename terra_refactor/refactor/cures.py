@@ -26,7 +26,9 @@ from terra_refactor.refactor.names import collect_names
 from terra_refactor.refactor.places import Place, find_place
 from terra_refactor.refactor.text import ModuleText
 from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed
+from terra_refactor.refactor.transforms.numpy_to_tensorflow import numpy_to_tensorflow
 from terra_refactor.refactor.transforms.print_to_tf_print import print_to_tf_print
+from terra_refactor.refactor.transforms.shape_to_tf_shape import shape_to_tf_shape
 from terra_refactor.rules.rule import CureHint, CureKind, Finding
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
 from terra_refactor.syntax.edit import Edit, apply_edits, check_edits
@@ -144,5 +146,9 @@ def _transformation(kind: CureKind) -> Transformation:
     match kind:
         case CureKind.TF_PRINT:
             return print_to_tf_print
+        case CureKind.TENSORFLOW_CALL:
+            return numpy_to_tensorflow
+        case CureKind.DYNAMIC_SIZE:
+            return shape_to_tf_shape
         case _:
             raise NotImplementedError(kind)

@@ -106,7 +106,7 @@ NUMPY_BEHAVIOUR: Final = frozenset(
 )
 """What tensors have after `tf.experimental.numpy.experimental_enable_numpy_behavior()` only."""
 
-OPEN_OBJECTS: Final = ("os.environ", "sys.modules", "sys.path", "sys.stderr", "sys.stdin", "sys.stdout")
+OPEN_OBJECTS: Final = ("logging.root", "os.environ", "sys.modules", "sys.path", "sys.stderr", "sys.stdin", "sys.stdout")
 """Objects of the standard library whose methods are known by name only."""
 
 OPEN_MODULES: Final = (

@@ -32,6 +32,7 @@ from terra_refactor.domain.value import (
     Constant,
     FrozenDict,
     FrozenList,
+    LibraryValue,
     PythonType,
     RangeValue,
     Scalar,
@@ -507,9 +508,14 @@ RULES: Final[Mapping[str, Rule]] = {
         for name in ("debug", "info", "warning", "error", "critical", "exception", "log", "basicConfig")
     },
     **{
-        f"logging.Logger.{name}": _typed(NONE)
+        f"logging.{owner}.{name}": _typed(NONE)
+        for owner in ("Logger", "root")
         for name in ("debug", "info", "warning", "error", "critical", "exception", "log", "setLevel", "addHandler")
     },
+    # every logger does what the root logger does; which of them it is does not matter here
+    "logging.getLogger": _typed(LibraryValue("logging.root")),
+    "logging.root.getChild": _typed(LibraryValue("logging.root")),
+    **{f"logging.root.{name}": _typed(UNKNOWN_BOOL) for name in ("isEnabledFor", "hasHandlers")},
     "warnings.warn": _typed(NONE),
     "sys.getrecursionlimit": _typed(UNKNOWN_INT),
     "sys.getsizeof": _typed(UNKNOWN_INT),

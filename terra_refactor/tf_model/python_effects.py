@@ -44,6 +44,7 @@ PYTHON_EFFECTS: Final[NameTable[EffectKind]] = name_table(
         EffectKind.LOG: "logging.* !logging.getLogger !logging.getLevelName !logging.NullHandler "
         "!logging.Formatter !logging.getLoggerClass "
         "!logging.Logger.isEnabledFor !logging.Logger.getEffectiveLevel !logging.Logger.getChild "
+        "!logging.root.isEnabledFor !logging.root.getEffectiveLevel !logging.root.getChild !logging.root.hasHandlers "
         "!logging.Logger.hasHandlers !logging.Formatter.format warnings.warn warnings.warn_explicit "
         "warnings.showwarning",
         EffectKind.INPUT_OUTPUT: " ".join(

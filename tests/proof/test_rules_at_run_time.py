@@ -7,7 +7,6 @@ decorated it (what is decided: a function that would be wrong as a graph must no
 from __future__ import annotations
 
 import pytest
-from _pytest.mark import ParameterSet
 from analysis_support import Result, analyze_text
 from proofs import Proof, all_programs, checked_and_fine
 from run_programs import Observation, observe
@@ -31,23 +30,7 @@ OF_THE_SIGNATURE = frozenset({"TR309"})
 """Hazards that only an `input_signature` brings: without it the function is safe."""
 RUN = tuple(proof for proof in PROGRAMS if proof.rule not in NOT_RUN)
 FINE = checked_and_fine()
-GAPS = {
-    "TR101_bad_logging_through_a_helper_and_a_method": "what `logging.getLogger` gives is not known to be a logger",
-}
-"""Programs that are wrong as graphs, which the analyser calls speculative only: what it does not see."""
 HAZARDS = frozenset(rule.id for rule in all_rules().values() if rule.kind is RuleKind.HAZARD) - OF_THE_SIGNATURE
-
-
-def params(proofs: tuple[Proof, ...]) -> list[ParameterSet]:
-    """The programs as parameters; known gaps must go on failing until they are closed."""
-    return [
-        pytest.param(
-            proof,
-            id=proof.name,
-            marks=[pytest.mark.xfail(reason=GAPS[proof.name], strict=True)] if proof.name in GAPS else [],
-        )
-        for proof in proofs
-    ]
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +61,7 @@ def test_tensorflow_says_so(proof: Proof, observations: dict[str, Observation]) 
         assert seen.graph.same_as(seen.eager), seen.eager.difference(seen.graph)
 
 
-@pytest.mark.parametrize("proof", params(PROGRAMS))
+@pytest.mark.parametrize("proof", PROGRAMS, ids=lambda proof: proof.name)
 def test_lint_says_so(proof: Proof) -> None:
     rule = all_rules()[proof.rule]
     if rule.kind is RuleKind.HAZARD and rule.severity is Severity.INFORMATION:
@@ -91,7 +74,7 @@ def test_lint_says_so(proof: Proof) -> None:
         assert result.lines(proof.rule) == (), reported(result)
 
 
-@pytest.mark.parametrize("proof", params(tuple(proof for proof in PROGRAMS if proof.rule in HAZARDS)))
+@pytest.mark.parametrize("proof", [proof for proof in PROGRAMS if proof.rule in HAZARDS], ids=lambda proof: proof.name)
 def test_decision_says_so(proof: Proof) -> None:
     result = analyze_text(proof.eager_text)
     about = [decision for decision in result.decisions if any(hazard.rule == proof.rule for hazard in decision.hazards)]

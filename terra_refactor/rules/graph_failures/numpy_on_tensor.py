@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from terra_refactor.domain.value import Constant, Scalar, TensorValue, members
 from terra_refactor.ir import ops
-from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView, has_trait
+from terra_refactor.tf_model.numpy_equivalents import Equivalent, numpy_equivalent
 from terra_refactor.tf_model.spec import Trait
 
 _FINE_METHODS: Final = frozenset({"numpy.ndarray.__getitem__", "numpy.ndarray.__len__"})
@@ -32,6 +35,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             yield LocalHazard(
                 op.id,
                 f"`{view.written(op.id)}` gets the tensor `{view.written(certain[0])}`: in a graph it cannot be an array",
+                cure=_cure(view, op, name),
             )
             continue
         arguments = [found for number in given if (found := view.argument_behind(number)) is not None]
@@ -50,6 +54,45 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 f"`{view.written(op.id)}` may get a tensor (`{written}`): in a graph it cannot be an array",
                 f"`{written}` is no tensor where `{view.written(op.function)}` gets it",
             )
+
+
+def _cure(view: ContextView, call: ops.Call, name: str) -> CureHint | None:
+    """The TensorFlow operation that means the same on the dtypes that are here."""
+    equivalent = numpy_equivalent(name)
+    if equivalent is None:
+        return None
+    dtypes: set[str | None] = set()
+    for number in _arrays(view, call, equivalent):
+        found = {
+            member.type.dtype
+            if isinstance(member, TensorValue)
+            else (None if not isinstance(member, Constant | Scalar) else "python")
+            for member in members(view.value(number))
+        }
+        dtypes |= found
+    dtypes.discard("python")
+    if len(dtypes) != 1:
+        return None
+    (dtype,) = dtypes
+    boolean = name in ("numpy.any", "numpy.all")
+    if boolean and dtype != "bool":
+        return None
+    if dtype is None or not (equivalent.any_dtype or boolean or dtype in ("float16", "bfloat16", "float32", "float64")):
+        return None
+    result = f"what uses `{view.written(call.id)}` takes a tensor as well as an array"
+    return CureHint(CureKind.TENSORFLOW_CALL, (("function", name),), (result,))
+
+
+def _arrays(view: ContextView, call: ops.Call, equivalent: Equivalent) -> Iterator[OpId]:
+    """The arguments whose dtypes have to agree; the members of a list of arrays."""
+    for position, argument in enumerate(call.arguments):
+        wanted = equivalent.parameters[: equivalent.arrays]
+        if argument.keyword in wanted or (argument.keyword is None and position < equivalent.arrays):
+            display = view.op(argument.value)
+            if isinstance(display, ops.BuildContainer):
+                yield from (element.value for element in display.elements)
+            else:
+                yield argument.value
 
 
 RULE: Final = Rule(
