@@ -207,13 +207,14 @@ class _Analysis:
 
 
 def keras_family(frame: Frame, cls: Value) -> str | None:
-    """Which of Keras's interfaces a class of the program implements: `layer` (models, too), `loss`, `metric`; None for none."""
+    """Which of Keras's interfaces a class of the program implements: `layer` (models, too), `loss`, `metric`, `schedule`; None for none."""
     for candidate in resolution_order(frame, cls):
         if isinstance(candidate, LibraryValue):
             for base, family in (
                 ("keras.layers.Layer", "layer"),
                 ("keras.losses.Loss", "loss"),
                 ("keras.metrics.Metric", "metric"),
+                ("keras.optimizers.schedules.LearningRateSchedule", "schedule"),
             ):
                 if registry.is_subclass(candidate.name, base):
                     return family

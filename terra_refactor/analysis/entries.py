@@ -4,7 +4,7 @@ Computes: values of parameters from annotations, defaults, framework convention,
 annotations and defaults of the function object. Gives: `entry_parameters`, with the evidence for each.
 
 Source of the conventions: `keras.layers.Layer.call`, `keras.Model.train_step`, `keras.losses.Loss.call`,
-`keras.metrics.Metric.update_state`.
+`keras.metrics.Metric.update_state`, `keras.optimizers.schedules.LearningRateSchedule.__call__`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Final
 
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.instances import value_of_class
+from terra_refactor.domain.dtype import INT64
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import join, join_all, python_type
+from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     NONE,
     UNKNOWN,
@@ -30,6 +32,7 @@ from terra_refactor.domain.value import (
     Scalar,
     SequenceValue,
     ShapeValue,
+    TensorValue,
     TupleValue,
     UnknownValue,
     Value,
@@ -146,6 +149,9 @@ def _convention(code: Function, framework: str | None) -> dict[str, Value]:
             result.update(dict.fromkeys(names[:2], UNKNOWN_TENSOR))
         case "metric", "update_state":
             result.update(dict.fromkeys(names[:2], UNKNOWN_TENSOR))
+        case "schedule", "__call__":
+            if names:
+                result[names[0]] = TensorValue(TensorType(INT64, ()))
         case _:
             pass
     return result

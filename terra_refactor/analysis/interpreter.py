@@ -131,6 +131,8 @@ class Interpreter(AbstractHeap, Notes):
         self._contexts: dict[FunctionId, list[Summary]] = {}
         self._contexts_of_closure: dict[tuple[FunctionId, tuple[tuple[str, ObjectId], ...]], list[Summary]] = {}
         """The contexts of one function object: a decorator's wrapper is another one for each function that it wraps."""
+        self.other_floats = False
+        """The program makes Keras compute in other floats than float32."""
         self.expecting_errors = 0
         """How many enclosing `with` statements expect an error, as `pytest.raises` does."""
         self._general: dict[tuple[FunctionId, tuple[tuple[str, ObjectId], ...], bool], dict[str, Value]] = {}

@@ -1,44 +1,47 @@
-"""What Keras does with classes of the program: `__call__` runs `build` once and then `call`; `fit` and its kin run it as a graph.
+"""What Keras does with classes of the program: `__call__` runs `build` once and then `call`. `fit` and its kin are in `keras_training`.
 
 Computes: the calls that Keras makes into the program. Needs: class look-up. Gives: `KERAS_PROTOCOL`, by method name.
 
-Source: `keras.layers.Layer.__call__`, `keras.Model.fit`, `keras.losses.Loss.__call__`, `keras.metrics.Metric.__call__`.
+Source: `keras.layers.Layer.__call__`, `keras.losses.Loss.__call__`, `keras.metrics.Metric.__call__`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED
+from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED, configuration_of
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.transfer.containers import iterate
+from terra_refactor.domain.dtype import FLOATING, DType
 from terra_refactor.domain.lattice import join_all
+from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     NONE,
     UNKNOWN,
     UNKNOWN_TENSOR,
     BoundMethod,
     Constant,
-    DatasetValue,
     FunctionValue,
     Reference,
-    SequenceValue,
     ShapeValue,
     TensorKind,
     TensorValue,
     TupleValue,
-    UnknownValue,
+    UnionValue,
     Value,
     members,
 )
+from terra_refactor.ir.function import ParameterKind
+from terra_refactor.ir.ids import FunctionId
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.keras.layer_call import Settings
 
 Protocol: TypeAlias = Callable[[Interpreter, Frame, int, str, CallArguments, Value], "Value | None"]
 
 
-def _own_method(interpreter: Interpreter, frame: Frame, receiver: Value, name: str) -> Value | None:
+def own_method(interpreter: Interpreter, frame: Frame, receiver: Value, name: str) -> Value | None:
     """The method of that name that the program defines for the instance; None if only the library does."""
     if not isinstance(receiver, Reference):
         return None
@@ -52,31 +55,65 @@ def call_instance(
     interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value
 ) -> Value | None:
     """`layer(x)`: `build` with the shape of the input, the first time, then `call`."""
-    method = _own_method(interpreter, frame, receiver, "call")
+    method = own_method(interpreter, frame, receiver, "call")
     if method is None:
         return None
     ensure_built(interpreter, frame, op, receiver, arguments)
-    converted = CallArguments(
-        tuple(as_tensor(value) for value in arguments.positional),
-        arguments.keywords,
+    return interpreter.call_value(
+        frame, op, method, _as_call_gets_them(interpreter, frame, method, arguments, receiver)
+    )
+
+
+def _as_call_gets_them(
+    interpreter: Interpreter, frame: Frame, method: Value, arguments: CallArguments, receiver: Value
+) -> CallArguments:
+    """What `Layer.__call__` hands on to `call`: arrays as tensors, floats in the layer's dtype, no `training` that `call` does not take."""
+    dtype = None if interpreter.other_floats else Settings(configuration_of(frame, receiver)).compute_dtype()
+    accepted = parameter_names(interpreter, method)
+    return CallArguments(
+        tuple(as_tensor(value, dtype) for value in arguments.positional),
+        tuple(
+            (name, as_tensor(value, dtype))
+            for name, value in arguments.keywords
+            if accepted is None or name in accepted or name not in _ARGUMENTS_OF_KERAS
+        ),
         arguments.open_positional,
         arguments.open_keywords,
     )
-    return interpreter.call_value(frame, op, method, converted)
 
 
-def as_tensor(value: Value) -> Value:
-    """What a layer's `call` gets for an array that its caller passed: Keras converts arrays to tensors, floats to its own dtype."""
-    if isinstance(value, TensorValue) and value.kind in (TensorKind.NDARRAY, TensorKind.VARIABLE):
-        return TensorValue(value.type, TensorKind.TENSOR)
+_ARGUMENTS_OF_KERAS: Final = ("training", "mask")
+
+
+def parameter_names(interpreter: Interpreter, method: Value) -> frozenset[str] | None:
+    """The parameters of a method of the program; None where it takes any (`**kwargs`) or is none."""
+    function = method.function if isinstance(method, BoundMethod) else method
+    if not isinstance(function, FunctionValue):
+        return None
+    parameters = interpreter.program.function(FunctionId(*function.function)).parameters
+    if any(parameter.kind is ParameterKind.VAR_KEYWORD for parameter in parameters):
+        return None
+    return frozenset(parameter.name for parameter in parameters)
+
+
+def as_tensor(value: Value, dtype: DType | None) -> Value:
+    """What a layer's `call` gets for an argument: arrays become tensors, floats of another type get the layer's own."""
+    if isinstance(value, TensorValue) and value.kind in (TensorKind.NDARRAY, TensorKind.VARIABLE, TensorKind.TENSOR):
+        own = value.type.dtype
+        if own in FLOATING and own != dtype:
+            return TensorValue(TensorType(dtype, value.type.shape))
+        return value if value.kind is TensorKind.TENSOR else TensorValue(value.type, TensorKind.TENSOR)
     if isinstance(value, TupleValue):
-        return TupleValue(tuple(as_tensor(element) for element in value.elements), value.name, value.fields, value.cls)
+        elements = tuple(as_tensor(element, dtype) for element in value.elements)
+        return TupleValue(elements, value.name, value.fields, value.cls)
+    if isinstance(value, UnionValue):
+        return join_all(as_tensor(member, dtype) for member in value.members)
     return value
 
 
 def ensure_built(interpreter: Interpreter, frame: Frame, op: int, receiver: Value, arguments: CallArguments) -> None:
     """Runs the program's `build` of a layer on the shape of its first input, once on each path."""
-    build = _own_method(interpreter, frame, receiver, "build")
+    build = own_method(interpreter, frame, receiver, "build")
     if build is None or not isinstance(receiver, Reference):
         return
     mark = (receiver.object, "@built")
@@ -106,67 +143,19 @@ def call_loss(
 ) -> Value | None:
     """`loss(y_true, y_pred)` and `metric(y_true, y_pred)` of a class of the program."""
     if registry.is_subclass(name.rpartition(".")[0], "keras.losses.Loss"):
-        method = _own_method(interpreter, frame, receiver, "call")
+        method = own_method(interpreter, frame, receiver, "call")
         if method is None:
             return None
         interpreter.call_value(frame, op, method, arguments)
         return UNKNOWN_TENSOR
     if registry.is_subclass(name.rpartition(".")[0], "keras.metrics.Metric"):
-        method = _own_method(interpreter, frame, receiver, "update_state")
+        method = own_method(interpreter, frame, receiver, "update_state")
         if method is None:
             return None
         interpreter.call_value(frame, op, method, arguments)
-        result = _own_method(interpreter, frame, receiver, "result")
+        result = own_method(interpreter, frame, receiver, "result")
         return UNKNOWN_TENSOR if result is None else interpreter.call_value(frame, op, result, CallArguments())
     return call_instance(interpreter, frame, op, name, arguments, receiver)
-
-
-def fit(
-    interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value
-) -> Value | None:
-    """`model.fit(x, y)` and its kin: traces the program's `train_step`, or its `call`, on batches of the data."""
-    data = _batch_of(arguments)
-    step = {
-        "fit": "train_step",
-        "train_on_batch": "train_step",
-        "evaluate": "test_step",
-        "test_on_batch": "test_step",
-    }.get(name.rpartition(".")[2], "predict_step")
-    method = _own_method(interpreter, frame, receiver, step)
-    if method is not None:
-        interpreter.call_value(frame, op, method, CallArguments((data,)), graph=True)
-        return None
-    call = _own_method(interpreter, frame, receiver, "call")
-    if call is not None:
-        inputs = data.elements[0] if isinstance(data, TupleValue) and data.elements else data
-        ensure_built(interpreter, frame, op, receiver, CallArguments((inputs,)))
-        interpreter.call_value(frame, op, call, CallArguments((inputs,)), graph=True)
-    return None
-
-
-def _batch_of(arguments: CallArguments) -> Value:
-    """One batch of the data that `fit` was given: its first axis is of unknown length."""
-    keywords = dict(arguments.keywords)
-    given = [*arguments.positional, *(keywords[name] for name in ("x", "y") if name in keywords)]
-    if not given:
-        return UNKNOWN
-    first = given[0]
-    if isinstance(first, DatasetValue):
-        return first.element
-    if isinstance(first, SequenceValue):
-        return first.element
-    parts: Sequence[Value] = given[:2]
-    return TupleValue(tuple(_batched(part) for part in parts)) if len(parts) > 1 else _batched(first)
-
-
-def _batched(value: Value) -> Value:
-    if isinstance(value, TensorValue):
-        shape = value.type.shape
-        batched = (None, *shape[1:]) if shape else None
-        return TensorValue(type(value.type)(value.type.dtype, batched))
-    if isinstance(value, UnknownValue):
-        return UnknownValue(reason=value.reason)
-    return UNKNOWN
 
 
 def add_layer(
@@ -194,10 +183,4 @@ def add_layer(
 KERAS_PROTOCOL: Final[dict[str, Protocol]] = {
     "__call__": call_loss,
     "add": add_layer,
-    "fit": fit,
-    "evaluate": fit,
-    "predict": fit,
-    "train_on_batch": fit,
-    "test_on_batch": fit,
-    "predict_on_batch": fit,
 }

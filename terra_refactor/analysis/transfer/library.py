@@ -28,6 +28,7 @@ from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
 from terra_refactor.analysis.transfer.containers import thaw
 from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
+from terra_refactor.analysis.transfer.keras_training import KERAS_TRAINING
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import join, join_all, list_element, references
 from terra_refactor.domain.state import CLASS, ITEMS
@@ -46,11 +47,22 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
+from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.factories import FACTORIES
 from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS, MUTATING_METHODS
 from terra_refactor.tf_model.spec import BoundCall, Entity, EntityKind, ParameterPassing, Trait
 
+_FLOAT_SETTINGS: Final = frozenset(
+    registry.canonical_name(f"keras.{name}")
+    for name in (
+        "config.set_floatx",
+        "backend.set_floatx",
+        "config.set_dtype_policy",
+        "mixed_precision.set_global_policy",
+        "mixed_precision.set_dtype_policy",
+    )
+)
 MAX_COMBINATIONS: Final = 8
 """Rules are asked for at most so many combinations of alternatives of their arguments."""
 
@@ -67,6 +79,8 @@ def call_library(
 ) -> Value:
     """Calls a library entity by its canonical name."""
     frame.call_record(op).library[name] = None
+    if name in _FLOAT_SETTINGS and arguments.positional != (Constant("float32"),):
+        interpreter.other_floats = True
     builtin = BUILTINS.get(name)
     if builtin is not None:
         result = builtin(interpreter, frame, op, arguments, receiver)
@@ -74,7 +88,8 @@ def call_library(
             _note_effects(interpreter, frame, op, name, registry.lookup(name), receiver)
             return result
     entity = registry.lookup(name)
-    protocol = KERAS_PROTOCOL.get(name.rpartition(".")[2]) if receiver is not None else None
+    leaf = name.rpartition(".")[2]
+    protocol = KERAS_PROTOCOL.get(leaf) or KERAS_TRAINING.get(leaf) if receiver is not None else None
     if protocol is not None and receiver is not None:
         result = protocol(interpreter, frame, op, name, arguments, receiver)
         if result is not None:
@@ -236,6 +251,8 @@ def _with_rule(
     if total > MAX_COMBINATIONS:
         slots = [slot if len(slot) == 1 else (UNKNOWN,) for slot in slots]
     configuration = {} if receiver is None else configuration_of(frame, receiver)
+    if interpreter.other_floats and read.is_none(configuration.get("dtype")):
+        configuration["dtype"] = UNKNOWN
 
     def invoke(function: Value, arguments: Sequence[Value], *, graph: bool = False) -> Value:
         thawed = tuple(

@@ -1,0 +1,231 @@
+"""What `model.fit` and its kin call: the program's `train_step`, or its `call`, losses and metrics, on batches of the data, as a graph.
+
+Computes: one batch of the data, the model's output for it, and what losses and metrics get. Needs: `keras_protocol`. Gives:
+`KERAS_TRAINING`, by method name; a handler returns None to leave the result to the declarations of `tf_model`.
+
+Ignores: sample weights; models with several outputs and one loss for all of them; data whose structure is not known.
+
+Source: `keras.Model.compile`, `keras.Model.fit`, `keras.losses.Loss.__call__` (which converts to the loss's dtype),
+`keras.src.losses.LossFunctionWrapper` (which also makes the ranks equal), Keras 3.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.freezing import freeze
+from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.transfer.containers import iterate, thaw
+from terra_refactor.analysis.transfer.keras_protocol import (
+    Protocol,
+    as_tensor,
+    ensure_built,
+    own_method,
+    parameter_names,
+)
+from terra_refactor.domain.dim import Dim
+from terra_refactor.domain.dtype import FLOAT32, FLOATING, DType
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import (
+    FALSE,
+    NONE,
+    TRUE,
+    UNKNOWN,
+    BoundMethod,
+    DatasetValue,
+    FunctionValue,
+    LibraryValue,
+    PartialValue,
+    Reference,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    UnknownValue,
+    Value,
+    members,
+)
+from terra_refactor.tf_model import arguments as read
+
+_LOSS: Final = "@loss"
+_METRICS: Final = "@metrics"
+_STEPS: Final = {
+    "fit": ("train_step", TRUE),
+    "train_on_batch": ("train_step", TRUE),
+    "evaluate": ("test_step", FALSE),
+    "test_on_batch": ("test_step", FALSE),
+    "predict": ("predict_step", FALSE),
+    "predict_on_batch": ("predict_step", FALSE),
+}
+_DEFAULT_BATCH: Final = 32
+
+
+def remember_compiled(
+    interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value
+) -> Value | None:
+    """`model.compile(optimizer, loss, loss_weights, metrics)`."""
+    if not isinstance(receiver, Reference):
+        return None
+    keywords = dict(arguments.keywords)
+    for field, position, parameter in ((_LOSS, 1, "loss"), (_METRICS, 3, "metrics")):
+        value = keywords.get(parameter)
+        if value is None and position < len(arguments.positional):
+            value = arguments.positional[position]
+        if value is not None:
+            frame.state.set((receiver.object, field), value)
+    return None
+
+
+def fit(
+    interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value
+) -> Value | None:
+    """`model.fit(x, y)` and its kin."""
+    step, training = _STEPS[name.rpartition(".")[2]]
+    data = _batch_of(interpreter, frame, op, arguments, whole="on_batch" in name)
+    method = own_method(interpreter, frame, receiver, step)
+    if method is not None:
+        interpreter.call_value(frame, op, method, CallArguments((data,)), graph=True)
+        return None
+    parts = data.elements if isinstance(data, TupleValue) and data.elements else (data,)
+    call = own_method(interpreter, frame, receiver, "call")
+    compiled = frame.state.get((receiver.object, _LOSS)) if isinstance(receiver, Reference) else None
+    predicted: Value = UNKNOWN
+    if call is not None:
+        ensure_built(interpreter, frame, op, receiver, CallArguments(parts[:1]))
+        inputs = CallArguments((as_tensor(parts[0], float_type(interpreter)),))
+        accepted = parameter_names(interpreter, call)
+        if accepted is not None and "training" in accepted:
+            inputs = CallArguments(inputs.positional, (("training", training),))
+        predicted = interpreter.call_value(frame, op, call, inputs, graph=True)
+    elif compiled is not None and step != "predict_step":
+        predicted = interpreter.call_value(frame, op, receiver, CallArguments(parts[:1]))
+    if step != "predict_step" and len(parts) > 1 and isinstance(receiver, Reference):
+        _run_loss(interpreter, frame, op, receiver, parts[1], predicted)
+    return None
+
+
+def _run_loss(
+    interpreter: Interpreter, frame: Frame, op: int, model: Reference, targets: Value, predicted: Value
+) -> None:
+    """Calls the losses and metrics of the program that the model was compiled with."""
+    for field in (_LOSS, _METRICS):
+        compiled = frame.state.get((model.object, field))
+        for function in () if compiled is None else _listed(interpreter, frame, op, compiled):
+            for member in members(function):
+                _run_one(interpreter, frame, op, member, targets, predicted, is_loss=field == _LOSS)
+
+
+def _listed(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> tuple[Value, ...]:
+    """The losses or metrics of a list; of a dict none: which output each belongs to is not followed."""
+    if isinstance(value, Reference):
+        kind = interpreter.objects.facts[value.object].kind
+        if kind is ObjectKind.LIST:
+            return iterate(interpreter, frame, op, value).elements or ()
+        return () if kind is ObjectKind.DICT else (value,)
+    return value.elements if isinstance(value, TupleValue) else (value,)
+
+
+def _run_one(
+    interpreter: Interpreter,
+    frame: Frame,
+    op: int,
+    function: Value,
+    targets: Value,
+    predicted: Value,
+    *,
+    is_loss: bool,
+) -> None:
+    if isinstance(function, FunctionValue | BoundMethod | PartialValue):
+        if isinstance(function, PartialValue | BoundMethod) and isinstance(function.function, LibraryValue):
+            return
+        pair = (targets, predicted)
+        if is_loss:
+            pair = _of_one_rank(_cast(interpreter, targets), _cast(interpreter, predicted))
+        interpreter.call_value(frame, op, function, CallArguments(pair), graph=True)
+        return
+    loss = own_method(interpreter, frame, function, "call")
+    if loss is not None:
+        arguments = CallArguments((_cast(interpreter, targets), _cast(interpreter, predicted)))
+        interpreter.call_value(frame, op, loss, arguments, graph=True)
+        return
+    update = own_method(interpreter, frame, function, "update_state")
+    if update is not None:
+        interpreter.call_value(frame, op, update, CallArguments((targets, predicted)), graph=True)
+        result = own_method(interpreter, frame, function, "result")
+        if result is not None:
+            interpreter.call_value(frame, op, result, CallArguments(), graph=True)
+
+
+def float_type(interpreter: Interpreter) -> DType | None:
+    """Keras's default type of floats; None where the program sets another one."""
+    return None if interpreter.other_floats else FLOAT32
+
+
+def _cast(interpreter: Interpreter, value: Value) -> Value:
+    """What a loss converts its arguments to."""
+
+    def one(leaf: Value) -> Value:
+        return (
+            TensorValue(TensorType(float_type(interpreter), leaf.type.shape)) if isinstance(leaf, TensorValue) else leaf
+        )
+
+    return read.map_structure(one, value)
+
+
+def _of_one_rank(targets: Value, predicted: Value) -> tuple[Value, Value]:
+    """A last axis of size 1 is added to or taken from the targets where the other has one."""
+    if isinstance(targets, TensorValue) and isinstance(predicted, TensorValue):
+        left, right = targets.type.shape, predicted.type.shape
+        if left is not None and right is not None and len(left) + 1 == len(right):
+            if right[-1] == 1:
+                return TensorValue(TensorType(targets.type.dtype, (*left, 1))), predicted
+        elif left is not None and right is not None and len(left) == len(right) + 1 and left[-1] == 1:
+            return TensorValue(TensorType(targets.type.dtype, left[:-1])), predicted
+    return targets, predicted
+
+
+def _batch_of(interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, *, whole: bool) -> Value:
+    """One batch of the data, `(x, y)` or `x`. The last one is smaller where the batch size does not divide the number of examples."""
+    keywords = dict(arguments.keywords)
+    given = [*arguments.positional[:2], *(keywords[name] for name in ("x", "y") if name in keywords)]
+    if not given:
+        return UNKNOWN
+    first = freeze(frame, given[0])
+    if isinstance(first, DatasetValue):
+        return thaw(interpreter, frame, op, first.element, ("batch", 0))
+    size_value = keywords.get("batch_size", arguments.positional[2] if len(arguments.positional) > 2 else None)
+    size = _DEFAULT_BATCH if size_value is None or size_value == NONE else read.known_integer(size_value)
+    parts: list[Value] = []
+    for position, value in enumerate(given[:2]):
+        if value == NONE:
+            continue
+        batch = read.map_structure(
+            lambda leaf: _batched(leaf, size, float_type(interpreter), whole=whole), freeze(frame, value)
+        )
+        parts.append(thaw(interpreter, frame, op, batch, ("batch", position)))
+    return TupleValue(tuple(parts)) if len(parts) > 1 else parts[0] if parts else UNKNOWN
+
+
+def _batched(value: Value, size: int | None, floats: DType | None, *, whole: bool) -> Value:
+    if isinstance(value, UnknownValue):
+        return UnknownValue(reason=value.reason)
+    if not isinstance(value, TensorValue):
+        return UNKNOWN
+    shape = value.type.shape
+    dtype = floats if value.type.dtype in FLOATING else value.type.dtype
+    if not shape:
+        return TensorValue(TensorType(dtype, None))
+    first: Dim = shape[0]
+    if not whole:
+        number = first if isinstance(first, int) else None
+        first = None
+        if size is not None and number is not None:
+            first = number if number < size else size if number % size == 0 else None
+    return TensorValue(TensorType(dtype, (first, *shape[1:])), TensorKind.TENSOR)
+
+
+KERAS_TRAINING: Final[dict[str, Protocol]] = {
+    "compile": remember_compiled,
+    **dict.fromkeys(_STEPS, fit),
+}
