@@ -1,19 +1,200 @@
-"""The server object.
+"""The server: what it holds, and the wiring of the features.
 
-Gives: `make_server`. It answers what the protocol asks of every server (initialize, shutdown, exit) and keeps the open
-documents; features are added by modules of their own.
+Gives: `TerraServer`, `make_server`. The features are in modules of their own below `features/`; a handler decodes, asks
+`terra_refactor.ide` and encodes.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Any
+
 from lsprotocol import types
+from pygls import uris
+from pygls.exceptions import JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
 
+from lsp_server.convert import agreed_encoding
+from lsp_server.documents import Documents
+from lsp_server.scheduler import Scheduler
+from lsp_server.settings import EditorSettings, parse_settings
 from terra_refactor import __version__
+from terra_refactor.config import Config
+from terra_refactor.errors import UsageError
+from terra_refactor.ide.session import Session
+from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.workspace.cache import LoweringCache
+from terra_refactor.workspace.workspace import cache_folder_of
 
 NAME = "terra-refactor-lsp"
+LOGGER = logging.getLogger(__name__)
+
+NOTEBOOKS = types.NotebookDocumentSyncOptions(
+    notebook_selector=[
+        # the type must be named: clients built on lsprotocol 2025.0.0 do not understand a selector without it
+        types.NotebookDocumentFilterWithCells(
+            notebook=types.NotebookDocumentFilterNotebookType(notebook_type="jupyter-notebook"),
+            cells=[types.NotebookCellLanguage(language="python")],
+        ),
+        types.NotebookDocumentFilterWithCells(
+            notebook=types.NotebookDocumentFilterNotebookType(notebook_type="interactive"),
+            cells=[types.NotebookCellLanguage(language="python")],
+        ),
+    ],
+    save=True,
+)
 
 
-def make_server() -> LanguageServer:
+@dataclass(frozen=True, slots=True)
+class Client:
+    """What the client can do, as far as it matters here."""
+
+    pulls: bool = False
+    related_documents: bool = False
+    resolves_edits: bool = False
+    annotates_changes: bool = False
+    document_changes: bool = False
+    disabled_actions: bool = False
+    refreshes_diagnostics: bool = False
+    refreshes_hints: bool = False
+    refreshes_lenses: bool = False
+    reads_configuration: bool = False
+    watches_files: bool = False
+    shows_documents: bool = False
+    asks_reason: bool = False
+    """The client has the commands of our own extension: it asks for the reason of a suppression, and shows texts and pages itself."""
+
+
+class TerraServer(LanguageServer):
+    """The language server."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            NAME,
+            __version__,
+            text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+            notebook_document_sync=NOTEBOOKS,
+        )
+        self.client = Client()
+        self.settings: dict[str, EditorSettings] = {}
+        """By folder's path; `""` for what lies in no folder."""
+        self.documents = Documents(self.make_session)
+        self.scheduler = Scheduler(self.documents)
+        self.told: dict[str, str] = {}
+        """The identity of the diagnostics that were sent last, by URI."""
+        self.publishing: asyncio.Future[None] | None = None
+        self._tasks: set[asyncio.Future[Any]] = set()
+
+    def keep(self, task: asyncio.Future[Any]) -> None:
+        """Keeps a task of the server's own from being collected, and logs it if it fails."""
+        self._tasks.add(task)
+
+        def done(finished: asyncio.Future[Any]) -> None:
+            self._tasks.discard(finished)
+            if not finished.cancelled() and (error := finished.exception()) is not None:
+                LOGGER.error("%r", error)
+
+        task.add_done_callback(done)
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """A crash costs the request in which it happened: the client is answered, the log has the trace, nothing pops up."""
+        LOGGER.error("%s: %r", getattr(source, "__name__", source), error)
+
+    # --- projects ------------------------------------------------------------------------------------------------------------------
+
+    def settings_of(self, path: str) -> EditorSettings:
+        """The settings for a path (absolute): those of the innermost folder around it."""
+        around = [folder for folder in self.settings if folder and (path + "/").startswith(folder.rstrip("/") + "/")]
+        return self.settings.get(max(around, key=len, default=""), EditorSettings())
+
+    def make_session(self, root: str) -> Session:
+        """The project of a folder or a lone file. A wrong configuration is told, and the defaults are used."""
+        settings = self.settings_of(root)
+        for problem in settings.problems:
+            self.tell(problem)
+        try:
+            config = settings.config(root)
+            return Session(root, config, LoweringCache(cache_folder_of(config)))
+        except UsageError as error:
+            self.tell(f"{error}. The defaults are used.")
+            return Session(root, Config(), LoweringCache())
+
+    def tell(self, message: str) -> None:
+        """Shows a person what is wrong, and what they can do."""
+        self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, f"terra-refactor: {message}"))
+
+    async def snapshot(self, path: str) -> Snapshot | None:
+        """What is known about a path now; None if it is switched off or cannot be read."""
+        if not self.settings_of(self.documents.session(path).root).enable:
+            return None
+        try:
+            return await self.scheduler.snapshot(path)
+        except Exception as error:
+            LOGGER.exception("the analysis of %s failed", path)
+            raise JsonRpcInternalError(f"the analysis failed inside: {error!r}") from error
+
+    def start(self, params: types.InitializeParams) -> None:
+        """Takes in what the client can do, its folders and settings."""
+        self.client = _client_of(params)
+        self.documents.encoding = agreed_encoding(params.capabilities)
+        options = params.initialization_options
+        if isinstance(options, dict):
+            given = parse_settings(options.get("settings"))
+            self.settings[""] = given
+            for uri, data in (options.get("folders") or {}).items():
+                self.settings[uris.to_fs_path(uri) or uri] = parse_settings(data)
+        folders = params.workspace_folders
+        if folders is None and params.root_uri is not None:
+            folders = [types.WorkspaceFolder(params.root_uri, "")]
+        for folder in folders or ():
+            self.documents.add_folder(folder.uri)
+
+
+def _client_of(params: types.InitializeParams) -> Client:
+    capabilities = params.capabilities
+    text = capabilities.text_document or types.TextDocumentClientCapabilities()
+    workspace = capabilities.workspace or types.WorkspaceClientCapabilities()
+    action = text.code_action or types.CodeActionClientCapabilities()
+    edit = workspace.workspace_edit or types.WorkspaceEditClientCapabilities()
+    options = params.initialization_options
+    return Client(
+        pulls=text.diagnostic is not None,
+        related_documents=bool(text.diagnostic and text.diagnostic.related_document_support),
+        resolves_edits=bool(
+            action.resolve_support and "edit" in action.resolve_support.properties and action.data_support
+        ),
+        annotates_changes=edit.change_annotation_support is not None and bool(edit.document_changes),
+        document_changes=bool(edit.document_changes),
+        disabled_actions=bool(action.disabled_support),
+        refreshes_diagnostics=bool(workspace.diagnostics and workspace.diagnostics.refresh_support),
+        refreshes_hints=bool(workspace.inlay_hint and workspace.inlay_hint.refresh_support),
+        refreshes_lenses=bool(workspace.code_lens and workspace.code_lens.refresh_support),
+        reads_configuration=bool(workspace.configuration),
+        watches_files=bool(
+            workspace.did_change_watched_files and workspace.did_change_watched_files.dynamic_registration
+        ),
+        shows_documents=bool(
+            capabilities.window and capabilities.window.show_document and capabilities.window.show_document.support
+        ),
+        asks_reason=bool(isinstance(options, dict) and options.get("asksReason")),
+    )
+
+
+def make_server() -> TerraServer:
     """A server that is ready to be started."""
-    return LanguageServer(NAME, __version__, text_document_sync_kind=types.TextDocumentSyncKind.Incremental)
+    from lsp_server.features import (  # noqa: PLC0415 - they need this module
+        code_actions,
+        code_lens,
+        commands,
+        diagnostics,
+        hover,
+        inlay_hints,
+        synchronization,
+    )
+
+    server = TerraServer()
+    for feature in (synchronization, diagnostics, hover, inlay_hints, code_lens, code_actions, commands):
+        feature.register(server)
+    return server

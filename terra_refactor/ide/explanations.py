@@ -1,6 +1,6 @@
 """Decisions in sentences: what hover, code lens and the titles of actions say of a function.
 
-Computes: Markdown. Needs: a decision. Gives: `verdict`, `action_title`, `function_card`.
+Computes: Markdown, or a sentence. Needs: a decision. Gives: `verdict`, `action_title`, `function_card`, `function_text`.
 """
 
 from __future__ import annotations
@@ -48,6 +48,12 @@ def verdict(decision: Decision) -> str:
     elif decision.covered_by_graph_callers:
         parts.append("part of its callers' graph")
     return " · ".join(parts)
+
+
+def function_text(decision: Decision) -> str:
+    """The verdict about a function and its reason in one plain sentence."""
+    assumed = f" It assumes: {'; '.join(decision.assumptions)}." if decision.assumptions else ""
+    return f"{decision.qualname}: {verdict(decision)}. {decision.reason[:1].upper()}{decision.reason[1:]}.{assumed}"
 
 
 def function_card(decision: Decision, rule_link: Callable[[str], str]) -> str:

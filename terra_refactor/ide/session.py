@@ -93,6 +93,11 @@ class Session:
         self._index_key: object = None
         self._lowered: dict[str, _Lowered] = {}
         self._snapshots: tuple[Snapshot, ...] = ()
+        self._changes = 0
+        """How often files changed on disk."""
+        self._made_of: tuple[Mapping[str, Source], int] | None = None
+        """The texts that `_newest` speaks of."""
+        self._newest: Mapping[str, Snapshot] = {}
         self._working = threading.Lock()
 
     # --- texts ---------------------------------------------------------------------------------------------------------------------
@@ -116,6 +121,7 @@ class Session:
 
     def files_changed(self, paths: Iterable[str], *, listing: bool) -> None:
         """Files changed on disk; with `listing`, some were made or deleted."""
+        self._changes += 1
         for path in paths:
             self._disk.pop(path, None)
         if listing:
@@ -124,7 +130,8 @@ class Session:
     def check_disk(self) -> bool:
         """Looks at the times of the files, for editors that do not tell. True if any has changed."""
         changed = [path for path, known in tuple(self._disk.items()) if known.stamp != _stamp(path)]
-        self.files_changed(changed, listing=bool(changed))
+        if changed:
+            self.files_changed(changed, listing=True)
         return bool(changed)
 
     def files(self) -> tuple[str, ...]:
@@ -142,17 +149,16 @@ class Session:
             self._index_key = None
             self._lowered.clear()
             self._snapshots = ()
+            self._made_of = None
 
     # --- analysis ------------------------------------------------------------------------------------------------------------------
 
-    def known(self, path: str) -> Snapshot | None:
-        """The last snapshot that holds the text as it is now, without computing anything; None if there is none."""
-        buffer = self._buffers.get(path)
-        for snapshot in reversed(self._snapshots):
-            source = snapshot.sources.get(path)
-            if source is not None and (buffer is None or source.digest == buffer.digest):
-                return snapshot
-        return None
+    def fresh(self, path: str) -> Snapshot | None:
+        """The snapshot of a file if it is of all texts as they are now; computes nothing. Files on disk count as they were read last."""
+        made_of = self._made_of
+        if made_of is None or made_of[0] is not self._buffers or made_of[1] != self._changes:
+            return None
+        return self._newest.get(path)
 
     def snapshot(self, path: str, cancelled: Cancelled = lambda: False, progress: Progress | None = None) -> Snapshot:
         """What is known about a file and everything that imports connect it with.
@@ -163,18 +169,24 @@ class Session:
         """
         with self._working:
             _check(cancelled)
-            sources, errors = self._sources()
+            buffers, changes = self._buffers, self._changes
+            sources, errors = self._sources(buffers)
             if path not in sources:
                 error = errors.get(path)
                 raise SourceError(path, error.message if error is not None else "does not exist")
             index = self._indexed(sources)
             component = self._component(path, sources, index)
-            return self._analysed(component, sources, index, cancelled, progress)
+            snapshot = self._analysed(component, sources, index, cancelled, progress)
+            if self._made_of is None or self._made_of[0] is not buffers or self._made_of[1] != changes:
+                self._newest = {}
+                self._made_of = (buffers, changes)
+            self._newest = {**self._newest, **dict.fromkeys(component, snapshot)}
+            return snapshot
 
     def components(self) -> tuple[tuple[str, ...], ...]:
         """The project's files in the groups that imports make of them; each sorted, the largest first."""
         with self._working:
-            sources, _ = self._sources()
+            sources, _ = self._sources(self._buffers)
             index = self._indexed(sources)
             edges = self._all_edges(sources, index)
             left = set(sources)
@@ -188,7 +200,7 @@ class Session:
     def unreadable(self) -> tuple[FileError, ...]:
         """Files of the project that cannot be read or decoded."""
         with self._working:
-            return tuple(sorted(self._sources()[1].values()))
+            return tuple(sorted(self._sources(self._buffers)[1].values()))
 
     def _discovered(self) -> DiscoveredFiles:
         found = self._found
@@ -196,10 +208,9 @@ class Session:
             found = self._found = discover_files([self.root] if os.path.lexists(self.root) else [], self.config)
         return found
 
-    def _sources(self) -> tuple[dict[str, Source], dict[str, FileError]]:
+    def _sources(self, buffers: Mapping[str, Source]) -> tuple[dict[str, Source], dict[str, FileError]]:
         sources: dict[str, Source] = {}
         errors: dict[str, FileError] = {}
-        buffers = self._buffers
         for path in sorted({*self._discovered().files, *buffers}):
             buffer = buffers.get(path)
             if buffer is not None:

@@ -39,7 +39,7 @@ CHILD = ROOT / "terra_refactor" / "verify" / "child"
 """What runs in processes of its own, under the user's interpreter: it may use TensorFlow and NumPy, and
 nothing of this project but itself."""
 
-LSP_MAY_IMPORT = {"workspace", "ide", "rules", "syntax", "errors", "config"}
+LSP_MAY_IMPORT = {"workspace", "ide", "rules", "report", "syntax", "errors", "config"}
 
 
 def imported_rooms(path: Path) -> Iterator[tuple[str, int]]:

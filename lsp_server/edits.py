@@ -1,0 +1,48 @@
+"""Workspace edits: versioned, annotated and confirmed as far as the client can.
+
+Gives: `workspace_edit`. What rests on assumptions carries an annotation that asks for confirmation and lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lsprotocol import types
+
+from lsp_server.server import TerraServer
+from terra_refactor.ide.code_actions import NewText
+from terra_refactor.ide.snapshot import Snapshot
+
+
+def workspace_edit(
+    server: TerraServer, snapshots: Iterable[tuple[Snapshot, NewText]], *, confirm: bool = False
+) -> types.WorkspaceEdit:
+    """The edit that makes some new texts. `confirm`: a person is to look at all of it first, as far as the client can show it.
+
+    Raises:
+        SourceError: a notebook cannot take the text.
+    """
+    client = server.client
+    documents: list[types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile] = []
+    plain: dict[str, list[types.TextEdit]] = {}
+    annotations: dict[str, types.ChangeAnnotation] = {}
+    for snapshot, new in snapshots:
+        asks = bool(new.assumptions) or confirm
+        identifier = f"{new.path}: {new.title}"
+        if client.annotates_changes and asks:
+            description = "; ".join(new.assumptions) if new.assumptions else "safe: nothing is assumed"
+            label = f"{new.title} (assumes what is listed)" if new.assumptions else new.title
+            annotations[identifier] = types.ChangeAnnotation(label, needs_confirmation=True, description=description)
+        for uri, edits in server.documents.text_edits(snapshot.sources[new.path], new.text).items():
+            plain.setdefault(uri, []).extend(edits)
+            marked: list[types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit] = [
+                types.AnnotatedTextEdit(identifier, edit.range, edit.new_text) if identifier in annotations else edit
+                for edit in edits
+            ]
+            version = server.documents.version_of(uri)
+            documents.append(
+                types.TextDocumentEdit(types.OptionalVersionedTextDocumentIdentifier(uri, version), marked)
+            )
+    if client.document_changes:
+        return types.WorkspaceEdit(document_changes=documents, change_annotations=annotations or None)
+    return types.WorkspaceEdit(changes=plain)

@@ -1,0 +1,127 @@
+"""Code actions. Edits are made when an action is resolved, or at once for clients that cannot resolve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from lsp_server.edits import workspace_edit
+from lsp_server.features.commands import ASK_REASON
+from lsp_server.features.diagnostics import problems_of
+from lsp_server.requests import decoded, encoded
+from lsp_server.server import TerraServer
+from terra_refactor.errors import SourceError
+from terra_refactor.ide.code_actions import (
+    NewText,
+    NotPossible,
+    Offer,
+    OfferKind,
+    Request,
+    Task,
+    code_actions,
+    perform,
+)
+from terra_refactor.ide.snapshot import Snapshot
+
+NOTEBOOK_FIX_ALL = "notebook.source.fixAll.terra-refactor"
+_KINDS = (*(kind.value for kind in OfferKind), NOTEBOOK_FIX_ALL)
+
+
+class ContentModifiedError(JsonRpcException):
+    """The text has changed since the action was offered."""
+
+    CODE = types.LSPErrorCodes.ContentModified.value
+    MESSAGE = "the text has changed since the action was offered"
+
+
+def register(server: TerraServer) -> None:
+    """Adds the handlers."""
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        types.CodeActionOptions(code_action_kinds=list(_KINDS), resolve_provider=True),
+    )
+    async def offers(params: types.CodeActionParams) -> list[types.CodeAction | types.Command] | None:
+        uri = params.text_document.uri
+        documents = server.documents
+        path, first, _ = documents.place(uri, params.range.start)
+        _, last, _ = documents.place(uri, params.range.end)
+        snapshot = await server.snapshot(path)
+        if snapshot is None:
+            return None
+        asked = params.context.trigger_kind is types.CodeActionTriggerKind.Invoked
+        in_notebook = snapshot.sources[path].notebook is not None
+        shown = problems_of(server, snapshot, path).get(uri, [])
+        found: list[types.CodeAction | types.Command] = []
+        for offer in code_actions(snapshot, path, first, last, explicit=asked):
+            kind = NOTEBOOK_FIX_ALL if in_notebook and offer.kind is OfferKind.FIX_ALL else offer.kind.value
+            possible = offer.disabled is None or server.client.disabled_actions
+            if possible and _is_wanted(kind, params.context.only):
+                found.append(_encoded(server, snapshot, offer, kind, shown, uri))
+        return found
+
+    @server.feature(types.CODE_ACTION_RESOLVE)
+    async def resolve(action: types.CodeAction) -> types.CodeAction:
+        data: Any = action.data
+        if not isinstance(data, dict) or action.edit is not None or action.disabled is not None:
+            return action
+        request = decoded(data["request"])
+        snapshot = await server.snapshot(request.path)
+        if snapshot is None or snapshot.sources[request.path].digest != data["digest"]:
+            raise ContentModifiedError
+        reason = _fill(server, action, snapshot, request)
+        if reason is not None:  # it was chosen already: a grey entry would come too late
+            server.tell(f"{action.title}: {reason}")
+        return action
+
+
+def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:
+    if only is None:
+        return not kind.startswith(("source.", "notebook."))
+    wanted = [str(getattr(each, "value", each)) for each in only]
+    return any(kind == each or kind.startswith(f"{each}.") or not each for each in wanted)
+
+
+def _encoded(
+    server: TerraServer, snapshot: Snapshot, offer: Offer, kind: str, shown: list[types.Diagnostic], uri: str
+) -> types.CodeAction:
+    source = snapshot.sources[offer.request.path]
+    cured: list[types.Diagnostic] = []
+    if offer.finding is not None:
+        located = server.documents.locate(source, offer.finding.span)
+        if located is not None:
+            line = located[1].start.line
+            cured = [item for item in shown if item.code == offer.finding.rule and item.range.start.line == line]
+    action = types.CodeAction(
+        title=offer.title,
+        kind=kind,
+        diagnostics=cured or None,
+        is_preferred=offer.preferred or None,
+        disabled=None if offer.disabled is None else types.CodeActionDisabled(offer.disabled),
+    )
+    if offer.disabled is not None:
+        return action
+    if offer.request.task is Task.SUPPRESS and server.client.asks_reason:
+        action.command = types.Command(offer.title, ASK_REASON, arguments=[uri, encoded(offer.request)])
+    elif server.client.resolves_edits:
+        action.data = {"request": encoded(offer.request), "digest": source.digest}
+    else:
+        _fill(server, action, snapshot, offer.request)
+    return action
+
+
+def _fill(server: TerraServer, action: types.CodeAction, snapshot: Snapshot, request: Request) -> str | None:
+    """Gives the action its edit, or disables it and says why there is none."""
+    result = perform(snapshot, request)
+    if isinstance(result, NewText):
+        try:
+            action.edit = workspace_edit(server, [(snapshot, result)])
+        except SourceError as error:
+            result = NotPossible(error.message)
+    if isinstance(result, NotPossible):
+        action.disabled = types.CodeActionDisabled(result.reason)
+        return result.reason
+    return None

@@ -1,0 +1,219 @@
+"""Commands: change or explain one function, all safe changes, the whole workspace with progress, the report as a page, the cache."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+
+from lsp_server.edits import workspace_edit
+from lsp_server.features.diagnostics import problems_of, publish
+from lsp_server.requests import decoded
+from lsp_server.server import TerraServer
+from terra_refactor.errors import SourceError, TerraError
+from terra_refactor.ide.code_actions import NewText, NotPossible, Request, Task, perform
+from terra_refactor.ide.explanations import function_text
+from terra_refactor.ide.session import Session, StaleError
+from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.ide.whole_project import Totals, report_of, safe_changes, totals
+from terra_refactor.report.to_html import to_html
+from terra_refactor.workspace.cache import clean_cache
+from terra_refactor.workspace.workspace import cache_folder_of
+
+APPLY_FUNCTION = "terra-refactor.applyFunction"
+EXPLAIN_FUNCTION = "terra-refactor.explainFunction"
+SUPPRESS = "terra-refactor.suppress"
+APPLY_SAFE = "terra-refactor.applyAllSafe"
+ANALYZE_WORKSPACE = "terra-refactor.analyzeWorkspace"
+WRITE_REPORT = "terra-refactor.writeReport"
+CLEAR_CACHE = "terra-refactor.clearCache"
+ASK_REASON = "terra-refactor.suppressWithReason"
+"""A command of the client that asks for a reason and calls `SUPPRESS`."""
+
+
+def register(server: TerraServer) -> None:
+    """Adds the handlers."""
+
+    @server.command(APPLY_FUNCTION)
+    async def apply_function(uri: str, qualname: str, line: int) -> bool:
+        path = server.documents.path_of(uri)
+        return await _apply(server, Request(Task.REFACTOR, path, qualname, line))
+
+    @server.command(EXPLAIN_FUNCTION)
+    async def explain_function(uri: str, qualname: str, line: int) -> str | None:
+        path = server.documents.path_of(uri)
+        snapshot = await server.snapshot(path)
+        for decision in () if snapshot is None else snapshot.decisions.get(path, ()):
+            if (decision.qualname, decision.line) == (qualname, line):
+                text = function_text(decision)
+                if not server.client.asks_reason:
+                    server.window_show_message(types.ShowMessageParams(types.MessageType.Info, text))
+                return text
+        return None
+
+    @server.command(SUPPRESS)
+    async def suppress(_uri: str, request: dict[str, Any], reason: str) -> bool:
+        asked = decoded({**request, "reason": reason})
+        return await _apply(server, asked)
+
+    @server.command(APPLY_SAFE)
+    async def apply_all_safe() -> int:
+        changes: list[tuple[Snapshot, NewText]] = []
+        async with _progress(server, "Looking for safe changes") as progress:
+            for session in _projects(server):
+                changes.extend(await _working(server, session, progress, safe_changes))
+        if not changes:
+            server.window_show_message(types.ShowMessageParams(types.MessageType.Info, "There is no safe change left."))
+            return 0
+        edit = workspace_edit(server, changes, confirm=True)
+        await server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, "All safe changes"))
+        return len(changes)
+
+    @server.command(ANALYZE_WORKSPACE)
+    async def analyze_workspace() -> dict[str, int] | None:
+        found = Totals()
+        async with _progress(server, "Analysing the workspace") as progress:
+            for session in _projects(server):
+                for component in await server.scheduler.in_thread(session.components):
+                    progress.check()
+                    analysed = functools.partial(session.snapshot, component[0], progress.is_cancelled, progress.told)
+                    snapshot = await server.scheduler.in_thread(analysed)
+                    found = found.plus(totals(snapshot))
+                    _publish_closed(server, snapshot)
+        text = str(found) + (" (cancelled)" if progress.cancelled else "")
+        server.window_show_message(types.ShowMessageParams(types.MessageType.Info, text))
+        return found.as_dict()
+
+    @server.command(WRITE_REPORT)
+    async def write_report() -> str | None:
+        pages: list[str] = []
+        async with _progress(server, "Writing the report") as progress:
+            for session in _projects(server):
+                report = await _working(server, session, progress, report_of)
+                folder = Path(tempfile.mkdtemp(prefix="terra-refactor-"))
+                page = folder / "report.html"
+                page.write_text(to_html(report), encoding="utf-8")
+                pages.append(page.as_uri())
+        if not pages:
+            return None
+        if server.client.shows_documents and not server.client.asks_reason:
+            await server.window_show_document_async(types.ShowDocumentParams(pages[0], external=True))
+        elif not server.client.asks_reason:
+            server.window_show_message(types.ShowMessageParams(types.MessageType.Info, f"The report is {pages[0]}"))
+        return pages[0]
+
+    @server.command(CLEAR_CACHE)
+    async def clear_cache() -> int:
+        entries = 0
+        for session in server.documents.sessions():
+            info = await server.scheduler.in_thread(functools.partial(clean_cache, cache_folder_of(session.config)))
+            entries += info.entries + info.stale_entries
+            await server.scheduler.in_thread(session.clear)
+        server.documents.generation += 1
+        server.scheduler.changed()
+        message = f"The cache is empty ({entries} entr{'y' if entries == 1 else 'ies'} removed)."
+        server.window_show_message(types.ShowMessageParams(types.MessageType.Info, message))
+        return entries
+
+
+async def _apply(server: TerraServer, request: Request) -> bool:
+    """Makes a change in the editor. What cannot be done is told."""
+    snapshot = await server.snapshot(request.path)
+    if snapshot is None:
+        return False
+    result = perform(snapshot, request)
+    if isinstance(result, NewText):
+        try:
+            edit = workspace_edit(server, [(snapshot, result)])
+        except SourceError as error:
+            result = NotPossible(error.message)
+        else:
+            applied = await server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, result.title))
+            return applied.applied
+    server.tell(result.reason)
+    return False
+
+
+def _projects(server: TerraServer) -> tuple[Session, ...]:
+    """The projects of the folders, or of the lone files where there is no folder."""
+    folders = tuple(folder.session for folder in server.documents.folders)
+    return folders or server.documents.sessions()
+
+
+def _publish_closed(server: TerraServer, snapshot: Snapshot) -> None:
+    """Shows the findings of files that are not open: nobody asks for those."""
+    for path in snapshot.paths:
+        if not server.documents.is_open(path) and snapshot.sources[path].notebook is None:
+            for uri, items in problems_of(server, snapshot, path).items():
+                publish(server, uri, items)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """A progress bar of the client; of its methods `told` and `is_cancelled` are called in the thread of the analysis."""
+
+    server: TerraServer
+    token: str | None
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any] | None = None
+    last: str = ""
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the person gave up."""
+        tokens = self.server.work_done_progress.tokens
+        return self.token is not None and self.token in tokens and tokens[self.token].cancelled()
+
+    def is_cancelled(self) -> bool:
+        """`cancelled`, to be handed on."""
+        return self.cancelled
+
+    def check(self) -> None:
+        """Raises StaleError if it was cancelled."""
+        if self.cancelled:
+            raise StaleError("cancelled")
+
+    def told(self, stage: str, done: int, total: int) -> None:
+        """Tells how far it is."""
+        text = f"{stage} {done}/{total}"
+        if self.token is not None and total and text != self.last:
+            self.last = text
+            report = types.WorkDoneProgressReport(message=text, percentage=100 * done // total, cancellable=True)
+            self.loop.call_soon_threadsafe(self.server.work_done_progress.report, self.token, report)
+
+
+@contextlib.asynccontextmanager
+async def _progress(server: TerraServer, title: str) -> AsyncIterator[_Progress]:
+    """A progress bar around some work; ends quietly when it is cancelled."""
+    window = server.client_capabilities.window
+    token = f"terra-refactor-{uuid.uuid4()}" if window is not None and window.work_done_progress else None
+    progress = _Progress(server, token, asyncio.get_running_loop())
+    if token is not None:
+        await server.work_done_progress.create_async(token)
+        server.work_done_progress.begin(token, types.WorkDoneProgressBegin(title, cancellable=True, percentage=0))
+    try:
+        yield progress
+    except StaleError:
+        pass
+    except TerraError as error:
+        server.tell(str(error))
+    finally:
+        if token is not None:
+            server.work_done_progress.end(token, types.WorkDoneProgressEnd())
+
+
+async def _working(
+    server: TerraServer,
+    session: Session,
+    progress: _Progress,
+    work: Callable[[Session, Callable[[], bool], Callable[[str, int, int], None]], Any],
+) -> Any:
+    return await server.scheduler.in_thread(functools.partial(work, session, progress.is_cancelled, progress.told))

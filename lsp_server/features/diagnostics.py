@@ -1,0 +1,174 @@
+"""Diagnostics: pulled by clients that can, pushed to the others, never both for one text."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from hashlib import blake2b
+
+from lsprotocol import types
+from typing_extensions import assert_never
+
+from lsp_server.convert import TextPositions
+from lsp_server.rule_pages import rule_uri
+from lsp_server.server import NAME, TerraServer
+from terra_refactor.ide.diagnostics import Problem, Tag, diagnostics
+from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.rules.rule import Severity
+
+SOURCE = "terra-refactor"
+
+
+def register(server: TerraServer) -> None:
+    """Adds the handler."""
+
+    @server.feature(
+        types.TEXT_DOCUMENT_DIAGNOSTIC,
+        types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False, identifier=NAME),
+    )
+    async def pull(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
+        uri = params.text_document.uri
+        path = server.documents.path_of(uri)
+        snapshot = await server.snapshot(path)
+        items = [] if snapshot is None else problems_of(server, snapshot, path).get(uri, [])
+        result_id = result_of(items)
+        related = _related(server, snapshot, path) if snapshot is not None and server.client.related_documents else None
+        if result_id == params.previous_result_id:
+            return types.RelatedUnchangedDocumentDiagnosticReport(result_id=result_id, related_documents=related)
+        return types.RelatedFullDocumentDiagnosticReport(items=items, result_id=result_id, related_documents=related)
+
+
+def _related(
+    server: TerraServer, snapshot: Snapshot, path: str
+) -> dict[str, types.FullDocumentDiagnosticReport | types.UnchangedDocumentDiagnosticReport] | None:
+    """Reports of the other open texts that the snapshot speaks of, where they differ from what was told last."""
+    reports: dict[str, types.FullDocumentDiagnosticReport | types.UnchangedDocumentDiagnosticReport] = {}
+    for other in server.documents.open_paths():
+        if other == path or other not in snapshot.sources:
+            continue
+        for uri, items in problems_of(server, snapshot, other).items():
+            result_id = result_of(items)
+            if server.told.get(uri) != result_id:
+                server.told[uri] = result_id
+                reports[uri] = types.FullDocumentDiagnosticReport(items=items, result_id=result_id)
+    return reports or None
+
+
+def result_of(items: Iterable[types.Diagnostic]) -> str:
+    """The identity of a list of diagnostics."""
+    text = "\n".join(map(repr, items))
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def problems_of(server: TerraServer, snapshot: Snapshot, path: str) -> dict[str, list[types.Diagnostic]]:
+    """The diagnostics of a path by the client's texts: every cell of a notebook has an entry."""
+    found: dict[str, list[types.Diagnostic]] = {uri: [] for uri in server.documents.parts(path)}
+    positions: dict[str, TextPositions] = {}
+    for problem in diagnostics(snapshot, path):
+        item = _encoded(server, snapshot, path, problem, positions)
+        if item is not None:
+            found.setdefault(item[0], []).append(item[1])
+    return found
+
+
+def _encoded(
+    server: TerraServer, snapshot: Snapshot, path: str, problem: Problem, positions: dict[str, TextPositions]
+) -> tuple[str, types.Diagnostic] | None:
+    place = server.documents.locate(snapshot.sources[path], problem.span, positions)
+    if place is None:
+        return None
+    uri, where = place
+    if where.start == where.end:
+        where = _whole_line(server, uri, where)
+    related: list[types.DiagnosticRelatedInformation] = []
+    for other in problem.related:
+        source = snapshot.sources.get(other.path)
+        located = None if source is None else server.documents.locate(source, other.span, positions)
+        if located is not None:
+            related.append(types.DiagnosticRelatedInformation(types.Location(*located), other.message))
+    page = None if problem.rule is None else rule_uri(problem.rule)
+    return uri, types.Diagnostic(
+        range=where,
+        severity=_severity(problem.severity),
+        code=problem.rule or problem.name,
+        code_description=None if page is None else types.CodeDescription(page),
+        source=SOURCE,
+        message=problem.message,
+        tags=[_tag(tag) for tag in problem.tags] or None,
+        related_information=related or None,
+        data=None if problem.rule is None else {"rule": problem.rule, "fixable": problem.fixable},
+    )
+
+
+def _whole_line(server: TerraServer, uri: str, where: types.Range) -> types.Range:
+    """What speaks of a line, not of a place in it, is drawn under its text."""
+    document = server.documents.texts.get(uri)
+    if document is None:
+        return where
+    positions = TextPositions(document.text, server.documents.encoding)
+    number = min(where.start.line + 1, positions.line_count)
+    line = positions.line(number)
+    first = len(line) - len(line.lstrip()) + 1
+    return types.Range(positions.position(number, first), positions.position(number, len(line.rstrip()) + 1))
+
+
+def _severity(severity: Severity) -> types.DiagnosticSeverity:
+    match severity:
+        case Severity.ERROR:
+            return types.DiagnosticSeverity.Error
+        case Severity.WARNING:
+            return types.DiagnosticSeverity.Warning
+        case Severity.INFORMATION:
+            return types.DiagnosticSeverity.Information
+        case _:
+            assert_never(severity)
+
+
+def _tag(tag: Tag) -> types.DiagnosticTag:
+    match tag:
+        case Tag.UNNECESSARY:
+            return types.DiagnosticTag.Unnecessary
+        case Tag.DEPRECATED:
+            return types.DiagnosticTag.Deprecated
+        case _:
+            assert_never(tag)
+
+
+# --- pushed ----------------------------------------------------------------------------------------------------------------------------
+
+
+def publish_soon(server: TerraServer) -> None:
+    """Publishes the diagnostics of all open texts, once the analysis of the newest text is done."""
+    if server.client.pulls:
+        return
+    if server.publishing is not None:
+        server.publishing.cancel()
+    server.publishing = asyncio.ensure_future(_publish(server))
+    server.keep(server.publishing)
+
+
+async def _publish(server: TerraServer) -> None:
+    for path in server.documents.open_paths():
+        snapshot = await server.snapshot(path)
+        if not server.documents.is_open(path):
+            continue
+        found = {} if snapshot is None else problems_of(server, snapshot, path)
+        for uri in server.documents.parts(path):
+            publish(server, uri, found.get(uri, []))
+
+
+def publish(server: TerraServer, uri: str, items: list[types.Diagnostic]) -> None:
+    """Publishes, if the client was not told the same before."""
+    version = server.documents.version_of(uri)
+    result_id = f"{version} {result_of(items)}"
+    if server.told.get(uri) != result_id:
+        server.told[uri] = result_id
+        server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, items, version))
+
+
+def forget(server: TerraServer, closed: Iterable[str]) -> None:
+    """Texts were closed: nothing is shown for them any more."""
+    for uri in closed:
+        server.told.pop(uri, None)
+        if not server.client.pulls:
+            server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))

@@ -1,0 +1,57 @@
+"""Inlay hints; the tooltip is made when it is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lsprotocol import types
+
+from lsp_server.convert import TextPositions
+from lsp_server.server import TerraServer
+from terra_refactor.ide.inlay_hints import Hint, HintKind, hint_details, inlay_hints
+
+
+def register(server: TerraServer) -> None:
+    """Adds the handlers."""
+
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT, types.InlayHintOptions(resolve_provider=True))
+    async def hints(params: types.InlayHintParams) -> list[types.InlayHint] | None:
+        uri = params.text_document.uri
+        documents = server.documents
+        path, first, _ = documents.place(uri, params.range.start)
+        _, last, _ = documents.place(uri, params.range.end)
+        kinds = [HintKind(kind) for kind in server.settings_of(documents.session(path).root).hints]
+        snapshot = await server.snapshot(path) if kinds else None
+        if snapshot is None:
+            return None
+        found: list[types.InlayHint] = []
+        positions: dict[str, TextPositions] = {}
+        for hint in inlay_hints(snapshot, path, first, last, kinds):
+            located = documents.locate(snapshot.sources[path], hint.span, positions)
+            if located is not None and located[0] == uri:
+                found.append(_encoded(path, hint, located[1].end))
+        return found
+
+    @server.feature(types.INLAY_HINT_RESOLVE)
+    async def resolve(hint: types.InlayHint) -> types.InlayHint:
+        data: Any = hint.data
+        if isinstance(data, dict):
+            path = str(data.get("path", ""))
+            snapshot = await server.snapshot(path) if server.documents.is_open(path) else None
+            if snapshot is not None:
+                text = hint_details(snapshot, path, int(data["function"]), str(data["name"]), int(data["line"]))
+                if text:
+                    hint.tooltip = types.MarkupContent(types.MarkupKind.Markdown, text)
+        return hint
+
+
+def _encoded(path: str, hint: Hint, position: types.Position) -> types.InlayHint:
+    edits = [types.TextEdit(types.Range(position, position), hint.annotation)] if hint.annotation else None
+    return types.InlayHint(
+        position=position,
+        label=f": {hint.label}",
+        kind=types.InlayHintKind.Type,
+        text_edits=edits,
+        padding_left=False,
+        data={"path": path, "function": hint.function.index, "name": hint.name, "line": hint.span.line},
+    )

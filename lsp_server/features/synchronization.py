@@ -1,0 +1,152 @@
+"""What the client tells: texts, notebooks, folders, settings, files."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+from lsprotocol import types
+from pygls import uris
+
+from lsp_server.features.diagnostics import forget, publish_soon
+from lsp_server.server import TerraServer
+from lsp_server.settings import SECTION, parse_settings
+from terra_refactor.syntax.source import display_path
+
+WATCHED = ("**/*.py", "**/*.ipynb", "**/pyproject.toml", "**/terra-refactor.toml", "**/.gitignore")
+_CONFIGURATIONS = frozenset({"pyproject.toml", "terra-refactor.toml", ".gitignore"})
+
+
+def register(server: TerraServer) -> None:
+    """Adds the handlers."""
+    documents = server.documents
+
+    def changed() -> None:
+        server.scheduler.changed()
+        publish_soon(server)
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        server.start(params)
+
+    @server.feature(types.INITIALIZED)
+    async def initialized(_: types.InitializedParams) -> None:
+        if server.client.watches_files:
+            watchers = [types.FileSystemWatcher(glob) for glob in WATCHED]
+            options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
+            registration = types.Registration("watched-files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+            await server.client_register_capability_async(types.RegistrationParams([registration]))
+        await read_settings(server)
+
+    @server.feature(types.SHUTDOWN)
+    def shutdown(*_: Any) -> None:
+        server.scheduler.stop()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        documents.open_text(params.text_document)
+        changed()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(params: types.DidChangeTextDocumentParams) -> None:
+        documents.change_text(params.text_document.uri, params.text_document.version, params.content_changes)
+        changed()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(params: types.DidCloseTextDocumentParams) -> None:
+        documents.close_text(params.text_document.uri)
+        forget(server, [params.text_document.uri])
+        changed()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def did_save(_: types.DidSaveTextDocumentParams) -> None:
+        if not server.client.watches_files:
+            found = [session.check_disk() for session in documents.sessions()]  # all of them, not up to the first
+            if any(found):
+                documents.generation += 1
+                changed()
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def notebook_did_open(params: types.DidOpenNotebookDocumentParams) -> None:
+        documents.open_notebook(params.notebook_document, params.cell_text_documents)
+        changed()
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def notebook_did_change(params: types.DidChangeNotebookDocumentParams) -> None:
+        documents.change_notebook(params.notebook_document.uri, params.notebook_document.version, params.change)
+        changed()
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def notebook_did_close(params: types.DidCloseNotebookDocumentParams) -> None:
+        documents.close_notebook(params.notebook_document.uri)
+        forget(server, [cell.uri for cell in params.cell_text_documents])
+        changed()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    async def folders_changed(params: types.DidChangeWorkspaceFoldersParams) -> None:
+        for folder in params.event.removed:
+            documents.remove_folder(folder.uri)
+        for folder in params.event.added:
+            documents.add_folder(folder.uri)
+        await read_settings(server)
+        changed()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def configuration_changed(params: types.DidChangeConfigurationParams) -> None:
+        if not server.client.reads_configuration and isinstance(params.settings, dict):
+            server.settings[""] = parse_settings(params.settings.get(SECTION, params.settings))
+            documents.remake_sessions()
+        await read_settings(server)
+        changed()
+        refresh(server)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def files_changed(params: types.DidChangeWatchedFilesParams) -> None:
+        paths = [path for event in params.changes if (path := uris.to_fs_path(event.uri)) is not None]
+        listing = any(event.type is not types.FileChangeType.Changed for event in params.changes)
+        if any(os.path.basename(path) in _CONFIGURATIONS for path in paths):
+            documents.remake_sessions()
+        else:
+            for session in documents.sessions():
+                own = [display_path(path) for path in paths if session.owns(path)]
+                if own:
+                    session.files_changed(own, listing=listing)
+            documents.generation += 1
+        changed()
+        refresh(server)
+
+
+async def read_settings(server: TerraServer) -> None:
+    """Asks the client for the settings of every folder, where it can tell."""
+    if not server.client.reads_configuration:
+        return
+    folders = list(server.documents.folders)
+    items = [
+        types.ConfigurationItem(section=SECTION),
+        *(types.ConfigurationItem(scope_uri=folder.uri, section=SECTION) for folder in folders),
+    ]
+    values = await server.workspace_configuration_async(types.ConfigurationParams(items))
+    known = dict(server.settings)
+    for path, value in zip(["", *(folder.path for folder in folders)], values, strict=False):
+        if value is not None:
+            server.settings[path] = parse_settings(value)
+    if server.settings != known:
+        server.documents.remake_sessions()
+        server.scheduler.changed()
+        publish_soon(server)
+        refresh(server)
+
+
+def refresh(server: TerraServer) -> None:
+    """Asks the client to ask again, for all that it shows."""
+
+    async def ask() -> None:
+        if server.client.refreshes_diagnostics:
+            await server.workspace_diagnostic_refresh_async(None)
+        if server.client.refreshes_hints:
+            await server.workspace_inlay_hint_refresh_async(None)
+        if server.client.refreshes_lenses:
+            await server.workspace_code_lens_refresh_async(None)
+
+    server.keep(asyncio.ensure_future(ask()))

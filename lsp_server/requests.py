@@ -1,0 +1,40 @@
+"""Requests for changes as JSON: they travel to the client in an action's data and come back when it is chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from terra_refactor.ide.code_actions import Request, Task
+from terra_refactor.syntax.location import Span
+
+
+def encoded(request: Request) -> dict[str, Any]:
+    """A request as JSON."""
+    span = request.span
+    return {
+        "task": request.task.value,
+        "path": request.path,
+        "qualname": request.qualname,
+        "line": request.line,
+        "rule": request.rule,
+        "span": None if span is None else [span.line, span.column, span.end_line, span.end_column],
+        "reason": request.reason,
+    }
+
+
+def decoded(data: Any) -> Request:
+    """The request that a client sends back.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is none.
+    """
+    span = data.get("span")
+    return Request(
+        Task(data["task"]),
+        str(data["path"]),
+        str(data.get("qualname", "")),
+        int(data.get("line", 0)),
+        str(data.get("rule", "")),
+        None if span is None else Span(*map(int, span)),
+        str(data.get("reason", "")),
+    )

@@ -1,0 +1,129 @@
+"""Analysis beside the event loop: the newest text wins.
+
+Gives: `Scheduler.snapshot`, which answers with what is known about a text as it is now. Needs: the documents.
+
+One analysis runs at a time, in a thread of its own; those that wait for the same text share it. When a text changes, the running
+analysis is told to stop, and whoever waits for it gets the newer text's answer. A crash costs the requests that wait for it, and
+nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from lsp_server.documents import Documents
+from terra_refactor.errors import SourceError
+from terra_refactor.ide.session import Progress, Session, StaleError
+from terra_refactor.ide.snapshot import Snapshot
+
+LOGGER = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+DEBOUNCE: Final = 0.02
+"""Seconds without a change after which an analysis begins, where the last one was short."""
+_LONG: Final = 0.3
+"""An analysis that takes longer than this waits longer for the end of the typing."""
+
+
+@dataclass(slots=True)
+class _Job:
+    """An analysis that runs or waits, and what it is of."""
+
+    session: Session
+    generation: int
+    future: asyncio.Future[Snapshot]
+
+
+class Scheduler:
+    """Runs analyses. Lives on the event loop."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="terra-analysis")
+        self._jobs: dict[str, _Job] = {}
+        self._last_change = 0.0
+        self._seconds: dict[int, float] = {}
+        """How long the last analysis of a session took."""
+        self._stopped = False
+
+    def changed(self) -> None:
+        """A text changed: running analyses are out of date."""
+        self._last_change = time.monotonic()
+
+    def stop(self) -> None:
+        """No further analysis; the running one ends soon."""
+        self._stopped = True
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def snapshot(self, path: str) -> Snapshot | None:
+        """What is known about a path as it is now; None if it cannot be read.
+
+        Raises:
+            Exception: whatever the analysis raised: a bug of ours.
+        """
+        while True:
+            documents = self._documents
+            session = documents.session(path)
+            known = session.fresh(path)
+            if known is not None:
+                return known
+            await self._quiet(session)
+            if session is not documents.session(path):
+                continue
+            job = self._jobs.get(path)
+            if job is None or job.generation != documents.generation or job.session is not session:
+                job = _Job(session, documents.generation, asyncio.ensure_future(self._run(session, path)))
+                self._jobs[path] = job
+            try:
+                # whoever stops waiting must not end the analysis that others wait for
+                return await asyncio.shield(job.future)
+            except StaleError:
+                if self._stopped:
+                    return None
+                continue
+            except SourceError as error:
+                LOGGER.info("%s", error)
+                return None
+
+    async def in_thread(self, work: Callable[[], _T]) -> _T:
+        """Something long that is no analysis of one path."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    async def _quiet(self, session: Session) -> None:
+        """Waits until nobody has typed for a moment."""
+        last = self._seconds.get(id(session), 0.0)
+        pause = DEBOUNCE if last < _LONG else min(0.4, last / 4)
+        while (left := self._last_change + pause - time.monotonic()) > 0:
+            await asyncio.sleep(left)
+
+    async def _run(self, session: Session, path: str) -> Snapshot:
+        documents = self._documents
+        generation = documents.generation
+        started = time.perf_counter()
+
+        def cancelled() -> bool:
+            return self._stopped or documents.generation != generation
+
+        snapshot = await asyncio.get_running_loop().run_in_executor(
+            self._pool, lambda: _analysed(session, path, cancelled)
+        )
+        self._seconds[id(session)] = time.perf_counter() - started
+        return snapshot
+
+
+def _analysed(session: Session, path: str, cancelled: Callable[[], bool], progress: Progress | None = None) -> Snapshot:
+    """An analysis makes many objects that live, and no garbage: looking for some would only cost time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return session.snapshot(path, cancelled, progress)
+    finally:
+        if enabled:
+            gc.enable()

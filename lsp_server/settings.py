@@ -1,0 +1,90 @@
+"""Settings of the editor, for each folder.
+
+Precedence, from strong to weak: a setting of the editor that is set (not null); the project's `pyproject.toml` or
+`terra-refactor.toml`; the default. Settings that only concern the editor (hints, lenses) exist in the editor alone.
+A value of a wrong type is passed over and told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from terra_refactor.config import Config, load_config
+from terra_refactor.errors import UsageError
+
+SECTION = "terra-refactor"
+_OPTIONS = {
+    "select": "select",
+    "ignore": "ignore",
+    "exclude": "exclude",
+    "minOps": "min_ops",
+    "tfVersion": "tf_version",
+}
+"""Settings that stand for a key of the configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditorSettings:
+    """What a user may set in the editor, for one folder."""
+
+    enable: bool = True
+    hints: tuple[str, ...] = ("parameters", "bindings")
+    """Kinds of inlay hints that are shown."""
+    code_lens: bool = True
+    configuration: str | None = None
+    """A configuration file instead of the one that is found."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of the configuration that the editor overrides."""
+    problems: tuple[str, ...] = ()
+    """What was wrong with the settings, in sentences."""
+
+    def config(self, folder: str) -> Config:
+        """The configuration of a folder.
+
+        Raises:
+            UsageError: the file that is found or named, or a setting, is wrong.
+        """
+        return load_config(self.configuration, folder).with_options(**self.options)
+
+
+def parse_settings(data: Any) -> EditorSettings:
+    """The settings in what the editor sent: the object below `terra-refactor`."""
+    if not isinstance(data, Mapping):
+        return EditorSettings()
+    problems: list[str] = []
+
+    def flag(container: Any, name: str, default: bool, where: str) -> bool:
+        value = container.get(name) if isinstance(container, Mapping) else None
+        if value is None or isinstance(value, bool):
+            return default if value is None else value
+        problems.append(f"`{SECTION}.{where}` takes true or false, not {value!r}")
+        return default
+
+    hints = data.get("inlayHints")
+    kinds = tuple(
+        kind
+        for kind, default in (("parameters", True), ("bindings", True), ("attributes", False))
+        if flag(hints, kind, default, f"inlayHints.{kind}")
+    )
+    options: dict[str, Any] = {}
+    for name, key in _OPTIONS.items():
+        value = data.get(name)
+        if value is None or value in ([], ""):
+            continue
+        try:
+            Config().with_options(**{key: value})
+        except UsageError as error:
+            problems.append(f"`{SECTION}.{name}`: {error}")
+        else:
+            options[key] = value
+    configuration = data.get("configuration")
+    return EditorSettings(
+        enable=flag(data, "enable", True, "enable"),
+        hints=kinds if flag(hints, "enable", True, "inlayHints.enable") else (),
+        code_lens=flag(data.get("codeLens"), "enable", True, "codeLens.enable"),
+        configuration=configuration if isinstance(configuration, str) and configuration else None,
+        options=options,
+        problems=tuple(problems),
+    )

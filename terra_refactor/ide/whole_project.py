@@ -1,0 +1,127 @@
+"""A whole project at once: its report, its totals, and all that may safely be changed.
+
+Computes: the snapshots of all components, one after the other. Needs: a session. Gives: `report_of`, `totals`, `safe_changes`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from terra_refactor.classify.decision import Action, Level
+from terra_refactor.ide.code_actions import NewText, Request, Task, perform
+from terra_refactor.ide.session import Progress, Session
+from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.workspace.results import Stats, WorkspaceReport
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts of a project."""
+
+    files: int = 0
+    functions: int = 0
+    findings: int = 0
+    changes: int = 0
+    """Functions for which something is proposed."""
+    safe_changes: int = 0
+    errors: int = 0
+    """Files that could not be analysed."""
+    classes: Mapping[str, int] = field(default_factory=dict)
+
+    def plus(self, other: Totals) -> Totals:
+        """The sum."""
+        return Totals(
+            self.files + other.files,
+            self.functions + other.functions,
+            self.findings + other.findings,
+            self.changes + other.changes,
+            self.safe_changes + other.safe_changes,
+            self.errors + other.errors,
+            dict(Counter(self.classes) + Counter(other.classes)),
+        )
+
+    def as_dict(self) -> dict[str, int]:
+        """For a client."""
+        return {
+            "files": self.files,
+            "functions": self.functions,
+            "findings": self.findings,
+            "changes": self.changes,
+            "safeChanges": self.safe_changes,
+            "errors": self.errors,
+            **self.classes,
+        }
+
+    def __str__(self) -> str:
+        broken = f", {self.errors} could not be analysed" if self.errors else ""
+        return (
+            f"{self.functions} functions in {self.files} files{broken}: {self.findings} findings, "
+            f"{self.changes} changes proposed, {self.safe_changes} of them safe."
+        )
+
+
+def totals(snapshot: Snapshot) -> Totals:
+    """The counts of one component."""
+    decisions = [decision for group in snapshot.decisions.values() for decision in group]
+    return Totals(
+        files=len(snapshot.sources),
+        functions=len(decisions),
+        findings=sum(map(len, snapshot.findings.values())),
+        changes=sum(decision.action is not Action.NONE for decision in decisions),
+        safe_changes=sum(decision.action is not Action.NONE and decision.level is Level.SAFE for decision in decisions),
+        errors=len(snapshot.errors),
+        classes=dict(Counter(decision.classification.value for decision in decisions)),
+    )
+
+
+def _snapshots(session: Session, cancelled: Callable[[], bool], progress: Progress) -> Iterator[Snapshot]:
+    for component in session.components():
+        yield session.snapshot(component[0], cancelled, progress)
+
+
+def report_of(session: Session, cancelled: Callable[[], bool], progress: Progress) -> WorkspaceReport:
+    """What the command line would report of the project.
+
+    Raises:
+        StaleError: `cancelled` said so.
+    """
+    started = time.perf_counter()
+    snapshots = tuple(_snapshots(session, cancelled, progress))
+    modules = [module for snapshot in snapshots for module in snapshot.program.modules.values()]
+    return WorkspaceReport(
+        decisions=tuple(
+            sorted(
+                (decision for snapshot in snapshots for group in snapshot.decisions.values() for decision in group),
+                key=lambda decision: (decision.path, decision.line, decision.function),
+            )
+        ),
+        findings=tuple(
+            sorted(
+                (finding for snapshot in snapshots for group in snapshot.findings.values() for finding in group),
+                key=lambda finding: (finding.path, finding.span, finding.rule, finding.message),
+            )
+        ),
+        errors=tuple(sorted({*session.unreadable(), *(e for s in snapshots for e in s.errors.values())})),
+        stats=Stats(len(modules), sum(module.line_count for module in modules), 0, time.perf_counter() - started),
+        sources={path: snapshot.sources[path] for snapshot in snapshots for path in sorted(snapshot.module_names)},
+    )
+
+
+def safe_changes(
+    session: Session, cancelled: Callable[[], bool], progress: Progress
+) -> tuple[tuple[Snapshot, NewText], ...]:
+    """Every file that safe changes would change, with its new text.
+
+    Raises:
+        StaleError: `cancelled` said so.
+    """
+    found: list[tuple[Snapshot, NewText]] = []
+    for snapshot in _snapshots(session, cancelled, progress):
+        for path in snapshot.paths:
+            result = perform(snapshot, Request(Task.FIX_ALL, path))
+            if isinstance(result, NewText) and result.text != snapshot.sources[path].text:
+                found.append((snapshot, result))
+    return tuple(sorted(found, key=lambda pair: pair[1].path))
