@@ -216,7 +216,8 @@ def _join_structures(left: Value, right: Value) -> Value | None:
         if left.iterator != right.iterator:
             return None
         cardinality = left.cardinality if left.cardinality == right.cardinality else None
-        return DatasetValue(join(left.element, right.element), cardinality, left.iterator)
+        last = left.last if left.last == right.last else None
+        return DatasetValue(join(left.element, right.element), cardinality, left.iterator, last)
     if isinstance(left, ShapeValue) and isinstance(right, ShapeValue):
         return ShapeValue(join_shapes(left.shape, right.shape))
     if isinstance(left, DTypeValue) and isinstance(right, DTypeValue):
@@ -473,7 +474,8 @@ def rename(value: Value, mapping: Mapping[int, int]) -> Value:
                 tuple((name, rename(argument, mapping)) for name, argument in value.keywords),
             )
         case DatasetValue():
-            return DatasetValue(rename(value.element, mapping), value.cardinality, value.iterator)
+            last = None if value.last is None else rename(value.last, mapping)
+            return DatasetValue(rename(value.element, mapping), value.cardinality, value.iterator, last)
         case TensorValue():
             variable = None if value.variable is None else mapping.get(value.variable, value.variable)
             return TensorValue(value.type, value.kind, value.content, variable)

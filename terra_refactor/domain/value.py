@@ -243,6 +243,8 @@ class DatasetValue:
     element: Value
     cardinality: Dim = None
     iterator: bool = False
+    last: Value | None = None
+    """The last element where that is known to be another one: the rest that does not fill a batch."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from terra_refactor.ir.ops import Op
 from terra_refactor.ir.program import Program
 from terra_refactor.ir.walk import blocks, walk
 from terra_refactor.tf_model import registry
-from terra_refactor.tf_model.spec import Trait
+from terra_refactor.tf_model.spec import ParameterPassing, Trait
 
 OpType = TypeVar("OpType", bound=Op)
 
@@ -162,6 +162,32 @@ class ContextView:
             for member in members(self.value(number))
         )
         return self.parameter_behind(number) if is_array and members(self.value(number)) else None
+
+    def reached_stores(self) -> Iterator[ops.StoreName]:
+        """The assignments to names that this context reaches."""
+        for op in self.code.ops:
+            if isinstance(op, ops.StoreName) and op.value is not None and self.context.values[op.value] is not None:
+                yield op
+
+    def library_argument(self, call: ops.Call, name: str, *parameters: str) -> OpId | None:
+        """What a call of a library function passes for the first of these parameters that it has; None if nothing."""
+        entity = registry.lookup(name)
+        if entity is None or any(argument.spread is not ops.Spread.PLAIN for argument in call.arguments):
+            return None
+        keywords = {argument.keyword: argument.value for argument in call.arguments if argument.keyword is not None}
+        for parameter in parameters:
+            if parameter in keywords:
+                return keywords[parameter]
+        given = [argument.value for argument in call.arguments if argument.keyword is None]
+        places = [
+            parameter.name
+            for parameter in entity.parameters or ()
+            if parameter.passing in (ParameterPassing.POSITIONAL, ParameterPassing.POSITIONAL_ONLY)
+        ]
+        for place, value in zip(places, given, strict=False):
+            if place in parameters:
+                return value
+        return None
 
     def written(self, number: OpId) -> str:
         """How an operation's result is written in the source."""

@@ -308,7 +308,8 @@ def _repeat(call: BoundCall, dataset: DatasetValue) -> Value:
     times = None if read.is_none(count) else read.integer(count)
     if isinstance(times, int) and times < 0:
         times = None
-    return DatasetValue(dataset.element, multiply(dataset.cardinality, times))
+    last = None if times == 0 else dataset.last
+    return DatasetValue(dataset.element, multiply(dataset.cardinality, times), last=last)
 
 
 def _batch_size(call: BoundCall, dataset: DatasetValue) -> tuple[Dim, Dim]:
@@ -344,7 +345,20 @@ def _batch(call: BoundCall, dataset: DatasetValue) -> Value:
     size, count = _batch_size(call, dataset)
     if isinstance(dataset.element, UnknownValue):
         return DatasetValue(UNKNOWN, count)
-    return DatasetValue(_map(lambda value: _batched(value, size), dataset.element), count)
+    element = _map(lambda value: _batched(value, size), dataset.element)
+    rest = _rest(call, dataset)
+    last = None if rest is None else _map(lambda value: _batched(value, rest), dataset.element)
+    return DatasetValue(element, count, last=last)
+
+
+def _rest(call: BoundCall, dataset: DatasetValue) -> int | None:
+    """How many elements the last batch has where that is known, and fewer than the others."""
+    size, total, drop = read.integer(call.argument("batch_size")), dataset.cardinality, call.argument("drop_remainder")
+    if not isinstance(size, int) or not isinstance(total, int) or not 0 < size < total:
+        return None
+    if drop is not None and read.truth(drop) is not False:
+        return None
+    return total % size or None
 
 
 def _padded_batch(call: BoundCall, dataset: DatasetValue) -> Value:

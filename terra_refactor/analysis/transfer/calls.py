@@ -13,6 +13,7 @@ from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Handler, Interpreter, Terminated
 from terra_refactor.analysis.transfer.containers import iterate
 from terra_refactor.analysis.transfer.definitions import instantiate
+from terra_refactor.analysis.transfer.feeding import check_feeds
 from terra_refactor.analysis.transfer.library import call_library
 from terra_refactor.analysis.transfer.mappings import dict_content, dict_element
 from terra_refactor.domain.effect import Effect, EffectKind
@@ -141,6 +142,7 @@ def _call_one(
             return result
         case BoundMethod(function, receiver):
             if isinstance(function, LibraryValue):
+                check_feeds(interpreter, frame, op, arguments)
                 return call_library(interpreter, frame, op, function.name, arguments, receiver, graph=graph)
             return interpreter.call_value(frame, op, function, arguments.with_first(receiver), graph=graph)
         case PartialValue():
@@ -152,6 +154,7 @@ def _call_one(
         case DTypeValue():
             return _numpy_scalar(callee, arguments)
         case UnknownValue():
+            check_feeds(interpreter, frame, op, arguments)
             return call_unknown(interpreter, frame, op, callee, arguments)
         case _:
             return UNKNOWN

@@ -169,6 +169,8 @@ class Iteration:
     kind: BranchKind = BranchKind.PYTHON
     count: Dim = None
     """How many elements there are, where they are not known one by one but their number is."""
+    last: Value | None = None
+    """One element that certainly comes, and that `element` does not tell: the last batch of a data set."""
 
     @property
     def length(self) -> Dim:
@@ -201,7 +203,10 @@ def iterate(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> It
                 kind = BranchKind.TENSOR
             return _iterate_tensor(value, kind)
         case DatasetValue():
-            return Iteration(None, thaw(interpreter, frame, op, value.element, "element"), BranchKind.DATASET)
+            last = None if value.last is None else thaw(interpreter, frame, op, value.last, "last")
+            return Iteration(
+                None, thaw(interpreter, frame, op, value.element, "element"), BranchKind.DATASET, last=last
+            )
         case ShapeValue():
             if value.shape is None:
                 return Iteration(None, UNKNOWN_INT)

@@ -44,6 +44,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Block, Op
+from terra_refactor.ir.walk import walk
 
 MAX_UNROLLED: Final = 12
 """Loops over at most so many known elements are unrolled."""
@@ -213,7 +214,13 @@ def _run_loop(
     if found.element == BOTTOM and found.elements == ():
         return None if interpreter.run_block(frame, else_block) else TERMINATED
 
+    last = found.last if not any(isinstance(inner, ops.Break | ops.Return) for inner in walk(body)) else None
+
     def run_body() -> bool:
+        if last is not None:
+            # the shorter batch that certainly comes, for what certainly fails on it; its state is that of any element
+            frame.values[body[0].id] = last
+            interpreter.run_branch(frame, body)
         frame.values[body[0].id] = found.element
         return interpreter.run_block(frame, body)
 

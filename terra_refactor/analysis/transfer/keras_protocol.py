@@ -14,6 +14,10 @@ from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED, con
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.transfer.containers import iterate
+from terra_refactor.analysis.transfer.keras_shapes import (
+    add_to_sequential,
+    check_sequential_input,
+)
 from terra_refactor.domain.dtype import FLOATING, DType
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.tensor import TensorType
@@ -57,6 +61,8 @@ def call_instance(
     """`layer(x)`: `build` with the shape of the input, the first time, then `call`."""
     method = own_method(interpreter, frame, receiver, "call")
     if method is None:
+        if name == "keras.Sequential.__call__" and arguments.positional:
+            check_sequential_input(interpreter, frame, op, name, receiver, arguments.positional[0])
         return None
     ensure_built(interpreter, frame, op, receiver, arguments)
     return interpreter.call_value(
@@ -177,6 +183,7 @@ def add_layer(
         frame.state.set((receiver.object, CONFIGURATION + "layers"), UNKNOWN)
     else:
         frame.state.set((receiver.object, CONFIGURATION + "layers"), TupleValue((*elements, layer)))
+        add_to_sequential(interpreter, frame, op, receiver, layer)
     return NONE
 
 

@@ -25,6 +25,7 @@ from terra_refactor.analysis.transfer.keras_protocol import (
     own_method,
     parameter_names,
 )
+from terra_refactor.analysis.transfer.keras_shapes import check_labels
 from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.dtype import FLOAT32, FLOATING, DType
 from terra_refactor.domain.tensor import TensorType
@@ -136,6 +137,8 @@ def _run_one(
     *,
     is_loss: bool,
 ) -> None:
+    if is_loss:
+        check_labels(interpreter, frame, op, function, targets, predicted)
     if isinstance(function, FunctionValue | BoundMethod | PartialValue):
         if isinstance(function, PartialValue | BoundMethod) and isinstance(function.function, LibraryValue):
             return

@@ -28,6 +28,7 @@ from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
 from terra_refactor.analysis.transfer.containers import thaw
 from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
+from terra_refactor.analysis.transfer.keras_shapes import build_sequential
 from terra_refactor.analysis.transfer.keras_training import KERAS_TRAINING
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import join, join_all, list_element, references
@@ -78,6 +79,9 @@ def call_library(
     graph: bool = False,
 ) -> Value:
     """Calls a library entity by its canonical name."""
+    if name in _FACTORIES:
+        _note_effects(interpreter, frame, op, name, registry.lookup(name), receiver)
+        name = _FACTORIES[name]
     frame.call_record(op).library[name] = None
     if name in _FLOAT_SETTINGS and arguments.positional != (Constant("float32"),):
         interpreter.other_floats = True
@@ -167,6 +171,9 @@ def short_name(name: str) -> str:
     return name
 
 
+_FACTORIES: Final = {"numpy.random.default_rng": "numpy.random.Generator"}
+"""Functions that give an object of a class, whatever their arguments."""
+
 _CONSTRUCTED_FROM: Final = {"keras.Model": ("inputs", "outputs", "name")}
 """Positional parameters of constructors whose signature is `*args, **kwargs`."""
 
@@ -202,6 +209,8 @@ def _instance_of(interpreter: Interpreter, frame: Frame, op: int, entity: Entity
     if extra:
         frame.state.set((number, CONFIGURATION + "*"), extra[0])
     frame.state.set((number, CONFIGURED), TupleValue(tuple(Constant(name) for name in (*bound, *keywords))))
+    if entity.name == "keras.Sequential":
+        build_sequential(interpreter, frame, op, Reference(number))
     return Reference(number)
 
 
@@ -228,6 +237,12 @@ def bind_library_arguments(
         elif parameter.default is not None and not incomplete:
             bound[parameter.name] = parameter.default
     return bound, extra or tuple(positional), keywords, incomplete
+
+
+PLACEHOLDERS: Final = frozenset(
+    {"tensorflow.compat.v1.placeholder", "tensorflow.compat.v1.placeholder_with_default", "keras.backend.placeholder"}
+)
+"""Functions whose results are told apart by where they are made, as variables are: feeds name them."""
 
 
 def _with_rule(
@@ -277,7 +292,10 @@ def _with_rule(
 
     combinations = list(product(*slots)) if slots else [()]
     result = interpreter.over_combinations(frame, op, short_name(entity.name), combinations, run)
-    if entity.kind is EntityKind.CLASS and isinstance(result, TensorValue) and result.kind is TensorKind.VARIABLE:
+    is_variable = (
+        entity.kind is EntityKind.CLASS and isinstance(result, TensorValue) and result.kind is TensorKind.VARIABLE
+    )
+    if isinstance(result, TensorValue) and (is_variable or entity.name in PLACEHOLDERS):
         number = interpreter.allocate(frame, op, ObjectKind.VARIABLE, entity.name)
         result = TensorValue(result.type, result.kind, result.content, number)
     return thaw(interpreter, frame, op, result, "result")

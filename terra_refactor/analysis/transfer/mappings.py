@@ -1,6 +1,6 @@
 """Dicts: making them, and what is known of their keys.
 
-Computes: contents of dicts, key by key as long as the keys are constants and few. Needs: the heap.
+Computes: contents of dicts, key by key as long as the keys are few, and constants, placeholders or variables. Needs: the heap.
 Gives: `HANDLERS`, and functions on contents.
 
 A key whose value may be `UNBOUND` may be missing. `rest` joins the values under keys that are not known; where it is not None, there may be
@@ -23,6 +23,7 @@ from terra_refactor.domain.value import (
     Constant,
     FrozenDict,
     Reference,
+    TensorValue,
     Value,
     members,
 )
@@ -97,7 +98,9 @@ def dict_item(content: FrozenDict, index: Value) -> Value:
 
 def has_item(content: FrozenDict, index: Value) -> bool:
     """Whether `d[index]` is surely there."""
-    return any(key == index and UNBOUND not in members(value) for key, value in content.items)
+    return isinstance(index, Constant) and any(
+        key == index and UNBOUND not in members(value) for key, value in content.items
+    )
 
 
 def known_item(content: FrozenDict, index: Value) -> Value:
@@ -115,6 +118,11 @@ def in_unknown_order(content: FrozenDict) -> FrozenDict:
 
 def with_item(content: FrozenDict, index: Value, value: Value, *, single: bool) -> FrozenDict:
     """The content of a dict after `d[index] = value`; `single` if the dict is surely the one that is meant."""
+    if isinstance(index, TensorValue) and index.variable is not None and len(content.items) < MAX_KEYS:
+        # a placeholder or variable by its identity, which several may share: what is there already stays
+        fed = dict(content.items)
+        fed[index] = join(fed[index], value) if index in fed else value
+        return FrozenDict(tuple(fed.items()), content.rest)
     if isinstance(index, Constant) and len(content.items) < MAX_KEYS:
         items = dict(content.items)
         known = items.get(index)

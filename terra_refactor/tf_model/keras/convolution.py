@@ -310,7 +310,7 @@ def _rules() -> dict[str, Rule]:
         rules[f"keras.layers.{name}.__call__"] = rule
 
     for rank in (1, 2, 3):
-        declare(f"Conv{rank}D", single_input(convolution_shape(rank), min_rank=rank + 2))
+        declare(f"Conv{rank}D", single_input(convolution_shape(rank), rank=rank + 2))
         declare(f"Conv{rank}DTranspose", single_input(_transposed_shape(rank), min_rank=rank + 2))
         for kind in ("MaxPooling", "AveragePooling"):
             declare(f"{kind}{rank}D", single_input(_pooling_shape(rank), dtype=ResultDType.FLOATING, rank=rank + 2))

@@ -33,6 +33,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.keras.layer_call import Settings, layer_inputs
+from terra_refactor.tf_model.keras.model_inputs import adjusted_input, check_input
 from terra_refactor.tf_model.spec import BoundCall, Rule
 
 BATCH: Final = symbol("N")
@@ -97,6 +98,10 @@ def _model_call(call: BoundCall) -> Value:
     batch: Dim = None
     symbolic = False
     if expected is not None and actual is not None and len(expected) == len(actual):
+        if isinstance(declared, TensorValue | TupleValue | FrozenList) and not isinstance(given, FrozenDict):
+            for wanted, leaf in zip(expected, actual, strict=True):
+                if isinstance(wanted, TensorValue):
+                    check_input(wanted.type.shape, adjusted_input(wanted.type.shape, leaf, "Functional"), "Functional")
         sizes = {_batch_of(leaf) for leaf in actual}
         batch = sizes.pop() if len(sizes) == 1 else None
         symbolic = any(isinstance(leaf, TensorValue) and leaf.kind is TensorKind.KERAS for leaf in actual)
@@ -268,6 +273,8 @@ RULES: Final[Mapping[str, Rule]] = {
     "keras.Sequential.__call__": _sequential_call,
     "keras.Sequential.call": _sequential_call,
     "keras.Model.predict": _predict,
+    "keras.Sequential.predict": _predict,
+    "keras.Sequential.predict_on_batch": _predict_on_batch,
     "keras.Model.predict_on_batch": _predict_on_batch,
     "keras.Model.fit": _constant(NOT_A_TENSOR),
     "keras.Model.fit_generator": _constant(NOT_A_TENSOR),

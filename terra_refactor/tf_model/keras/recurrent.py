@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from terra_refactor.domain.dim import Dim, multiply
+from terra_refactor.domain.dim import Dim, definitely_different, format_dim, multiply
 from terra_refactor.domain.dtype import DType
-from terra_refactor.domain.shape import Shape
+from terra_refactor.domain.shape import Shape, format_shape
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     UNKNOWN,
@@ -29,12 +29,13 @@ from terra_refactor.tf_model.keras.layer_call import (
     cast_input,
     is_dense_input,
     layer_inputs,
+    layer_name,
     output_kind,
     require_rank,
 )
 from terra_refactor.tf_model.keras.weights import WeightsRule, typed_weights
 from terra_refactor.tf_model.keras.windows import spatial_axes, window_output
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
 
 
 def attribute_of(call: BoundCall, instance: Value, name: str) -> Value:
@@ -59,6 +60,23 @@ def _recurrent_input(call: BoundCall, rank: int | None) -> tuple[Settings, Tenso
     return settings, input_type, output_kind(value)
 
 
+def _check_states(call: BoundCall, states: Value | None, units: Dim, batch: Dim) -> None:
+    """Raises OperationError if a state certainly is none of `units` for that batch."""
+    items = read.elements(states) if not isinstance(states, TensorValue) else (states,)
+    for item in items or ():
+        shape = read.converted_type(item).shape
+        if shape is None or len(shape) != 2:
+            continue
+        for axis, (wanted, size) in enumerate(zip((batch, units), shape, strict=True)):
+            if size != 1 and wanted != 1 and definitely_different(wanted, size):
+                raise OperationError(
+                    ErrorKind.SHAPE,
+                    f"{layer_name(call)} of {format_dim(units)} units: a state of shape {format_shape(shape)} for a batch of "
+                    f"{format_dim(batch)}: axis {axis} is {format_dim(size)} instead of {format_dim(wanted)}",
+                    ("states",),
+                )
+
+
 def _time_axes(settings: Settings, shape: Shape) -> tuple[Dim, Dim]:
     """Batch and time of an input."""
     major = settings.truth("time_major", False)
@@ -79,7 +97,10 @@ def _recurrent(state_count: int) -> Rule:
         if found is None:
             return read.tensor(None, None)
         settings, input_type, kind = found
-        return _recurrent_result(settings, input_type, kind, settings.integer("units"), state_count)
+        units = settings.integer("units")
+        batch, _ = _time_axes(settings, input_type.shape)
+        _check_states(call, call_argument(call, "initial_state", 1), units, batch)
+        return _recurrent_result(settings, input_type, kind, units, state_count)
 
     return rule
 
@@ -143,6 +164,7 @@ def _cell(state_count: int) -> Rule:
             settings.compute_dtype(), (shape[0] if shape else None, settings.integer("units")), output_kind(value)
         )
         states = call_argument(call, "states", 1)
+        _check_states(call, states, settings.integer("units"), shape[0] if shape else None)
         if state_count == 1 and isinstance(states, TensorValue):
             return TupleValue((step, step))  # a bare state comes back bare
         return TupleValue((step, FrozenList((step,) * state_count)))

@@ -15,7 +15,7 @@ from typing import Final
 from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.dtype import BOOL, INT32
 from terra_refactor.domain.lattice import join
-from terra_refactor.domain.shape import Shape
+from terra_refactor.domain.shape import Shape, meet_shapes
 from terra_refactor.domain.tensor import TensorType, join_tensor_types
 from terra_refactor.domain.value import (
     NONE,
@@ -315,7 +315,8 @@ def _map_fn(call: BoundCall) -> Value:
         return map_structure(lambda leaf: _declared(leaf, count), signature)
     declared = _declared(signature, count)
     if isinstance(stacked, TensorValue) and isinstance(declared, TensorValue) and declared.kind is TensorKind.TENSOR:
-        return result(declared.type.dtype or stacked.type.dtype, stacked.type.shape)
+        shape = meet_shapes(stacked.type.shape, declared.type.shape)
+        return result(declared.type.dtype or stacked.type.dtype, shape)
     return declared
 
 

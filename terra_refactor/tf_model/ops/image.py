@@ -61,6 +61,21 @@ def _resized(call: BoundCall) -> Value:
     return result(dtype, _sized(data.type.shape, size[0], size[1]))
 
 
+def _bounded(call: BoundCall) -> Value:
+    """`crop_to_bounding_box`: the box must lie in the image."""
+    shape = _image(call).type.shape
+    if shape is not None and len(shape) in (3, 4):
+        for axis, offset, target in ((-3, "offset_height", "target_height"), (-2, "offset_width", "target_width")):
+            size, low, length = shape[axis], integer(call.argument(offset)), integer(call.argument(target))
+            if isinstance(size, int) and isinstance(low, int) and isinstance(length, int) and low + length > size:
+                raise OperationError(
+                    ErrorKind.SHAPE,
+                    f"{short_name(call)}: {length} from {low} on of an image of shape {format_shape(shape)}, has {size} (axis {axis})",
+                    (target,),
+                )
+    return _target(call)
+
+
 def _target(call: BoundCall) -> Value:
     data = _image(call)
     _check(call, data.type.shape)
@@ -190,10 +205,8 @@ RULES: Final[Mapping[str, Rule]] = table(
         **{f"image.{name}": _same for name in _SAME.split()},
         **{f"image.{name}": _flipped for name in _FLIPS.split()},
         "image.resize": _resized,
-        **{
-            f"image.{name}": _target
-            for name in ("crop_to_bounding_box", "pad_to_bounding_box", "resize_with_crop_or_pad", "resize_with_pad")
-        },
+        **{f"image.{name}": _target for name in ("pad_to_bounding_box", "resize_with_crop_or_pad", "resize_with_pad")},
+        "image.crop_to_bounding_box": _bounded,
         "image.rgb_to_grayscale": _gray,
         "image.grayscale_to_rgb": _gray,
         "image.convert_image_dtype": _converted,

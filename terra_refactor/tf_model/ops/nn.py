@@ -182,11 +182,49 @@ def _transposed_convolution(rank: int) -> Rule:
         _check_rank(call, data.type.shape, rank + 2, "input")
         _check_rank(call, kernel.type.shape, rank + 2, "filters")
         sizes = integers(call.argument("output_shape"))
-        if sizes is not None and len(sizes) == rank + 2:
-            return result(dtype, sizes)
-        return result(dtype, (None,) * (rank + 2))
+        if sizes is None:
+            return result(dtype, (None,) * (rank + 2))
+        if len(sizes) != rank + 2:
+            return result(dtype)
+        _check_transposed(call, rank, data.type.shape, kernel.type.shape, sizes)
+        return result(dtype, sizes)
 
     return rule
+
+
+def _check_transposed(call: BoundCall, rank: int, shape: Shape, kernel: Shape, wanted: tuple[Dim, ...]) -> None:
+    """Raises OperationError unless a convolution of the wanted output could give the input."""
+    first = _layout(call, rank)
+    if first is None:
+        return
+    channels = 1 if first else rank + 1
+    pairs: list[tuple[str, Dim, Dim]] = []
+    if shape is not None:
+        pairs.append(("batch of output_shape and of the input", wanted[0], shape[0]))
+    if kernel is not None:
+        pairs.append(("channels of output_shape and axis -2 of the filters", wanted[channels], kernel[-2]))
+        if shape is not None:
+            pairs.append(("channels of the input and axis -1 of the filters", shape[channels], kernel[-1]))
+            strides, dilations = (_settings(call.argument(name), rank, first) for name in ("strides", "dilations"))
+            for number in range(rank):
+                axis = number + (2 if first else 1)
+                back = window_output(
+                    wanted[axis], kernel[number], strides[number], _known_padding(call), dilations[number]
+                )
+                pairs.append((f"axis {axis} of the input and of a convolution of output_shape", shape[axis], back))
+    for what, one, other in pairs:
+        if definitely_different(one, other):
+            raise OperationError(
+                ErrorKind.SHAPE,
+                f"{short_name(call)}: input of shape {format_shape(shape)}, filters of shape {format_shape(kernel)} and output_shape "
+                f"{format_shape(wanted)}: the {what} are {format_dim(one)} and {format_dim(other)}",
+                ("input", "filters"),
+            )
+
+
+def _known_padding(call: BoundCall) -> str | None:
+    written = text(call.argument("padding"))
+    return written.lower() if written is not None and written.lower() in ("same", "valid") else None
 
 
 def _pooling(rank: int | None) -> Rule:

@@ -2,7 +2,8 @@
 
 Computes: how many elements `start:stop:step` selects of an axis. Source: Python's slicing, which `tf.strided_slice` and NumPy follow.
 
-Approximates: `x[:-k]` and `x[k:]` of an axis of symbolic size `n` have size `n - k`, which is right for every `n` of at least `k`.
+Approximates: `x[:-k]` and `x[k:]` of an axis of symbolic size `n` have size `n - k`, `x[j:-k]` has `n - k - j`: right for every
+`n` of at least `k` and `j + k`: axes that are shorter than what is cut off are not thought of.
 """
 
 from __future__ import annotations

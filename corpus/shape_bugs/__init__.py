@@ -1,0 +1,50 @@
+"""The gallery of shape bugs: small programs as people write them, each broken and mended.
+
+`tensorflow_1/NAME/` and `tensorflow_2/NAME/` hold `broken.py` and `mended.py`. The line of the bug in the broken one ends in a comment,
+`# BUG raises: why` where TensorFlow stops there, `# BUG silent: why` where it goes on with a wrong result. Programs of TensorFlow 1 are
+written as they were then (`import tensorflow as tf`); they run with `tf.compat.v1` under that name.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+_MARK = re.compile(r"# BUG (raises|silent): ")
+
+
+@dataclass(frozen=True)
+class ShapeBug:
+    """One pair of programs."""
+
+    name: str
+    generation: int
+    """1 or 2: the TensorFlow that it is written for."""
+    broken: Path
+    mended: Path
+    line: int
+    """Of the bug in the broken program, from 1."""
+    silent: bool
+    """TensorFlow does not notice."""
+
+
+def shape_bugs() -> tuple[ShapeBug, ...]:
+    """The pairs of the gallery, sorted by generation and name. Raises ValueError if a broken program has not one mark, or a mended one has."""
+    found: list[ShapeBug] = []
+    for generation in (1, 2):
+        for folder in sorted((FOLDER / f"tensorflow_{generation}").iterdir()):
+            broken, mended = folder / "broken.py", folder / "mended.py"
+            if not broken.is_file():
+                continue
+            marks = [
+                (number, match.group(1))
+                for number, text in enumerate(broken.read_text(encoding="utf-8").splitlines(), start=1)
+                if (match := _MARK.search(text))
+            ]
+            if len(marks) != 1 or _MARK.search(mended.read_text(encoding="utf-8")):
+                raise ValueError(f"{folder.name}: one line of the broken program is marked, none of the mended one")
+            line, kind = marks[0]
+            found.append(ShapeBug(folder.name, generation, broken, mended, line, kind == "silent"))
+    return tuple(found)

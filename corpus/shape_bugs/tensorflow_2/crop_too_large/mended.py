@@ -1,0 +1,16 @@
+"""A centre crop that is larger than the pictures."""
+import tensorflow as tf
+
+CROP = 224
+
+
+def center_crop(images, size):
+    top = (images.shape[1] - size) // 2
+    return tf.image.crop_to_bounding_box(images, max(top, 0), max(top, 0), size, size)
+
+
+def preprocess(images):
+    return center_crop(tf.image.resize(images, [256, 256]), CROP) / 127.5 - 1.0
+
+
+print(preprocess(tf.ones([2, 200, 200, 3])).shape)

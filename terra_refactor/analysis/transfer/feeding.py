@@ -1,0 +1,73 @@
+"""Feeds of TensorFlow 1: `sess.run(fetches, feed_dict)`, `tensor.eval(feed_dict)`, `operation.run(feed_dict)`.
+
+Computes: whether the values fit the tensors that they are fed to. Needs: dicts whose keys are tensors (`mappings`). Gives:
+`check_feeds`, which notes a failure where one certainly does not.
+
+Ignores: whose method it is: sessions reach a function in many ways (a supervisor, a test case, a parameter), and nothing else takes a dict
+under tensors in that place. Dtypes: NumPy converts what is fed.
+"""
+
+from __future__ import annotations
+
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.freezing import freeze
+from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.domain.shape import Shape
+from terra_refactor.domain.value import UNBOUND, UNKNOWN, FrozenDict, TensorKind, TensorValue, Value, members
+from terra_refactor.ir import ops
+from terra_refactor.tf_model.arguments import converted_type
+from terra_refactor.tf_model.shape_rules.feeding import check_feed
+
+_POSITIONS = {"run": (0, 1), "eval": (0,), "partial_run": (1, 2)}
+"""Where each method takes its feeds, if not by keyword: the first of these that is a dict under tensors."""
+
+
+def check_feeds(interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments) -> None:
+    """Notes a failure if a call feeds some tensor a value that certainly does not fit it."""
+    feeds = _feeds(interpreter, frame, op, arguments)
+    if feeds is None:
+        return
+    for key, value in feeds.items:
+        if not isinstance(key, TensorValue):
+            continue
+        declared, name = key.type.shape, _name_of(interpreter, key)
+
+        def check(member: Value, declared: Shape = declared, name: str = name) -> Value:
+            check_feed(declared, converted_type(member, numpy=True).shape, name)
+            return UNKNOWN
+
+        alternatives = [member for member in members(value) if member != UNBOUND]
+        interpreter.over_combinations(frame, op, "feed_dict", alternatives, check)
+
+
+def _feeds(interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments) -> FrozenDict | None:
+    given = dict(arguments.keywords).get("feed_dict")
+    if given is not None:
+        return _under_tensors(frame, given)
+    called = interpreter.op(frame.function, op)
+    function = interpreter.op(frame.function, called.function) if isinstance(called, ops.Call) else None
+    if not isinstance(function, ops.LoadAttribute):
+        return None
+    for position in _POSITIONS.get(function.name, ()):
+        if position < len(arguments.positional):
+            found = _under_tensors(frame, arguments.positional[position])
+            if found is not None:
+                return found
+    return None
+
+
+def _under_tensors(frame: Frame, value: Value) -> FrozenDict | None:
+    """The content of a dict that has tensors as keys; None for anything else."""
+    found = freeze(frame, value)
+    if isinstance(found, FrozenDict) and any(isinstance(key, TensorValue) for key, _ in found.items):
+        return found
+    return None
+
+
+def _name_of(interpreter: Interpreter, key: TensorValue) -> str:
+    """Which placeholder a message speaks of: the line where it is made."""
+    facts = interpreter.objects.facts[key.variable] if key.variable is not None else None
+    if facts is None or facts.function is None or facts.op is None:
+        return "a tensor"
+    what = "variable" if key.kind is TensorKind.VARIABLE else "placeholder"
+    return f"the {what} of line {interpreter.program.function(facts.function).span_of(facts.op).line}"

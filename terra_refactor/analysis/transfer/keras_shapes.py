@@ -1,0 +1,186 @@
+"""What Keras finds out about shapes when models are put together and trained: inputs, widths that layers were built for, labels.
+
+Computes: whether the layers of a sequential model fit each other, whether its input fits what they were built for, whether a model's output
+fits its loss and labels. Needs: instances of library classes and their configuration. Gives: `add_to_sequential`, `build_sequential`,
+`check_sequential_input`, `check_labels`.
+
+Ignores: layers of the program's own: Keras runs them when a model is put together, but what they are given there is no evidence of use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from terra_refactor.analysis.configuration import configuration_of
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.freezing import freeze
+from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.domain.dim import definitely_different, format_dim
+from terra_refactor.domain.shape import format_shape
+from terra_refactor.domain.value import (
+    UNKNOWN,
+    Constant,
+    LibraryValue,
+    Reference,
+    TensorValue,
+    TupleValue,
+    Value,
+    members,
+)
+from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.arguments import elements
+from terra_refactor.tf_model.keras.model_inputs import adjusted_input
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError
+
+_INPUTS: Final = "@inputs"
+"""Field of a sequential model: the inputs of its layers, as far as they follow from its declared input."""
+_OUTPUT: Final = "@output"
+"""Field of a sequential model: what its layers give for its declared input."""
+_FIXED_WIDTH: Final = frozenset(
+    f"keras.layers.{name}"
+    for name in (
+        "Dense",
+        "Conv1D",
+        "Conv2D",
+        "Conv3D",
+        "SeparableConv1D",
+        "SeparableConv2D",
+        "DepthwiseConv2D",
+        "Conv1DTranspose",
+        "Conv2DTranspose",
+        "Conv3DTranspose",
+        "LSTM",
+        "GRU",
+        "SimpleRNN",
+        "LSTMCell",
+        "GRUCell",
+        "SimpleRNNCell",
+        "BatchNormalization",
+    )
+)
+"""Layers whose weights fit one size of the last axis (unless configured otherwise)."""
+
+_SHORT_LOSSES: Final = {
+    "mse": "mean_squared_error",
+    "MSE": "mean_squared_error",
+    "mae": "mean_absolute_error",
+    "MAE": "mean_absolute_error",
+    "mape": "mean_absolute_percentage_error",
+    "msle": "mean_squared_logarithmic_error",
+    "bce": "binary_crossentropy",
+    "kld": "kl_divergence",
+    "logcosh": "log_cosh",
+}
+
+
+def add_to_sequential(interpreter: Interpreter, frame: Frame, op: int, model: Reference, layer: Value) -> None:
+    """Runs one more layer of a sequential model on what those before it give, as Keras does as soon as it knows the input."""
+    given = frame.state.get((model.object, _OUTPUT))
+    if isinstance(layer, TensorValue):
+        frame.state.set((model.object, _OUTPUT), layer)
+        return
+    if given is None:
+        given = _declared_by(frame, layer)
+    inputs = frame.state.get((model.object, _INPUTS))
+    known = inputs.elements if isinstance(inputs, TupleValue) else ()
+    frame.state.set((model.object, _INPUTS), TupleValue((*known, UNKNOWN if given is None else given)))
+    output: Value = UNKNOWN
+    if isinstance(given, TensorValue) and interpreter.class_name(frame, layer) is not None:
+        output = interpreter.call_value(frame, op, layer, CallArguments((given,)))
+    frame.state.set((model.object, _OUTPUT), output)
+
+
+def _declared_by(frame: Frame, layer: Value) -> TensorValue | None:
+    """The input that a first layer declares with `input_shape=`."""
+    given = configuration_of(frame, layer).get("input_shape")
+    entity = registry.lookup("keras.Input")
+    if given is None or given == Constant(None) or entity is None or entity.rule is None:
+        return None
+    made = entity.rule(BoundCall("keras.Input", {"shape": given}))
+    return made if isinstance(made, TensorValue) else None
+
+
+def build_sequential(interpreter: Interpreter, frame: Frame, op: int, model: Reference) -> None:
+    """Runs the layers that a sequential model is constructed with."""
+    layers = elements(configuration_of(frame, model).get("layers"))
+    for layer in layers or ():
+        add_to_sequential(interpreter, frame, op, model, layer)
+
+
+def check_sequential_input(
+    interpreter: Interpreter, frame: Frame, op: int, name: str, receiver: Value, first: Value
+) -> None:
+    """Notes a failure where a sequential model's input certainly does not fit the input that its layers were built for."""
+    layers = elements(configuration_of(frame, receiver).get("layers"))
+    if not layers or not isinstance(receiver, Reference):
+        return
+    built = frame.state.get((receiver.object, _INPUTS))
+    inputs = list(built.elements) if isinstance(built, TupleValue) else []
+    layers = tuple(layer for layer in layers if not isinstance(layer, TensorValue))
+    declared = inputs[0] if inputs and len(inputs) == len(layers) else None
+    if not isinstance(declared, TensorValue):
+        return
+
+    def check(member: Value) -> Value:
+        value = adjusted_input(declared.type.shape, member, "Sequential")
+        for layer, expected in zip(layers, inputs, strict=True):
+            class_name = interpreter.class_name(frame, layer)
+            if not isinstance(value, TensorValue) or not isinstance(expected, TensorValue) or class_name is None:
+                break
+            _check_width(frame, layer, class_name, expected, value)
+            value = interpreter.call_value(frame, op, layer, CallArguments((value,)))
+        return UNKNOWN
+
+    interpreter.over_combinations(frame, op, name, members(freeze(frame, first)), check)
+
+
+def _check_width(frame: Frame, layer: Value, class_name: str, expected: TensorValue, given: TensorValue) -> None:
+    """Raises OperationError if the weights of a layer certainly do not fit the last axis of its input."""
+    wanted, shape = expected.type.shape, given.type.shape
+    if class_name not in _FIXED_WIDTH or not wanted or not shape:
+        return
+    configuration = configuration_of(frame, layer)
+    if configuration.get("data_format", Constant(None)) not in (Constant(None), Constant("channels_last")):
+        return
+    if configuration.get("axis", Constant(-1)) != Constant(-1) or not definitely_different(wanted[-1], shape[-1]):
+        return
+    raise OperationError(
+        ErrorKind.SHAPE,
+        f"{class_name.rpartition('.')[2]}: an input of shape {format_shape(shape)}; the layer was built for {format_shape(wanted)}: the "
+        f"last axis is {format_dim(shape[-1])} instead of {format_dim(wanted[-1])}",
+        ("inputs",),
+    )
+
+
+def check_labels(
+    interpreter: Interpreter, frame: Frame, op: int, loss: Value, labels: Value, predictions: Value
+) -> None:
+    """Notes a failure if labels certainly do not fit what a model gives, by a loss of Keras that it was compiled with."""
+    rule = _loss_rule(interpreter, frame, loss)
+    if rule is None or not isinstance(predictions, TensorValue):
+        return
+    interpreter.over_combinations(
+        frame, op, "fit", members(freeze(frame, labels)), lambda member: rule(member, predictions)
+    )
+
+
+def _loss_rule(interpreter: Interpreter, frame: Frame, loss: Value) -> Callable[[Value, Value], Value] | None:
+    """The rule of a loss of Keras, given by its short name, as a function or as an object; None for any other."""
+    configuration: dict[str, Value] = {}
+    if isinstance(loss, Constant) and isinstance(loss.value, str):
+        entity = registry.lookup(f"keras.losses.{_SHORT_LOSSES.get(loss.value, loss.value)}")
+    elif isinstance(loss, LibraryValue):
+        entity = registry.lookup(loss.name)
+    else:
+        class_name = interpreter.class_name(frame, loss)
+        if class_name is None or not class_name.startswith("keras.losses."):
+            return None
+        configuration = configuration_of(frame, loss)
+        entity = registry.lookup(f"{class_name}.__call__")
+    if entity is None or entity.rule is None or not entity.name.startswith("keras.losses."):
+        return None
+    rule, called = entity.rule, entity.name
+    return lambda labels, predictions: rule(
+        BoundCall(called, {"y_true": labels, "y_pred": predictions}, configuration=configuration)
+    )

@@ -1,0 +1,51 @@
+"""What functional and sequential models do with their inputs before any layer sees them.
+
+Computes: ranks that Keras adjusts, and the checks against the declared inputs. Gives: `adjusted_input`, `check_input`.
+Source: Keras 3, `keras.Functional` (`_adjust_input_rank`, `input_spec`).
+"""
+
+from __future__ import annotations
+
+from terra_refactor.domain.dim import definitely_different, format_dim
+from terra_refactor.domain.shape import Shape, format_shape
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import TensorKind, TensorValue, Value
+from terra_refactor.tf_model import arguments as read
+from terra_refactor.tf_model.spec import ErrorKind, OperationError
+
+
+def adjusted_input(declared: Shape, given: Value, model: str) -> Value:
+    """An input with the rank that the model declares: an axis of size 1 at the end is dropped or added.
+
+    Raises OperationError if the rank certainly cannot be made that of the declared input.
+    """
+    found = read.converted_type(given)
+    shape = found.shape
+    if declared is None or shape is None or len(shape) == len(declared):
+        return given
+    kind = given.kind if isinstance(given, TensorValue) else TensorKind.TENSOR
+    if len(shape) == len(declared) + 1 and not definitely_different(shape[-1], 1):
+        return TensorValue(TensorType(found.dtype, shape[:-1] if shape[-1] == 1 else None), kind)
+    if len(shape) == len(declared) - 1 and not definitely_different(declared[-1], 1):
+        return TensorValue(TensorType(found.dtype, (*shape, 1) if declared[-1] == 1 else None), kind)
+    raise OperationError(
+        ErrorKind.RANK,
+        f"{model}: an input of shape {format_shape(shape)} for a model that takes {format_shape(declared)}: rank {len(shape)} instead of "
+        f"{len(declared)} (the first axis is the batch)",
+        ("inputs",),
+    )
+
+
+def check_input(declared: Shape, given: Value, model: str) -> None:
+    """Raises OperationError if an input, its rank adjusted, certainly does not fit what a functional model declares."""
+    shape = read.converted_type(given).shape
+    if declared is None or shape is None or len(shape) != len(declared):
+        return
+    for axis, (wanted, size) in enumerate(zip(declared, shape, strict=True)):
+        if axis and isinstance(wanted, int) and definitely_different(wanted, size):
+            raise OperationError(
+                ErrorKind.SHAPE,
+                f"{model}: an input of shape {format_shape(shape)} for a model that takes {format_shape(declared)}: axis {axis} is "
+                f"{format_dim(size)} instead of {wanted}",
+                ("inputs",),
+            )
