@@ -1,0 +1,1 @@
+"""Programs like what people write, each with what a reviewer expects of the analysis; `expectations.py` reads that."""
