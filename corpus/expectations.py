@@ -65,7 +65,8 @@ class Program:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Where the analysis and the reviewer differ. `kind` is `safety` (it says safe, the reviewer unsafe), `class`, `action`, or `type`."""
+    """Where the analysis and the reviewer differ. `kind` is `safety` (it says safe, the reviewer unsafe), `class`, `action`, `type`, or
+    `precision` (the types say less, nothing else)."""
 
     program: str
     place: str
@@ -135,7 +136,8 @@ def disagreements(program: Program, decisions: Mapping[tuple[str, str], Decision
             types = next((each.types for each in decision.parameters if each.name == name), ())
             if not _agrees(text, types):
                 actual = " | ".join(_written(each) for each in types) or "nothing"
-                yield Disagreement(program.name, place, "type", f"{name}: {text}", actual, "")
+                kind = "precision" if _allows(text, types) else "type"
+                yield Disagreement(program.name, place, kind, f"{name}: {text}", actual, "")
 
 
 def _agrees(text: str, types: tuple[TensorType, ...]) -> bool:
@@ -143,6 +145,25 @@ def _agrees(text: str, types: tuple[TensorType, ...]) -> bool:
     wanted = [part.strip() for part in text.split("|")]
     return all(any(_covers(one, each) for each in types) for one in wanted) and all(
         any(_covers(one, each) for one in wanted) for each in types
+    )
+
+
+def _allows(text: str, types: tuple[TensorType, ...]) -> bool:
+    """Whether the types that were found only say less than what is expected."""
+    return all(any(_wider(one.strip(), each) for each in types) for one in text.split("|")) if types else True
+
+
+def _wider(text: str, found: TensorType) -> bool:
+    dtype, _, sizes = text.rstrip("]").partition("[")
+    if found.dtype not in (None, dtype):
+        return False
+    wanted = sizes.split(",") if sizes else []
+    return found.shape is None or (
+        len(wanted) == len(found.shape)
+        and all(
+            not isinstance(dim, int) or size == "?" or dim == int(size)
+            for size, dim in zip(wanted, found.shape, strict=True)
+        )
     )
 
 

@@ -33,12 +33,20 @@ _UNDERSTOOD = frozenset(
 
 
 def _holds_instance(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
-    """Whether an object is passed by whose identity graphs are told apart; data sets and shapes are told apart by what they are."""
-    return any(
-        isinstance(member, Reference) and facts.objects[member.object].kind is ObjectKind.INSTANCE
+    """Whether objects are passed by whose identity graphs are told apart, and nobody knows that it is always the same one.
+
+    Data sets and shapes are told apart by what they are.
+    """
+    objects = [
+        facts.objects[member.object]
         for value in parameter.values
         for member in members(value)
-    )
+        if isinstance(member, Reference) and facts.objects[member.object].kind is ObjectKind.INSTANCE
+    ]
+    # inside of a function, what its caller was given has no place where it is made: it is an object of another name
+    places = {(each.function, each.op) for each in objects if each.op is not None}
+    classes = {each.name for each in objects}
+    return bool(objects) and not (len(places) == 1 and len(classes) == 1 and parameter.evidence is Evidence.DATAFLOW)
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,10 +118,12 @@ def _iterations(view: ContextView, loop: ops.For | ops.While | ops.Comprehension
     fact = view.branches.get(loop.id)
     if fact is not None and fact.kind is BranchKind.DATASET:
         return UNKNOWN_ITERATIONS
-    return _length(view.value(loop.iterable))
+    length = known_length(view.value(loop.iterable))
+    return UNKNOWN_ITERATIONS if length is None else length
 
 
-def _length(value: Value) -> int:
+def known_length(value: Value) -> int | None:
+    """How many elements a Python value gives when it is iterated over; None if that is not known."""
     match value:
         case TupleValue(elements):
             return len(elements)
@@ -130,4 +132,4 @@ def _length(value: Value) -> int:
         case RangeValue(Constant(int() as start), Constant(int() as stop), Constant(int() as step)) if step:
             return max(len(range(start, stop, step)), 0)
         case _:
-            return UNKNOWN_ITERATIONS
+            return None

@@ -75,7 +75,7 @@ def why_not_a_candidate(
         return "it is defined anew at each call of the function around it: each of them would be traced anew"
     if code.name.startswith("__") and code.name.endswith("__") and code.name != "__call__":
         return f"{code.name} is called by Python itself"
-    if code.name.startswith("test") or (found.callers == () and code.name in ("main", "setUp", "tearDown")):
+    if found.callers == () and (code.name.startswith("test") or code.name in ("main", "setUp", "tearDown")):
         return "it is a test or an entry point"
     if _is_reached_from_keras_call(program, facts, found):
         return "Keras traces it as part of a `call`; decorated, it would hide sublayers that are not built yet (TR316)"

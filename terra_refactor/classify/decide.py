@@ -16,6 +16,7 @@ from typing import Final
 from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts, ProgramFacts
 from terra_refactor.classify.assumptions import Assumptions, gather_assumptions
 from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, OperationCount
+from terra_refactor.classify.calls import CallCount, calls_until_paid
 from terra_refactor.classify.candidates import varying_python_value, why_not_a_candidate
 from terra_refactor.classify.decision import (
     Action,
@@ -123,6 +124,7 @@ class _Decider:
         self.min_ops = DEFAULT_MIN_OPS if options.min_ops is None else options.min_ops
         self.hazards = HazardMap(program, facts)
         self.counts = OperationCount(self.hazards)
+        self.calls = CallCount(self.hazards)
         self.reach = Reach(self.hazards)
         self.samples = Samples(program, facts)
         self._imports: dict[str, bool] = {}
@@ -199,6 +201,7 @@ class _Decider:
             wanted[identity] = judgement
         for judgement in wanted.values():
             judgement.level = Level.SAFE if judgement.classification is Classification.SAFE else Level.SPECULATIVE
+        self.leave_out_short_lived(wanted)
         for judgement in wanted.values():
             if self.is_covered(judgement, wanted):
                 judgement.covered = True
@@ -210,6 +213,32 @@ class _Decider:
         for judgement in self.judgements.values():
             if judgement.action is Action.NONE and judgement.found.hybrid is None:
                 self.consider_co_execution(judgement, wanted)
+
+    def leave_out_short_lived(self, wanted: dict[FunctionId, _Judgement]) -> None:
+        """Take out what is called too seldom to pay back a trace; that may uncover what it calls, which is then looked at again."""
+        if self.min_ops == 0:
+            return
+        settled = False
+        while not settled:
+            settled = True
+            for identity, judgement in list(wanted.items()):
+                if self.is_covered(judgement, wanted):
+                    continue
+                level = judgement.level
+
+                def is_graph(caller: FunctionId, level: Level = level) -> bool:
+                    return self._runs_as_graph(caller, level, wanted, set())
+
+                calls = self.calls.of(identity, is_graph)
+                needed = calls_until_paid(judgement.operations)
+                if calls is not None and calls < needed:
+                    plural = "s" if calls != 1 else ""
+                    judgement.reason = (
+                        f"the program calls it {calls} time{plural} outside of graphs: a trace costs more than that saves "
+                        f"(it is paid after some {needed:.0f} calls)"
+                    )
+                    del wanted[identity]
+                    settled = False
 
     def why_not(self, judgement: _Judgement) -> str | None:
         """Why the function is not to be decorated; None if it may be."""

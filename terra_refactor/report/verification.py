@@ -78,6 +78,7 @@ def verification_json(report: VerifyReport) -> str:
             "difference": program.difference,
             "exit_codes": list(program.exit_codes),
             "seconds": list(program.seconds),
+            "cpu": list(program.cpu),
         },
         "errors": [
             {"path": error.path, "line": error.line or None, "message": error.message}

@@ -247,6 +247,8 @@ DEFAULT_BY_BASE: Final[Mapping[str, int]] = {
     "keras.metrics.Metric.result": 3,
     "keras.optimizers.Optimizer.apply_gradients": 80,
     "keras.optimizers.Optimizer.minimize": 80,
+    "tensorflow.compat.v1.train.Optimizer.apply_gradients": 4,
+    "tensorflow.compat.v1.train.Optimizer.minimize": 20,
     "keras.Model.train_step": 100,
     "keras.Model.test_step": 40,
     "tensorflow.GradientTape.gradient": 10,

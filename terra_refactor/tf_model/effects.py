@@ -84,6 +84,12 @@ _SETTINGS: Final = " ".join(
 )
 """Calls that change settings or registries of the process."""
 
+_SESSIONS: Final = within(
+    "tensorflow.compat.v1",
+    "Session.run Session.partial_run InteractiveSession.run InteractiveSession.partial_run",
+)
+"""Calls that run another graph at once: while a function is traced they run, and never after that."""
+
 _RANDOM_ARRAYS: Final = (
     "numpy.random.* !numpy.random.RandomState !numpy.random.default_rng "
     "!numpy.random.Generator !numpy.random.SeedSequence"
@@ -140,7 +146,7 @@ def _patterns_of(trait: Trait) -> str:
 
 EFFECTS: Final[NameTable[EffectKind]] = name_table(
     {
-        EffectKind.INPUT_OUTPUT: f"{_FILES} {_SETTINGS}",
+        EffectKind.INPUT_OUTPUT: f"{_FILES} {_SETTINGS} {_SESSIONS}",
         EffectKind.PRINT: "keras.Model.summary keras.utils.Progbar.update keras.utils.Progbar.add",
         EffectKind.LOG: "tensorflow.get_logger tensorflow.compat.v1.logging.*",
         EffectKind.RANDOM: f"{_RANDOM_ARRAYS} keras.utils.set_random_seed",

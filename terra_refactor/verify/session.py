@@ -384,7 +384,8 @@ class _Session:
             if ended is not None and (ended.stopped is not None or (ended.code or 0) < 0):
                 difference = f"the {name} program: {ended.description}"
         first, second = found["exit"]
-        return ProgramVerdict(source.command, difference, (first, second), tuple(found["seconds"]))
+        seconds, cpu = found["seconds"], found["cpu"]
+        return ProgramVerdict(source.command, difference, (first, second), (seconds[0], seconds[1]), (cpu[0], cpu[1]))
 
 
 def _why_no_job(decision: Decision) -> str:

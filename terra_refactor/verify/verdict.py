@@ -73,6 +73,9 @@ class ProgramVerdict:
     difference: str | None
     exit_codes: tuple[int | None, int | None]
     seconds: tuple[float | None, float | None]
+    """Of the run, without the import of TensorFlow."""
+    cpu: tuple[float | None, float | None]
+    """Processor time of the same, of all threads; of scripts only."""
 
 
 @dataclass(frozen=True, slots=True)

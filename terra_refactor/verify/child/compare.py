@@ -232,7 +232,8 @@ class Comparison:
         old, new = self.before.end, self.after.end
         third = self.control.end if self.control is not None else None
         found: Node = {"difference": None, "exit": [old and old["exit"], new and new["exit"]]}
-        found["seconds"] = [end.get("seconds") if end else None for end in (old, new)]
+        for field in ("seconds", "cpu"):
+            found[field] = [end.get(field) if end else None for end in (old, new)]
         if old is None or new is None:
             found["difference"] = f"the {'original' if old is None else 'refactored'} program did not end by itself"
         elif old["exit"] != new["exit"]:

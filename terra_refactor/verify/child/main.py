@@ -84,6 +84,7 @@ def _script(recorder: Recorder, request: dict[str, Any], targets: Any, started: 
     module.__dict__["__builtins__"] = __builtins__
     sys.modules["__main__"] = module
     raised: BaseException | None = None
+    cpu_before = time.process_time()
     try:
         if request["module"]:
             _, spec, code = runpy._get_module_details(request["module"])  # type: ignore[attr-defined]
@@ -101,7 +102,7 @@ def _script(recorder: Recorder, request: dict[str, Any], targets: Any, started: 
         exec(code, module.__dict__)
     except BaseException as error:
         raised = error
-    seconds = time.perf_counter() - started
+    seconds, cpu = time.perf_counter() - started, time.process_time() - cpu_before
     status = _exit_status(raised)
     recorder.flush()
     with recorder.quiet():
@@ -115,6 +116,7 @@ def _script(recorder: Recorder, request: dict[str, Any], targets: Any, started: 
             raised=None if raised is None or isinstance(raised, SystemExit) else describe_exception(raised),
             state=state,
             seconds=seconds,
+            cpu=cpu,
         )
     if raised is not None and not isinstance(raised, SystemExit):
         import traceback  # noqa: PLC0415 - only for this

@@ -1,0 +1,257 @@
+"""What the refactorings do to the programs of `corpus/programs`, by running them; the tables of docs/evaluation.md.
+
+For each program and for the levels `safe` and `speculative` all proposed changes are applied together, and the program is run before and after with
+everything recorded: exit code, output, global variables, and each call of each changed function. Then it is timed in pairs of runs, one before and
+one after, in processes of their own and without recording. Numbers go to `docs/evaluation.json`, from which the page is written; a run for
+some programs replaces their numbers only.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import statistics
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from corpus.expectations import Program, decisions_of, disagreements, programs, said
+from terra_refactor.config import Config
+from terra_refactor.verify.session import Setting
+from terra_refactor.verify.verdict import FunctionVerdict, Limits, Verification
+from terra_refactor.workspace.workspace import Options, fix, verify
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+NUMBERS = DOCS / "evaluation.json"
+PAGE = DOCS / "evaluation.md"
+LEVELS = ("safe", "speculative")
+SLOWER = 1.05
+
+
+def evaluate(names: Sequence[str], rounds: int) -> int:
+    """Run, measure, write. Gives 1 if a program was broken or changed."""
+    data = json.loads(NUMBERS.read_text()) if NUMBERS.exists() else {"programs": {}}
+    chosen = [program for program in programs() if not names or program.name in names]
+    for program in chosen:
+        print(f"{program.name} ...", flush=True)
+        data["programs"][program.name] = measure(program, rounds)
+        data["machine"] = _machine(data["programs"][program.name])
+        NUMBERS.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
+    known = {program.name for program in programs()}
+    data["programs"] = {name: entry for name, entry in data["programs"].items() if name in known}
+    PAGE.write_text(page(data))
+    broken = [name for name, entry in data["programs"].items() for level in LEVELS if entry[level]["difference"]]
+    return 1 if broken else 0
+
+
+def _machine(entry: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "tensorflow": entry["tensorflow"],
+        "python": sys.version.split()[0],
+        "processors": os.cpu_count(),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def measure(program: Program, rounds: int) -> dict[str, Any]:
+    """Everything about one program."""
+    decisions = decisions_of(program)
+    found = list(disagreements(program, decisions))
+    entry: dict[str, Any] = {
+        "title": program.title,
+        "functions": len(program.expectations),
+        "disagreements": [said(each) for each in found],
+        "kinds": {kind: sum(each.kind == kind for each in found) for kind in ("safety", "class", "action", "type", "precision")},
+        "pays": sorted(f"{each.file}:{each.qualname}" for each in program.expectations if each.pays),
+    }
+    plans = {level: plan(program, level) for level in LEVELS}
+    for level in LEVELS:
+        if level != LEVELS[0] and plans[level] == plans[LEVELS[0]]:
+            entry[level] = entry[LEVELS[0]]
+            continue
+        recorded = run(program, level, record=True)
+        entry["tensorflow"] = recorded.tensorflow or entry.get("tensorflow")
+        assert recorded.program is not None or not recorded.functions
+        entry[level] = {
+            "difference": recorded.program.difference if recorded.program else None,
+            "functions": {
+                _key(program, verdict): {
+                    "status": verdict.status.value,
+                    "detail": verdict.detail,
+                    "compared": verdict.compared,
+                    "action": verdict.action.value,
+                }
+                for verdict in recorded.functions
+            },
+        }
+        if recorded.functions:
+            _time(entry[level], program, level, rounds)
+        print(f"  {level}: {entry[level]['difference'] or 'the same'}", flush=True)
+    return entry
+
+
+def _time(entry: dict[str, Any], program: Program, level: str, rounds: int) -> None:
+    """Pairs of runs; the medians of the pairs' ratios."""
+    seconds, cpu = [], []
+    calls: dict[str, list[FunctionVerdict]] = {}
+    for _ in range(rounds):
+        timed = run(program, level, record=False)
+        assert timed.program is not None
+        seconds.append(timed.program.seconds)
+        cpu.append(timed.program.cpu)
+        for verdict in timed.functions:
+            calls.setdefault(_key(program, verdict), []).append(verdict)
+    entry["seconds"] = [_median(pair[side] for pair in seconds) for side in (0, 1)]
+    entry["cpu"] = [_median(pair[side] for pair in cpu) for side in (0, 1)]
+    entry["ratio"] = _median(before / after for before, after in seconds if before and after)
+    for key, verdicts in calls.items():
+        function = entry["functions"][key]
+        function["before"] = _median(each.before.median for each in verdicts)
+        function["after"] = _median(each.after.median for each in verdicts)
+        function["speedup"] = _median(each.speedup for each in verdicts)
+        function["calls"] = verdicts[0].after.calls
+        function["tracing"] = _median(each.after.tracing for each in verdicts)
+
+
+def plan(program: Program, level: str) -> dict[str, str]:
+    """The new text of each file that changes."""
+    fixed = fix([str(program.folder)], Options(Config(jobs=1, level=level), use_cache=False))
+    return {file.source.path: file.new_text for file in fixed.files if file.changed}
+
+
+def run(program: Program, level: str, *, record: bool) -> Verification:
+    """Both versions of the program, once."""
+    options = Options(Config(jobs=1, level=level), use_cache=False)
+    setting = Setting(sys.executable, program.script, Limits(run_seconds=600), record=record)
+    before = os.getcwd()
+    os.chdir(program.folder)
+    try:
+        return verify(["."], options, setting).verification
+    finally:
+        os.chdir(before)
+
+
+def _key(program: Program, verdict: FunctionVerdict) -> str:
+    return f"{verdict.path}:{verdict.qualname}"
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
+# --- the page --------------------------------------------------------------------------------------------------------------------------
+
+
+def page(data: dict[str, Any]) -> str:
+    """docs/evaluation.md."""
+    entries = sorted(data["programs"].items())
+    machine = data["machine"]
+    lines = [
+        "# Evaluation",
+        "",
+        "Written by `python -m corpus evaluate`; the numbers are in `evaluation.json`. "
+        f"TensorFlow {machine['tensorflow']}, Python {machine['python']}, {machine['processors']} processors, no GPU, {machine['date']}.",
+        "",
+        "The programs are in `corpus/programs`; each is run before and after all changes of a level are made, in processes of their own. "
+        "*The same* means: exit code, output, global variables at the end, and every compared call of every changed function agree "
+        "(docs/verify.md says how). Times are medians of paired runs without the import of TensorFlow; *speed-up* is the time before by "
+        "the time after, tracing included for programs and left out for single calls.",
+        "",
+        *_summary(entries),
+        "",
+        "## Programs",
+        "",
+        "| program | level | changed | result | seconds before | after | speed-up |",
+        "|---|---|---:|---|---:|---:|---:|",
+    ]
+    for name, entry in entries:
+        for level in LEVELS:
+            found = entry[level]
+            seconds = found.get("seconds", [None, None])
+            result = "the same" if found["difference"] is None else f"**different**: {_cell(found['difference'])}"
+            changed = len(found["functions"])
+            lines.append(
+                f"| {name}: {entry['title']} | {level} | {changed} | {result if changed else 'nothing to change'} | "
+                f"{_number(seconds[0])} | {_number(seconds[1])} | {_ratio(found.get('ratio'))} |"
+            )
+    lines += [
+        "",
+        "## Changed functions",
+        "",
+        "At `speculative`, which holds those of `safe`. A call's time is the median of all calls of a run that trace nothing.",
+        "",
+        "| function | result | calls | ms a call before | after | speed-up | tracing, s |",
+        "|---|---|---:|---:|---:|---:|---:|",
+    ]
+    for name, entry in entries:
+        for key, function in sorted(entry["speculative"]["functions"].items()):
+            detail = f": {_cell(function['detail'])}" if function["detail"] else ""
+            lines.append(
+                f"| {name}/{key} | {function['status']}{detail} | {function.get('calls', '')} | "
+                f"{_number(function.get('before'), 1000)} | {_number(function.get('after'), 1000)} | "
+                f"{_ratio(function.get('speedup'))} | {_number(function.get('tracing'))} |"
+            )
+    lines += ["", "## Where the analysis and the reviewer disagree", ""]
+    told = [each for _, entry in entries for each in entry["disagreements"]]
+    lines += [f"- {_cell(each)}" for each in told] or ["Nowhere."]
+    return "\n".join(lines) + "\n"
+
+
+def _summary(entries: Sequence[tuple[str, dict[str, Any]]]) -> list[str]:
+    functions = sum(entry["functions"] for _, entry in entries)
+    kinds = {kind: sum(entry["kinds"][kind] for _, entry in entries) for kind in ("safety", "class", "action", "type", "precision")}
+    lines = ["| | |", "|---|---|", f"| programs | {len(entries)}, with {functions} functions |"]
+    for level in LEVELS:
+        found = [entry[level] for _, entry in entries]
+        changed = [each for each in found if each["functions"]]
+        broken = sum(each["difference"] is not None for each in found)
+        slower = sum(each.get("ratio") is not None and each["ratio"] < 1 / SLOWER for each in found)
+        ratios = [each["ratio"] for each in changed if each.get("ratio")]
+        lines.append(
+            f"| `--level {level}` | {len(changed)} programs changed, {broken} of them broken or different, {slower} slower by more than 5%; "
+            f"speed-up of whole programs {_ratio(_geometric(ratios))} (geometric mean) |"
+        )
+    speedups = [
+        function["speedup"]
+        for _, entry in entries
+        for function in entry["speculative"]["functions"].values()
+        if function.get("speedup")
+    ]
+    lines.append(
+        f"| speed-up of changed functions, per call | {_ratio(_geometric(speedups))} geometric, "
+        f"{_ratio(statistics.mean(speedups) if speedups else None)} arithmetic mean, {len(speedups)} functions measured |"
+    )
+    paying = [(entry, key) for _, entry in entries for key in entry["pays"]]
+    converted = {level: sum(key in entry[level]["functions"] for entry, key in paying) for level in LEVELS}
+    lines.append(
+        f"| functions that a reviewer expects to pay | {len(paying)}; converted at `safe`: {converted['safe']}, "
+        f"at `speculative`: {converted['speculative']} |"
+    )
+    agreed = functions - kinds["action"]
+    lines.append(f"| called safe, unsafe to the reviewer | {kinds['safety']} of {functions} functions |")
+    lines.append(f"| called unsafe, safe to the reviewer | {kinds['class']} |")
+    lines.append(f"| agreement on the action | {agreed} of {functions} ({100 * agreed / functions:.1f}%) |" if functions else "")
+    lines.append(f"| parameter types that contradict the reviewer's / that are less precise | {kinds['type']} / {kinds['precision']} |")
+    return lines
+
+
+def _geometric(values: Sequence[float]) -> float | None:
+    return math.exp(statistics.mean(math.log(value) for value in values)) if values else None
+
+
+def _number(value: float | None, factor: float = 1.0) -> str:
+    return "" if value is None else f"{value * factor:.2f}"
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}×"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+

@@ -1,0 +1,112 @@
+"""How often a function is called in one run of the program, where that can be told; and how often it must be for a trace to pay.
+
+Computes: an upper bound of the calls from code outside of graphs: calls of the caller times the known lengths of the loops
+around. Needs: facts. Gives: `CallCount`, `calls_until_paid`. Ignores: what cannot be told (loops of unknown length, callers
+outside of the program): it may be called any number of times.
+
+Only a program tells: a notebook, or what a module does under `if __name__ == "__main__"`. A call at the top of a module
+may be an example of what others call often.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+from terra_refactor.analysis.facts import BranchKind, ContextFacts, EntryKind
+from terra_refactor.classify.benefit import known_length
+from terra_refactor.classify.hazards import HazardMap
+from terra_refactor.domain.value import DatasetValue
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.rules.view import ContextView
+
+TRACE_MILLISECONDS: Final = 18.0
+"""One trace of a function of one operation, its first run included."""
+TRACE_MILLISECONDS_FOR_EACH: Final = 0.77
+"""For each operation more."""
+CALL_MICROSECONDS: Final = 140.0
+"""One call of a traced function of one or two arguments."""
+SAVED_MICROSECONDS: Final = 15.5
+"""By one operation that runs in a graph. Source of all four: `benchmarks/tf_function_cost.py`, see docs/benchmarks.md."""
+
+
+def calls_until_paid(operations: int) -> float:
+    """After how many calls a graph of so many operations has won back what its trace cost; infinite if never."""
+    saved = operations * SAVED_MICROSECONDS - CALL_MICROSECONDS
+    traced = TRACE_MILLISECONDS + operations * TRACE_MILLISECONDS_FOR_EACH
+    return math.ceil(traced * 1000 / saved) if saved > 0 else math.inf
+
+
+class CallCount:
+    """Calls of functions in one run."""
+
+    def __init__(self, hazards: HazardMap) -> None:
+        self.hazards = hazards
+
+    def of(self, identity: FunctionId, is_graph: Callable[[FunctionId], bool]) -> int | None:
+        """At most so many calls come from outside of graphs; None if nobody can tell. `is_graph`: the caller is, or becomes, one."""
+        return self._of(identity, is_graph, frozenset())
+
+    def _of(
+        self, identity: FunctionId, is_graph: Callable[[FunctionId], bool], seen: frozenset[FunctionId]
+    ) -> int | None:
+        facts = self.hazards.facts
+        contexts = facts.contexts_of(identity)
+        found = facts.functions.get(identity)
+        if found is None or found.recursive or identity in seen or not found.callers:
+            return None
+        if any(context.entry is not EntryKind.CALLED for context in contexts):
+            return None
+        total = 0
+        places: dict[tuple[FunctionId, int], list[ContextFacts]] = {}
+        for caller in found.callers:
+            context = facts.contexts[caller.context]
+            places.setdefault((context.function, caller.op), []).append(context)
+        for (caller_id, op), calling in places.items():
+            if is_graph(caller_id):
+                continue
+            code = self.hazards.program.function(caller_id)
+            if code.kind is FunctionKind.MODULE:
+                outer = 1 if self._is_program(calling[0], op) else None
+            elif code.kind in (FunctionKind.FUNCTION, FunctionKind.METHOD):
+                outer = (
+                    self._of(caller_id, is_graph, seen | {identity}) if caller_id.module == identity.module else None
+                )
+            else:
+                outer = None
+            if outer is None:
+                return None
+            times = [self._repetitions(self.hazards.view(context), op) for context in calling]
+            if any(each is None for each in times):
+                return None
+            total += outer * max(each for each in times if each is not None)
+        return total
+
+    def _is_program(self, context: ContextFacts, op: int) -> bool:
+        path = self.hazards.program.modules[context.function.module].path
+        if path.endswith(".ipynb"):
+            return True
+        return any(isinstance(outer, ops.If) for outer in self.hazards.view(context).enclosing(op))
+
+    def _repetitions(self, view: ContextView, op: int) -> int | None:
+        times = 1
+        for outer in view.enclosing(op):
+            if isinstance(outer, ops.While):
+                return None
+            if isinstance(outer, ops.For | ops.Comprehension):
+                length = _length(view, outer)
+                if length is None:
+                    return None
+                times *= length
+        return times
+
+
+def _length(view: ContextView, loop: ops.For | ops.Comprehension) -> int | None:
+    value = view.value(loop.iterable)
+    fact = view.branches.get(loop.id)
+    if fact is not None and fact.kind is BranchKind.DATASET:
+        return value.cardinality if isinstance(value, DatasetValue) and isinstance(value.cardinality, int) else None
+    return known_length(value)

@@ -1,0 +1,57 @@
+"""The programs of corpus/programs: what the analysis says of them agrees with what a reviewer expects, and its plan keeps what they do."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+from corpus.expectations import Disagreement, Program, decisions_of, disagreements, missing, programs, said
+
+NEEDS_TENSORFLOW = pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="needs TensorFlow")
+MIN_ACTIONS = 0.95
+"""Share of functions for which the action must be what the reviewer expects."""
+
+
+@pytest.fixture(scope="module")
+def judged() -> list[tuple[Program, list[str], list[Disagreement]]]:
+    found = []
+    for program in programs():
+        decisions = decisions_of(program)
+        found.append((program, missing(program, decisions), list(disagreements(program, decisions))))
+    return found
+
+
+def test_every_function_has_an_expectation(judged: list[tuple[Program, list[str], list[Disagreement]]]) -> None:
+    assert len(judged) >= 12
+    assert {program.name: names for program, names, _ in judged if names} == {}
+
+
+def test_nothing_is_called_safe_that_a_reviewer_calls_unsafe(
+    judged: list[tuple[Program, list[str], list[Disagreement]]],
+) -> None:
+    assert [said(each) for _, _, found in judged for each in found if each.kind == "safety"] == []
+
+
+def test_actions_are_what_a_reviewer_expects(judged: list[tuple[Program, list[str], list[Disagreement]]]) -> None:
+    wrong = [said(each) for _, _, found in judged for each in found if each.kind == "action"]
+    total = sum(len(program.expectations) for program, _, _ in judged)
+    assert 1 - len(wrong) / total >= MIN_ACTIONS, "\n".join(wrong)
+
+
+def test_no_type_contradicts_the_reviewer(judged: list[tuple[Program, list[str], list[Disagreement]]]) -> None:
+    assert [said(each) for _, _, found in judged for each in found if each.kind == "type"] == []
+
+
+@NEEDS_TENSORFLOW
+@pytest.mark.tensorflow
+@pytest.mark.slow
+@pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
+def test_all_changes_together_keep_what_the_program_does(program: Program) -> None:
+    from corpus.evaluate import run  # noqa: PLC0415 - the other tests need less
+
+    verification = run(program, "speculative", record=True)
+    wrong = [f"{each.qualname}: {each.status.value}: {each.detail}" for each in verification.functions if each.status.value in ("different", "fails")]
+    assert wrong == []
+    if verification.functions:
+        assert verification.program is not None and verification.program.difference is None

@@ -1,0 +1,84 @@
+"""Functions that a program calls a few times only are left as they are: a trace would cost more than it saves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from terra_refactor.classify.calls import calls_until_paid
+from terra_refactor.classify.decision import Decision
+from terra_refactor.config import Config
+from terra_refactor.workspace.workspace import Options, analyze
+
+STEP = """\
+import tensorflow as tf
+
+
+def inner(x):
+    for _ in range(20):
+        x = tf.tanh(x) * 2.0
+    return x
+
+
+def step(x):
+    return inner(inner(x)) + inner(x)
+
+
+"""
+
+
+def decide(folder: Path, rest: str, min_ops: int | None = None) -> dict[str, Decision]:
+    file = folder / "program.py"
+    file.write_text(STEP + rest)
+    report = analyze([str(file)], Options(Config(jobs=1, min_ops=min_ops), use_cache=False))
+    return {decision.qualname: decision for decision in report.decisions}
+
+
+ONCE = "def main():\n    print(step(tf.ones([2])))\n\n\nif __name__ == '__main__':\n    main()\n"
+OFTEN = (
+    "def main():\n    for _ in range(1000):\n        step(tf.ones([2]))\n\n\nif __name__ == '__main__':\n    main()\n"
+)
+NOBODY_KNOWS = """\
+def main(count):
+    for _ in range(count):
+        step(tf.ones([2]))
+
+
+if __name__ == '__main__':
+    main(int(input()))
+"""
+
+
+def test_once_is_too_seldom(tmp_path: Path) -> None:
+    found = decide(tmp_path, ONCE)
+    assert found["step"].action.value == "none"
+    assert found["step"].reason.startswith("the program calls it 1 time outside of graphs")
+    # what it calls is called three times, which is too seldom as well
+    assert found["inner"].action.value == "none"
+    assert found["inner"].reason.startswith("the program calls it 3 times outside of graphs")
+
+
+@pytest.mark.parametrize("rest", [OFTEN, NOBODY_KNOWS])
+def test_often_pays(tmp_path: Path, rest: str) -> None:
+    found = decide(tmp_path, rest)
+    assert found["step"].action.value == "add_tf_function"
+    assert found["inner"].action.value == "none" and found["inner"].covered_by_graph_callers
+
+
+def test_without_a_least_number_of_operations_everything_counts(tmp_path: Path) -> None:
+    assert decide(tmp_path, ONCE, min_ops=0)["step"].action.value == "add_tf_function"
+
+
+def test_a_call_at_the_top_of_a_module_says_nothing(tmp_path: Path) -> None:
+    assert decide(tmp_path, "step(tf.ones([2]))\n")["step"].action.value == "add_tf_function"
+
+
+def test_other_callers_may_call_it_often(tmp_path: Path) -> None:
+    found = decide(tmp_path, ONCE + "\n\ndef train(x):\n    return step(x) + 1.0\n")
+    assert found["step"].action.value == "add_tf_function" or found["train"].action.value == "add_tf_function"
+
+
+def test_a_trace_is_paid_sooner_the_more_it_saves() -> None:
+    assert calls_until_paid(8) == float("inf")
+    assert calls_until_paid(15) > calls_until_paid(100) > calls_until_paid(1000) > 40
