@@ -26,8 +26,12 @@ from terra_refactor.refactor.names import collect_names
 from terra_refactor.refactor.places import Place, find_place
 from terra_refactor.refactor.text import ModuleText
 from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed
+from terra_refactor.refactor.transforms.creation_moved_out import creation_moved_out
+from terra_refactor.refactor.transforms.hoist_function import hoist_function
+from terra_refactor.refactor.transforms.list_to_tensor_array import list_to_tensor_array
 from terra_refactor.refactor.transforms.numpy_to_tensorflow import numpy_to_tensorflow
 from terra_refactor.refactor.transforms.print_to_tf_print import print_to_tf_print
+from terra_refactor.refactor.transforms.scalar_to_tensor import scalar_to_tensor
 from terra_refactor.refactor.transforms.shape_to_tf_shape import shape_to_tf_shape
 from terra_refactor.rules.rule import CureHint, CureKind, Finding
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
@@ -150,5 +154,13 @@ def _transformation(kind: CureKind) -> Transformation:
             return numpy_to_tensorflow
         case CureKind.DYNAMIC_SIZE:
             return shape_to_tf_shape
+        case CureKind.TENSOR_ARRAY:
+            return list_to_tensor_array
+        case CureKind.CREATION_OUTSIDE:
+            return creation_moved_out
+        case CureKind.HOISTED_FUNCTION:
+            return hoist_function
+        case CureKind.TENSOR_ARGUMENT:
+            return scalar_to_tensor
         case _:
-            raise NotImplementedError(kind)
+            assert_never(kind)

@@ -50,11 +50,23 @@ class Place:
 
 
 def find_place(module: ModuleText, span: Span) -> Place | None:
-    """The outermost expression that fills a span, or else the innermost statement; None if there is neither."""
+    """The outermost expression that fills a span, or else the innermost statement (or decorator); None if there is none."""
     start, end = module.offset(span.line, span.column), module.offset(span.end_line, span.end_column)
     finder = _Finder(module, start, end)
     module.tree.visit(finder)
     return finder.found
+
+
+def parents_of(root: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
+    """The parent of every node below a node."""
+    found: dict[cst.CSTNode, cst.CSTNode] = {}
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        for child in node.children:
+            found[child] = node
+            pending.append(child)
+    return found
 
 
 class _Finder(cst.CSTVisitor):
@@ -67,7 +79,7 @@ class _Finder(cst.CSTVisitor):
     def on_visit(self, node: cst.CSTNode) -> bool:
         if self.found is not None and isinstance(self.found.node, cst.BaseExpression):
             return False
-        if isinstance(node, cst.BaseExpression | cst.BaseStatement | cst.BaseSmallStatement):
+        if isinstance(node, cst.BaseExpression | cst.BaseStatement | cst.BaseSmallStatement | cst.Decorator):
             start, end = self.module.offsets(node)
             if (start, end) == (self.start, self.end):
                 self.found = Place(node, tuple(self.ancestors), self.module.line(start))

@@ -18,6 +18,11 @@ def observations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Observat
     return observe(programs, tmp_path_factory.mktemp("cures"))
 
 
+def results(run: Run) -> dict[str, object]:
+    """What a program computed; a cure may add a name or an attribute."""
+    return {name: value for name, value in run.values.items() if name.startswith("result")}
+
+
 def lines(run: Run) -> int:
     """How many lines were printed: `tf.print` shows a tensor's value where `print` shows the tensor, so the words differ."""
     return run.output.count("\n")
@@ -31,7 +36,7 @@ def test_cured_graph_agrees_with_eager(number: int, observations: dict[str, Obse
     before, after = observations[f"before_{number}"].eager, observations[f"after_{number}"].graph
     assert before.error is None
     assert after.error is None
-    assert after.values == before.values
+    assert results(after) == results(before)
     assert lines(after) == lines(before) or "sys.stderr" in case.before  # which is not watched
 
 
@@ -41,5 +46,5 @@ def test_cured_graph_agrees_with_eager(number: int, observations: dict[str, Obse
 def test_cured_program_is_the_same_eagerly(number: int, observations: dict[str, Observation]) -> None:
     before, after = observations[f"before_{number}"].eager, observations[f"after_{number}"].eager
     assert after.error is None
-    assert after.values == before.values
+    assert results(after) == results(before)
     assert lines(after) == lines(before) or "sys.stderr" in CASES[number].before

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind
+from terra_refactor.domain.value import TensorValue, members
 from terra_refactor.ir import ops
 from terra_refactor.ir.walk import walk
-from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
+from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -27,8 +28,23 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                     yield LocalHazard(
                         call.id,
                         f"`{view.written(call.id)}` in a loop over tensors: in a graph its elements cannot leave the loop",
+                        cure=_cure(view, call, name),
                     )
                 break
+
+
+def _cure(view: ContextView, call: ops.Call, name: str) -> CureHint | None:
+    """A `TensorArray` takes its place if what is appended are tensors of one known dtype."""
+    if name != "builtins.list.append" or len(call.arguments) != 1:
+        return None
+    added = members(view.value(call.arguments[0].value))
+    dtypes = {
+        member.type.dtype if isinstance(member, TensorValue) and is_tensorflow_tensor(member) else None
+        for member in added
+    }
+    if len(dtypes) != 1 or None in dtypes:
+        return None
+    return CureHint(CureKind.TENSOR_ARRAY, (("dtype", str(dtypes.pop())),))
 
 
 def _made_inside(view: ContextView, call: ops.Call, loop: ops.Op) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 from terra_refactor.domain.value import FunctionValue, members
 from terra_refactor.ir import ops
 from terra_refactor.ir.walk import walk
-from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView
 
 
@@ -19,7 +19,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         loop = view.innermost_loop(call.id)
         if loop is not None and _is_called_in(view, call, loop):
             yield LocalHazard(
-                call.id, "a `tf.function` is made in a loop and called there: each iteration traces it anew"
+                call.id,
+                "a `tf.function` is made in a loop and called there: each iteration traces it anew",
+                cure=CureHint(CureKind.HOISTED_FUNCTION),
             )
 
 

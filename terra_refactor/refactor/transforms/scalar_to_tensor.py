@@ -1,0 +1,31 @@
+"""Pass a tensor where a Python number is passed.
+
+    step(x, number)      ->    step(x, tf.constant(number))
+
+Needs: the hint's detail `argument`, the position of the argument in the call as it is written. Gives: the edit of that argument.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from terra_refactor.refactor.imports import Missing, Unreachable, reach_tensorflow
+from terra_refactor.refactor.places import Place
+from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed
+from terra_refactor.rules.rule import CureHint
+from terra_refactor.syntax.edit import Edit
+
+
+def scalar_to_tensor(context: FileContext, place: Place, hint: CureHint) -> Transformed:
+    """The edit that puts `tf.constant(...)` around an argument."""
+    if not isinstance(place.node, cst.Call):
+        return NotMade("it is no plain call")
+    argument = place.node.args[int(hint.detail("argument"))]
+    if argument.star:
+        return NotMade("its arguments are not written out")
+    reached = reach_tensorflow(context.names, place)
+    if isinstance(reached, Unreachable):
+        return NotMade(reached.reason)
+    start, end = context.module.offsets(argument.value)
+    edits = (Edit(start, end, f"{reached.expression}.constant({context.module.source_of(argument.value)})"),)
+    return Made(edits, (reached.statement,) if isinstance(reached, Missing) else ())
