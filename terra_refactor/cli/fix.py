@@ -41,7 +41,7 @@ from terra_refactor.cli.options import (
     show_settings,
 )
 from terra_refactor.cli.output import err, progress_bar
-from terra_refactor.cli.reporting import TEXT, read_targets, write_reports
+from terra_refactor.cli.reporting import OF_FINDINGS, TEXT, read_targets, write_reports
 from terra_refactor.errors import SourceError, UsageError
 from terra_refactor.refactor.apply import is_written, write_file
 from terra_refactor.report.to_text import print_changes, print_diff, print_errors
@@ -130,7 +130,13 @@ def fix_command(
     settings = replace(settings, baseline=None)  # what is known is fixed as well
     with progress_bar(quiet=quiet) as progress:
         options = make_options(
-            paths, settings, exclude=exclude, no_cache=no_cache, stdin_filename=stdin_filename, progress=progress
+            paths,
+            settings,
+            exclude=exclude,
+            no_cache=no_cache,
+            stdin_filename=stdin_filename,
+            progress=progress,
+            every_file=bool(function) or any(target.format not in OF_FINDINGS for target in targets),
         )
         if verify:
             fixed = fix_verified(paths, options, setting, function or ()).fixed

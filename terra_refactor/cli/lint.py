@@ -37,7 +37,7 @@ from terra_refactor.cli.options import (
     show_settings,
 )
 from terra_refactor.cli.output import err, progress_bar
-from terra_refactor.cli.reporting import read_targets, write_reports
+from terra_refactor.cli.reporting import OF_FINDINGS, read_targets, write_reports
 from terra_refactor.cli.watch import watch_files
 from terra_refactor.config import NEVER, SEVERITIES, Config
 from terra_refactor.errors import SourceError, UsageError
@@ -142,6 +142,7 @@ def lint_command(
             stdin_filename=stdin_filename,
             progress=progress,
             diff_base=diff_base,
+            every_file=write_baseline or any(target.format not in OF_FINDINGS for target in targets),
         )
         report = analyze(paths, options)
     if write_baseline or shrink_baseline:

@@ -231,6 +231,7 @@ def make_options(
     stdin_filename: str | None,
     progress: Progress | None,
     diff_base: str | None = None,
+    every_file: bool = True,
 ) -> Options:
     """The options of a run; reads standard input where a path is `-`."""
     stdin: StandardInput | None = None
@@ -243,6 +244,7 @@ def make_options(
         exclude=tuple(exclude or ()),
         stdin=stdin,
         use_cache=not no_cache,
+        every_file=every_file,
         diff_base=diff_base,
         progress=progress,
     )

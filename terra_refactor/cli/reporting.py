@@ -45,6 +45,10 @@ WRITERS: Final[Mapping[str, Callable[[WorkspaceReport], str]]] = {
 FORMATS: Final = (TEXT, *WRITERS)
 
 
+OF_FINDINGS: Final = frozenset({TEXT, "sarif", "github", "gitlab", "junit", "rdjson"})
+"""The formats that tell of `lint` nothing but findings and errors."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """One report that is wanted. `file` is None for standard output."""

@@ -192,7 +192,7 @@ class Session:
             left = set(sources)
             found: list[tuple[str, ...]] = []
             while left:
-                group = connected_files(min(left), edges)
+                group = connected_files([min(left)], edges)
                 left.difference_update(group)
                 found.append(group)
             return tuple(sorted(found, key=lambda group: (-len(group), group)))
@@ -254,7 +254,7 @@ class Session:
         return edges
 
     def _component(self, path: str, sources: Mapping[str, Source], index: ModuleIndex) -> tuple[str, ...]:
-        component = connected_files(path, self._all_edges(sources, index))
+        component = connected_files([path], self._all_edges(sources, index))
         component = tuple(file for file in component if file in sources)
         return component if len(component) <= MAX_FILES else (path,)
 

@@ -1,6 +1,6 @@
 """Which files have to be analysed together: those that imports connect.
 
-Computes: the module names that a text imports, by a scan that does not parse; and the files that are connected with one file.
+Computes: the module names that a text imports, by a scan that does not parse; and the files that are connected with some.
 Needs: texts and the index of modules. Gives: `scan_imports`, `ImportScan`, `connected_files`.
 Ignores: whether an import runs (a line in a string that looks like an import counts, and makes a component only larger), and
 modules that are imported by a computed name.
@@ -93,15 +93,15 @@ def _below(package: str, index: ModuleIndex) -> Iterable[str]:
         yield from _below(name, index)
 
 
-def connected_files(path: str, imports: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
-    """The files that imports connect with one file, in either direction, sorted; itself included."""
+def connected_files(paths: Iterable[str], imports: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+    """The files that imports connect with any of these files, in either direction, sorted; themselves included."""
     neighbours: dict[str, set[str]] = {}
     for importer, reached in imports.items():
         for file in reached:
             neighbours.setdefault(importer, set()).add(file)
             neighbours.setdefault(file, set()).add(importer)
-    seen = {path}
-    waiting = [path]
+    seen = set(paths)
+    waiting = sorted(seen)
     while waiting:
         for file in neighbours.get(waiting.pop(), ()):
             if file not in seen:

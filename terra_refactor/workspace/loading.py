@@ -9,7 +9,10 @@ Two files may have one module name (scripts in different folders): the preferred
 
 from __future__ import annotations
 
+import ast
 import posixpath
+import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -21,9 +24,12 @@ from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.path_edits import read_package_dirs, read_path_additions
 from terra_refactor.syntax.source import STDIN_NAME, Source, read_source, source_from_bytes
 from terra_refactor.workspace.cache import LoweringCache
+from terra_refactor.workspace.import_graph import connected_files, imported_files, scan_imports
 from terra_refactor.workspace.pool import Lowered, LoweringTask, available_jobs, lower_files
 from terra_refactor.workspace.project import discover_files
 from terra_refactor.workspace.results import FileError
+
+_TENSORS = re.compile("tensorflow|keras|numpy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +46,15 @@ class LoadedProgram:
 
     program: Program
     sources: Mapping[str, Source]
-    """By path, of the files that were lowered."""
+    """By path, of the files that were lowered, or passed over."""
     errors: tuple[FileError, ...]
     cached_files: int
+    passed_over: int = 0
+    """Files that parse and that no import connects with tensors or arrays; only where such files were not wanted."""
 
     @property
     def line_count(self) -> int:
-        """Lines of all files."""
+        """Lines of all files that were lowered."""
         return sum(module.line_count for module in self.program.modules.values())
 
 
@@ -77,8 +85,12 @@ def load_program(
     stdin: StandardInput | None = None,
     cache: LoweringCache | None = None,
     progress: Callable[[int, int], None] | None = None,
+    every_file: bool = True,
 ) -> LoadedProgram:
     """Read and lower what lies under the paths. `progress` is told how many files of how many are done.
+
+    Without `every_file`, files in which nothing can be found are passed over if they parse: those that no chain of imports connects with a
+    file that names TensorFlow, Keras or NumPy. What is found in the others is the same.
 
     Raises:
         UsageError: a path does not exist, or an exclusion is no glob.
@@ -105,6 +117,10 @@ def load_program(
         LoweringTask(source, name, path in index.files and index.files[path].is_package)
         for path, source, name in name_sources(sources, index)
     ]
+    passed_over: frozenset[str] = frozenset()
+    if not every_file:
+        passed_over = _without_tensors(sources, index)
+        tasks = [task for task in tasks if task.source.path not in passed_over]
     done = 0
 
     def advance(count: int) -> None:
@@ -130,10 +146,30 @@ def load_program(
     )
     return LoadedProgram(
         program=Program(dict(sorted(modules.items())), imports),
-        sources={path: source for path, source in sources.items() if path in lowered},
+        sources={path: source for path, source in sources.items() if path in lowered or path in passed_over},
         errors=tuple(sorted(errors)),
         cached_files=cached,
+        passed_over=len(passed_over),
     )
+
+
+def _without_tensors(sources: Mapping[str, Source], index: ModuleIndex) -> frozenset[str]:
+    """The files that parse and that imports connect with no file that names a library of tensors or arrays."""
+    imports = {path: imported_files(path, scan_imports(source.text), index) for path, source in sources.items()}
+    wanted = [path for path, source in sources.items() if path not in index.files or _TENSORS.search(source.text)]
+    connected = frozenset(connected_files(wanted, imports))
+    return frozenset(path for path, source in sources.items() if path not in connected and _parses(source.text))
+
+
+def _parses(text: str) -> bool:
+    """Whether Python's own parser takes the text; much faster than the one that keeps everything, and only a no is looked into."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "<module>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def index_sources(sources: Mapping[str, Source], markers: Sequence[str], bases: Sequence[str]) -> ModuleIndex:

@@ -54,6 +54,8 @@ class Options:
         exclude: globs of the command line, which count from the current folder.
         stdin: what came on standard input, where a path is `-`.
         use_cache: whether lowered modules are looked for and kept on disk.
+        every_file: whether files are analysed in which nothing can be found (see `load_program`); without it there are no decisions about
+            their functions.
         diff_base: a revision of git; only what was not found there is reported. A baseline of the configuration is not read then.
         progress: told how far a run is.
         judge: the analysis and the decision.
@@ -63,6 +65,7 @@ class Options:
     exclude: tuple[str, ...] = ()
     stdin: StandardInput | None = None
     use_cache: bool = True
+    every_file: bool = True
     diff_base: str | None = None
     progress: Progress | None = None
     judge: Judge = judge_program
@@ -192,6 +195,7 @@ def _run(paths: Sequence[str], options: Options) -> tuple[WorkspaceReport, Loade
         stdin=options.stdin,
         cache=_cache(options),
         progress=_stage(options.progress, "reading"),
+        every_file=options.every_file,
     )
     decisions, findings = options.judge(loaded.program, options.config, _stage(options.progress, "analysing"))
     selection = _select(paths, options, loaded, decisions, findings)
@@ -200,7 +204,7 @@ def _run(paths: Sequence[str], options: Options) -> tuple[WorkspaceReport, Loade
         findings=selection.findings,
         errors=loaded.errors,
         stats=Stats(
-            files=len(loaded.program.modules),
+            files=len(loaded.program.modules) + loaded.passed_over,
             lines=loaded.line_count,
             cached_files=loaded.cached_files,
             seconds=time.perf_counter() - started,

@@ -140,3 +140,36 @@ def test_selection_and_suppression(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "TR101" not in rules_of(Config(per_file_ignores={"m*.py": ("TR1",)}))
     assert "TR101" in rules_of(Config(per_file_ignores={"n*.py": ("TR1",)}))
     assert "TR101" not in rules_of(Config(), "  # terra: ignore[TR101]")
+
+
+def test_files_without_tensors_are_passed_over_and_nothing_else_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = {
+        "app/__init__.py": "",
+        "app/train.py": "import tensorflow as tf\nfrom app import log\n\n@tf.function\ndef f(x):\n    log.show(x)\n    return x\n",
+        "app/log.py": "def show(x):\n    print(x)\n",
+        "app/main.py": "import app.train\nfrom app.sizes import SIZE\n\napp.train.f(SIZE)\n",
+        "app/sizes.py": "SIZE = 3\n",
+        "arrays.py": "import numpy as np\n\nnp.ones((2, 3)) @ np.ones((4, 5))\n",
+        "plain.py": "def g(x):\n    return x  # terra: ignore[TR101]\n",
+        "broken.py": "def f(:\n",
+        "deep.py": "x = " + "(" * 5000 + "1" + ")" * 5000 + "\n",
+    }
+    for name, text in texts.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+    whole = analyze(["."], Options(config=Config(jobs=1), use_cache=False))
+    narrow = analyze(["."], Options(config=Config(jobs=1), use_cache=False, every_file=False))
+    assert narrow.findings == whole.findings
+    assert {(finding.path, finding.rule) for finding in whole.findings} >= {
+        ("app/log.py", "TR101"),
+        ("arrays.py", "TR401"),
+        ("plain.py", "TR901"),
+    }
+    assert narrow.errors == whole.errors != ()
+    assert narrow.stats.files == whole.stats.files
+    assert {decision.path for decision in whole.decisions} - {decision.path for decision in narrow.decisions} == {
+        "plain.py"
+    }
