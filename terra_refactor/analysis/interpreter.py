@@ -25,7 +25,7 @@ from terra_refactor.analysis.boundary import as_parameter, less_known, surviving
 from terra_refactor.analysis.effects import EXTERNAL, compose_effects, resolve_targets
 from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
-from terra_refactor.analysis.freezing import freeze
+from terra_refactor.analysis.freezing import MAX_FREEZE_DEPTH, freeze
 from terra_refactor.analysis.notes import Notes
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, references, rename, widen
@@ -293,8 +293,7 @@ class Interpreter(AbstractHeap, Notes):
         arrivals = frame.arrivals.setdefault(identity, {})
         for name, value in bound.items():
             seen = arrivals.setdefault(name, {})
-            if len(seen) < 2 * MAX_CONTEXTS:
-                seen[value] = None
+            note_arrival(seen, value if not references(value) else freeze(frame, value, DEPTH_OF_ARRIVALS))
         naming = Naming(self._stand_ins(bound), self.objects.level_names)
         parameters = {name: naming.inward(as_parameter(name, value)) for name, value in bound.items()}
         closure = tuple((name, naming.inward_object(cell)) for name, cell in function.closure)
@@ -699,6 +698,16 @@ class Interpreter(AbstractHeap, Notes):
         return self._outward(summary.returns, naming, mapping)
 
 
+def note_arrival(seen: dict[Value, None], value: Value) -> None:
+    """Keeps what a call brings; of very many values the last ones are joined."""
+    if len(seen) >= 2 * MAX_CONTEXTS and value not in seen:
+        last, _ = seen.popitem()
+        value = widen(last, value)
+    seen[value] = None
+
+
+DEPTH_OF_ARRIVALS: Final = MAX_FREEZE_DEPTH - 3
+"""The contents of containers that are passed are kept for the facts three levels deep."""
 _ABSTRACT: Final = ("abstractmethod", "abstractproperty")
 MAX_VIA: Final = 8
 """Chains of calls are kept up to this length."""

@@ -30,7 +30,7 @@ from terra_refactor.classify.decision import (
     SideEffect,
 )
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
-from terra_refactor.classify.parameters import describe_parameters, tensor_types
+from terra_refactor.classify.parameters import describe_parameters, reported_types
 from terra_refactor.classify.reach import Reach
 from terra_refactor.classify.samples import Samples
 from terra_refactor.classify.signature import Proposal, proposal_for, signature_text, written_options
@@ -448,7 +448,7 @@ class _Decider:
             reason=judgement.reason,
             assumptions=judgement.assumptions.sentences,
             parameters=self.with_samples(judgement),
-            returns=tuple(dict.fromkeys(tensor_types(found.returns))) if found.returns != BOTTOM else (),
+            returns=reported_types([found.returns]) if found.returns != BOTTOM else (),
             side_effects=self.side_effects(judgement),
             recursive=found.recursive,
             tensor_computation=judgement.tensor_computation,

@@ -5,7 +5,7 @@ Computes: kind and tensor types of each parameter from the values that reach it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from terra_refactor.analysis.facts import FunctionFacts, ObjectKind, ParameterFacts, ProgramFacts
 from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
@@ -48,13 +48,45 @@ def _describe(facts: ProgramFacts, code: Function, parameter: ParameterFacts, fi
     if first and code.kind is FunctionKind.METHOD and parameter.name in ("self", "cls"):
         return ParameterDecision(parameter.name, ParameterValueKind.OBJECT, parameter.evidence, ())
     values = [member for value in parameter.values for member in members(value)]
-    types = tuple(dict.fromkeys(type_ for value in values for type_ in tensor_types(value)))
+    types = reported_types(values)
     kinds = {kind_of(facts, value) for value in values if not isinstance(value, Unbound | Bottom)}
     kind = _strongest(kinds)
     evidence = parameter.evidence
     if kind is ParameterValueKind.UNKNOWN and not types and evidence is not Evidence.DATAFLOW:
         evidence = Evidence.NONE
     return ParameterDecision(parameter.name, kind, evidence, types)
+
+
+def reported_types(values: Iterable[Value]) -> tuple[TensorType, ...]:
+    """The types of all tensors that values are or hold, each once; with an unknown one where something unknown may be a tensor, too."""
+    given = tuple(values)
+    types = dict.fromkeys(type_ for value in given for type_ in tensor_types(value))
+    if types and any(_may_hold_more(value) for value in given):
+        types[TensorType()] = None
+    return tuple(types)
+
+
+def _may_hold_more(value: Value) -> bool:
+    """Whether something unknown in it may be a tensor."""
+    for member in members(value):
+        match member:
+            case UnknownValue(may_be_tensor=True):
+                return True
+            case TupleValue(elements):
+                found = any(_may_hold_more(element) for element in elements)
+            case SequenceValue(element):
+                found = _may_hold_more(element)
+            case FrozenList(elements, rest):
+                found = any(
+                    _may_hold_more(element) for element in (*(elements or ()), *(() if rest is None else (rest,)))
+                )
+            case FrozenDict(items, rest):
+                found = any(_may_hold_more(item) for _, item in items) or (rest is not None and _may_hold_more(rest))
+            case _:
+                found = False
+        if found:
+            return True
+    return False
 
 
 _ORDER = (

@@ -14,6 +14,7 @@ from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     Constant,
+    FrozenList,
     FunctionValue,
     LibraryValue,
     ObjectId,
@@ -139,6 +140,9 @@ class Samples:
             case SequenceValue(element, "tuple" | "list" as kind):
                 item = self._first(element, depth)
                 return None if item is None else SequenceSample(kind, (item, item))
+            case FrozenList(elements=tuple() as elements):
+                items = tuple(item for element in elements if (item := self._first(element, depth)) is not None)
+                return SequenceSample("list", items) if len(items) == len(elements) else None
             case RangeValue(Constant() as start, Constant() as stop, Constant() as step):
                 return SequenceSample(
                     "range", tuple(ConstantSample(repr(bound.value)) for bound in (start, stop, step))
