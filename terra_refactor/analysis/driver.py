@@ -20,6 +20,7 @@ from terra_refactor.analysis.facts import EntryKind, ProgramFacts
 from terra_refactor.analysis.frames import Frame, Summary
 from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.modules import ModuleLoader
+from terra_refactor.analysis.testing import test_arguments
 from terra_refactor.analysis.transfer import attributes, calls, containers, control, definitions, names, operators
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import join
@@ -160,6 +161,13 @@ class _Analysis:
         interpreter.forget_entries(code.id)
         wrapped = interpreter.wrapped.get(code.id)
         in_graph = wrapped is not None and wrapped[0] is not None
+        frame = self.world_frame()
+        frame.state = interpreter.world.fork()
+        given = test_arguments(interpreter, frame, code)
+        if given:
+            parameters |= given
+            evidence |= dict.fromkeys(given, Evidence.FRAMEWORK)
+            return interpreter.summarize(frame.state, code.id, function.closure, parameters, kind, in_graph)
         return interpreter.summarize(interpreter.world, code.id, function.closure, parameters, kind, in_graph)
 
     def receiver_of(self, code: Function) -> tuple[Value | None, str | None]:

@@ -131,6 +131,8 @@ class Interpreter(AbstractHeap, Notes):
         self._contexts: dict[FunctionId, list[Summary]] = {}
         self._contexts_of_closure: dict[tuple[FunctionId, tuple[tuple[str, ObjectId], ...]], list[Summary]] = {}
         """The contexts of one function object: a decorator's wrapper is another one for each function that it wraps."""
+        self.parametrized: dict[FunctionId, dict[str, Value]] = {}
+        """What a test runner passes to a test, by parameter."""
         self.other_floats = False
         """The program makes Keras compute in other floats than float32."""
         self.expecting_errors = 0
@@ -260,6 +262,10 @@ class Interpreter(AbstractHeap, Notes):
             self.note_failure(frame, op, FailureFact(op, failure.kind, failure.message, operation))
             return UNKNOWN_TENSOR
         return result if combinations else UNKNOWN
+
+    def parametrized_of(self, function: FunctionValue) -> dict[str, Value]:
+        """What a test runner passes to a function, by parameter; to be added to."""
+        return self.parametrized.setdefault(FunctionId(*function.function), {})
 
     def forget_summaries(self) -> None:
         self._by_key.clear()

@@ -25,6 +25,7 @@ from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.testing import PYTEST_MARKS
 from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
 from terra_refactor.analysis.transfer.containers import thaw
 from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
@@ -85,7 +86,7 @@ def call_library(
     frame.call_record(op).library[name] = None
     if name in _FLOAT_SETTINGS and arguments.positional != (Constant("float32"),):
         interpreter.other_floats = True
-    builtin = BUILTINS.get(name)
+    builtin = BUILTINS.get(name) or PYTEST_MARKS.get(name)
     if builtin is not None:
         result = builtin(interpreter, frame, op, arguments, receiver)
         if result is not None:
