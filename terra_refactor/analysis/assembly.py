@@ -6,7 +6,7 @@ of state that other code changes. Needs: a finished interpreter. Gives: `Program
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import networkx
@@ -89,6 +89,7 @@ def assemble_facts(
         node for component in networkx.strongly_connected_components(graph) if len(component) > 1 for node in component
     }
     recursive |= {node for node in graph if graph.has_edge(node, node)} | interpreter.recursive
+    unresolved = unresolved_names(live)
     functions: dict[FunctionId, FunctionFacts] = {}
     for module in interpreter.program.modules.values():
         for function in module.functions:
@@ -107,6 +108,7 @@ def assemble_facts(
                 hybrid=None if wrapped is None else wrapped[0],
                 wrappers=() if wrapped is None else wrapped[1],
                 problem=interpreter.problems.get(identity),
+                open_callers=function.name in unresolved,
             )
     return ProgramFacts(
         functions=functions,
@@ -153,6 +155,16 @@ def _live_summaries(interpreter: Interpreter) -> list[Summary]:
             latest[summary.function.id] = summary
     live.extend(latest.values())
     return sorted(live, key=lambda summary: (summary.function.id, summary.identity))
+
+
+def unresolved_names(live: Iterable[Summary]) -> frozenset[str]:
+    """The names under which methods and functions are called where it could not be resolved what that is: `take` for `x.take(...)`."""
+    return frozenset(
+        record.unknown.rpartition(".")[2]
+        for summary in live
+        for record in summary.calls.values()
+        if record.unknown is not None and not record.library and not record.callees
+    )
 
 
 FieldKey: TypeAlias = tuple[ObjectKind, str, str]

@@ -148,6 +148,8 @@ class FunctionFacts:
     """Decorators from libraries that were looked through."""
     problem: str | None
     """Why the function could not be analysed, fully or at all (a bug of ours names the pass); None if it was."""
+    open_callers: bool = False
+    """Some call in the program that could not be resolved may reach it, with other arguments than those that are known."""
 
 
 class ObjectKind(Enum):

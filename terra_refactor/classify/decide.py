@@ -448,7 +448,7 @@ class _Decider:
             reason=judgement.reason,
             assumptions=judgement.assumptions.sentences,
             parameters=self.with_samples(judgement),
-            returns=reported_types([found.returns]) if found.returns != BOTTOM else (),
+            returns=reported_types([found.returns], open_callers=found.open_callers) if found.returns != BOTTOM else (),
             side_effects=self.side_effects(judgement),
             recursive=found.recursive,
             tensor_computation=judgement.tensor_computation,

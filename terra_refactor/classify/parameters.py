@@ -40,15 +40,18 @@ from terra_refactor.ir.function import Function, FunctionKind
 def describe_parameters(facts: ProgramFacts, code: Function, found: FunctionFacts) -> tuple[ParameterDecision, ...]:
     """The parameters of a function, `self` and `cls` included."""
     return tuple(
-        _describe(facts, code, parameter, position == 0) for position, parameter in enumerate(found.parameters)
+        _describe(facts, code, parameter, position == 0, found.open_callers)
+        for position, parameter in enumerate(found.parameters)
     )
 
 
-def _describe(facts: ProgramFacts, code: Function, parameter: ParameterFacts, first: bool) -> ParameterDecision:
+def _describe(
+    facts: ProgramFacts, code: Function, parameter: ParameterFacts, first: bool, open_callers: bool
+) -> ParameterDecision:
     if first and code.kind is FunctionKind.METHOD and parameter.name in ("self", "cls"):
         return ParameterDecision(parameter.name, ParameterValueKind.OBJECT, parameter.evidence, ())
     values = [member for value in parameter.values for member in members(value)]
-    types = reported_types(values)
+    types = reported_types(values, open_callers=open_callers and parameter.evidence is Evidence.DATAFLOW)
     kinds = {kind_of(facts, value) for value in values if not isinstance(value, Unbound | Bottom)}
     kind = _strongest(kinds)
     evidence = parameter.evidence
@@ -57,11 +60,14 @@ def _describe(facts: ProgramFacts, code: Function, parameter: ParameterFacts, fi
     return ParameterDecision(parameter.name, kind, evidence, types)
 
 
-def reported_types(values: Iterable[Value]) -> tuple[TensorType, ...]:
-    """The types of all tensors that values are or hold, each once; with an unknown one where something unknown may be a tensor, too."""
+def reported_types(values: Iterable[Value], *, open_callers: bool = False) -> tuple[TensorType, ...]:
+    """The types of all tensors that values are or hold, each once; with an unknown one where something unknown may be a tensor, too.
+
+    `open_callers` says that calls which are not known may bring others.
+    """
     given = tuple(values)
     types = dict.fromkeys(type_ for value in given for type_ in tensor_types(value))
-    if types and any(_may_hold_more(value) for value in given):
+    if types and (open_callers or any(_may_hold_more(value) for value in given)):
         types[TensorType()] = None
     return tuple(types)
 
