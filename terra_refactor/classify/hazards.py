@@ -21,7 +21,7 @@ from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Op
 from terra_refactor.ir.program import Program
 from terra_refactor.ir.walk import walk
-from terra_refactor.rules.registry import all_rules, effect_rules, local_hazards, rules_by_effect
+from terra_refactor.rules.registry import all_rules, local_hazards, rules_by_effect
 from terra_refactor.rules.rule import CureHint, Rule, RuleKind
 from terra_refactor.rules.view import CodeIndex, ContextView, has_trait
 from terra_refactor.tf_model.spec import Trait
@@ -48,6 +48,8 @@ class ReachedHazard:
     """It is one only where this parameter of the context's function is an argument of the graph."""
     boundary: bool = False
     """It is one only for the function in whose code it is."""
+    is_effect: bool = False
+    """The analysis found it, and has composed it over the calls."""
 
 
 class HazardMap:
@@ -57,6 +59,7 @@ class HazardMap:
         self.program = program
         self.facts = facts
         self._indexes: dict[FunctionId, CodeIndex] = {}
+        self._shared: dict[str, object] = {}
         self._local: dict[ContextId, tuple[ReachedHazard, ...]] = {}
         self._reached: dict[ContextId, tuple[ReachedHazard, ...]] = {}
         self._host_callbacks = {
@@ -68,7 +71,7 @@ class HazardMap:
 
     def view(self, context: ContextFacts) -> ContextView:
         """What rules see of a context."""
-        return ContextView(self.program, self.facts, context, self.index(context.function))
+        return ContextView(self.program, self.facts, context, self.index(context.function), self._shared)
 
     def index(self, identity: FunctionId) -> CodeIndex:
         """The operations of a function by number and by what holds them."""
@@ -155,11 +158,8 @@ class HazardMap:
 
     def _operations_of(self, context: ContextFacts) -> Iterator[ReachedHazard]:
         """The hazards of operations that a context reaches; effects are composed by the analysis, which knows whose objects they touch."""
-        by_effect = effect_rules()
         rules = all_rules()
-        return (
-            hazard for hazard in self.reached(context) if hazard.rule not in by_effect and rules[hazard.rule].inherited
-        )
+        return (hazard for hazard in self.reached(context) if not hazard.is_effect and rules[hazard.rule].inherited)
 
     def is_hybrid(self, identity: FunctionId) -> bool:
         """Whether the function is wrapped by `tf.function`."""
@@ -179,6 +179,7 @@ class HazardMap:
                 self._message(rule, effect),
                 self._assumption(effect),
                 self._cure(rule, effect.site),
+                is_effect=True,
             )
 
     def _reports(self, rule: Rule, site: EffectSite) -> bool:

@@ -47,12 +47,6 @@ def rules_by_effect() -> Mapping[EffectKind, tuple[Rule, ...]]:
 
 
 @cache
-def effect_rules() -> frozenset[str]:
-    """The ids of the rules that report effects, which the analysis composes over calls."""
-    return frozenset(rule.id for rule in all_rules().values() if rule.effects)
-
-
-@cache
 def checking_rules() -> tuple[Rule, ...]:
     """The rules that look at operations."""
     return tuple(rule for rule in all_rules().values() if rule.check is not None)

@@ -67,9 +67,18 @@ class CodeIndex:
 class ContextView:
     """One context of one function."""
 
-    __slots__ = ("branches", "calls", "code", "context", "facts", "function", "program")
+    __slots__ = ("branches", "calls", "code", "context", "facts", "function", "program", "shared")
 
-    def __init__(self, program: Program, facts: ProgramFacts, context: ContextFacts, code: CodeIndex) -> None:
+    def __init__(
+        self,
+        program: Program,
+        facts: ProgramFacts,
+        context: ContextFacts,
+        code: CodeIndex,
+        shared: dict[str, object] | None = None,
+    ) -> None:
+        self.shared = {} if shared is None else shared
+        """What a rule computes once for the whole program, by the rule's own key; lives as long as the facts."""
         self.program = program
         self.facts = facts
         self.context = context

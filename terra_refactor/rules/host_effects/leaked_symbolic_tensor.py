@@ -17,7 +17,7 @@ def stores_tensor(view: ContextView, number: OpId) -> bool:
     """Whether what is written is a tensor of the trace, or a display that holds one."""
     match view.op(number):
         case ops.StoreAttribute(value=value) | ops.StoreItem(value=value) | ops.StoreName(value=value):
-            return value is not None and view.holds_symbolic(value)
+            return value is not None and view.holds_symbolic(value) and not view.is_variable(value)
         case ops.Call(function=function, arguments=arguments):
             method = view.op(function)
             if not isinstance(method, ops.LoadAttribute) or method.name not in _ADDING:
