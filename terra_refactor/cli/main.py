@@ -12,6 +12,7 @@ import typer
 
 from terra_refactor import __version__
 from terra_refactor.cli.analyze import analyze_command
+from terra_refactor.cli.batch import batch_command
 from terra_refactor.cli.cache import cache_app
 from terra_refactor.cli.explain import explain_command
 from terra_refactor.cli.fix import fix_command
@@ -32,6 +33,7 @@ app.command("fix")(fix_command)
 app.command("verify")(verify_command)
 app.command("explain")(explain_command)
 app.command("rules")(rules_command)
+app.command("batch")(batch_command)
 app.add_typer(cache_app, name="cache")
 
 

@@ -28,6 +28,7 @@ ROOMS = (
     "workspace",
     "ide",
     "report",
+    "batch",
     "cli",
 )
 """From the top down."""

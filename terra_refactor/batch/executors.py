@@ -1,0 +1,71 @@
+"""Where the work is done: processes of this machine, or the workers of a dask cluster.
+
+Gives: `run_locally`, `run_on_dask`: both give results as they come, in any order, each entry exactly once.
+
+The processes of this machine are children of threads, since each repository gets a process of its own anyway. On a cluster, dask runs a
+task again when its worker dies; the results come to one place under one key each, so none is lost and none is doubled. A task that took
+its worker with it several times is a failed result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any
+
+from terra_refactor import __version__
+from terra_refactor.batch.limits import SCHEMA, Limits, Status
+from terra_refactor.batch.manifest import Entry
+from terra_refactor.batch.work import run_entry, stop_all
+from terra_refactor.errors import UsageError
+
+
+def run_locally(entries: Sequence[Entry], limits: Limits, jobs: int) -> Iterator[dict[str, Any]]:
+    """Results as they come, `jobs` repositories at a time."""
+    executor = ThreadPoolExecutor(max_workers=jobs)
+    try:
+        futures = [executor.submit(run_entry, entry, limits) for entry in entries]
+        for future in as_completed(futures):
+            yield future.result()
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+        stop_all()
+        executor.shutdown()
+
+
+def run_on_dask(entries: Sequence[Entry], limits: Limits, scheduler: str) -> Iterator[dict[str, Any]]:
+    """Results as they come, from the workers of the cluster whose scheduler is at that address.
+
+    Raises:
+        UsageError: `distributed` is not installed, or there is no scheduler.
+    """
+    try:
+        import distributed  # noqa: PLC0415 - an optional extra
+    except ImportError as error:
+        raise UsageError("--executor dask: needs `pip install terra-refactor[dask]`") from error
+    try:
+        client = distributed.Client(scheduler, timeout="10s")
+    except (OSError, TimeoutError, ValueError) as error:
+        raise UsageError(f"--scheduler: no dask scheduler at {scheduler}: {error}") from error
+    with client:
+        futures = {client.submit(run_entry, entry, limits, pure=False): entry for entry in entries}
+        for future in distributed.as_completed(list(futures)):
+            entry = futures[future]
+            lost_by = future.exception()
+            yield future.result() if lost_by is None else _lost(entry, lost_by)
+            future.release()
+
+
+def _lost(entry: Entry, error: BaseException) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "name": entry.name,
+        "kind": entry.kind.value,
+        "location": entry.location,
+        "revision": entry.revision,
+        "identity": entry.identity,
+        "version": __version__,
+        "seconds": 0.0,
+        "status": Status.FAILED.value,
+        "error": f"the cluster lost it: {type(error).__name__}: {error}",
+    }

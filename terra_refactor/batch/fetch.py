@@ -1,0 +1,99 @@
+"""Getting a repository: a folder as it is, an archive unpacked, a git revision checked out.
+
+Gives: `fetched`, a context with the folder. Raises `FetchError` with one sentence. What is unpacked or checked out is removed afterwards.
+An archive cannot write outside of its folder (`filter="data"` of tarfile, PEP 706).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from typing_extensions import assert_never
+
+from terra_refactor.batch.manifest import Entry, SourceKind
+
+
+class FetchError(Exception):
+    """A repository that is not to be had."""
+
+
+@contextlib.contextmanager
+def fetched(entry: Entry, timeout: float) -> Iterator[str]:
+    """The folder that holds the repository.
+
+    Raises:
+        FetchError: it is not there, cannot be unpacked or checked out.
+        subprocess.TimeoutExpired: git took too long.
+    """
+    if entry.kind is SourceKind.PATH:
+        if not os.path.isdir(entry.location):
+            raise FetchError(f"{entry.location}: no such folder")
+        yield entry.location
+        return
+    with tempfile.TemporaryDirectory(prefix="terra-refactor-batch-", ignore_cleanup_errors=True) as folder:
+        match entry.kind:
+            case SourceKind.SDIST:
+                _unpack(entry.location, folder)
+            case SourceKind.GIT:
+                _check_out(entry, folder, timeout)
+            case _:
+                assert_never(entry.kind)
+        yield folder
+
+
+def _unpack(archive: str, folder: str) -> None:
+    try:
+        if zipfile.is_zipfile(archive):
+            with zipfile.ZipFile(archive) as opened:
+                opened.extractall(folder)
+        elif not hasattr(tarfile, "data_filter"):
+            raise FetchError(f"{archive}: is not unpacked by this Python, which cannot tell what an archive may write")
+        else:
+            with tarfile.open(archive) as opened_tar:
+                opened_tar.extractall(folder, filter="data")
+    except (OSError, tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
+        raise FetchError(f"{archive}: cannot be unpacked: {error}") from error
+
+
+def _check_out(entry: Entry, folder: str, timeout: float) -> None:
+    _git(folder, timeout, "init", "--quiet")
+    wanted = entry.revision or "HEAD"
+    fetch = ("fetch", "--quiet", "--no-tags", "--depth=1", "--", entry.location)
+    try:
+        _git(folder, timeout, *fetch, wanted)
+        target = "FETCH_HEAD"
+    except FetchError:
+        if not entry.revision:
+            raise
+        # a server may not hand out a commit by itself
+        _git(folder, timeout, "fetch", "--quiet", "--tags", "--", entry.location, "+refs/heads/*:refs/remotes/origin/*")
+        target = entry.revision
+    _git(folder, timeout, "checkout", "--quiet", "--detach", target)
+
+
+def _git(folder: str, timeout: float, *arguments: str) -> None:
+    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1"}
+    try:
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=Path(folder),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=timeout,
+            check=False,
+        )
+    except OSError as error:
+        raise FetchError(f"git cannot be run: {error}") from error
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
+        raise FetchError(f"git {arguments[0]}: {lines[-1]}")

@@ -1,0 +1,33 @@
+"""What one repository may cost, and what came of it: the records that processes hand to each other.
+
+Gives: `Limits`, `Status`, and the form of a result line, which is a JSON object: `schema`, `name`, `kind`, `location`, `revision`,
+`identity`, `version` (of this program), `status`, `error`, `seconds`, `peak_memory_mb`, and for what was analysed `summary` (as in
+report/1), `candidates`, `findings` (by rule), `unsafe_by` (functions that each rule makes unsafe), `unreadable_files`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+SCHEMA: Final = "terra-refactor/batch/1"
+
+
+class Status(Enum):
+    """How it ended."""
+
+    DONE = "done"
+    FAILED = "failed"
+    """It could not be fetched or analysed; `error` says why."""
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of one repository, fetching included."""
+
+    seconds: float = 600.0
+    memory_mb: int = 4096
+    """Of address space of the analysing process; 0 for no limit."""

@@ -1,0 +1,98 @@
+"""One repository from its entry to its result line, whatever happens to it.
+
+Gives: `run_entry`, which every executor calls, in a thread or on another machine; its result is plain data. Never raises for what a
+repository does: a process that dies, runs too long or needs too much memory is a result.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any, Final
+
+from terra_refactor import __version__
+from terra_refactor.batch.fetch import FetchError, fetched
+from terra_refactor.batch.limits import SCHEMA, Limits, Status
+from terra_refactor.batch.manifest import Entry
+
+_RUNNING: Final[set[subprocess.Popen[str]]] = set()
+_LOCK: Final = threading.Lock()
+
+
+def run_entry(entry: Entry, limits: Limits) -> dict[str, Any]:
+    """The result line of one repository."""
+    started = time.monotonic()
+    try:
+        with fetched(entry, limits.seconds) as folder:
+            left = limits.seconds - (time.monotonic() - started)
+            outcome = _analysed(folder, entry, limits, max(left, 1.0))
+    except FetchError as error:
+        outcome = {"status": Status.FAILED.value, "error": str(error)}
+    except subprocess.TimeoutExpired:
+        outcome = {"status": Status.TIMEOUT.value, "error": f"took more than {limits.seconds:g} seconds to fetch"}
+    except OSError as error:  # no room for temporary files, no process to be had
+        outcome = {"status": Status.FAILED.value, "error": f"{type(error).__name__}: {error}"}
+    return {
+        "schema": SCHEMA,
+        "name": entry.name,
+        "kind": entry.kind.value,
+        "location": entry.location,
+        "revision": entry.revision,
+        "identity": entry.identity,
+        "version": __version__,
+        "seconds": round(time.monotonic() - started, 3),
+        **outcome,
+    }
+
+
+def stop_all() -> None:
+    """End the processes that still run, for a run that is interrupted."""
+    with _LOCK:
+        for process in tuple(_RUNNING):
+            _kill(process)
+
+
+def _analysed(folder: str, entry: Entry, limits: Limits, seconds: float) -> dict[str, Any]:
+    task = {"folder": folder, "paths": list(entry.paths), "memory_mb": limits.memory_mb}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "terra_refactor.batch.child"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        encoding="utf-8",
+        start_new_session=True,
+    )
+    with _LOCK:
+        _RUNNING.add(process)
+    try:
+        answer, _ = process.communicate(json.dumps(task), timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return {"status": Status.TIMEOUT.value, "error": f"took more than {limits.seconds:g} seconds"}
+    finally:
+        with _LOCK:
+            _RUNNING.discard(process)
+        if process.poll() is None:
+            _kill(process)
+            process.communicate()
+    try:
+        found: dict[str, Any] = json.loads(answer)
+    except ValueError:
+        code = process.returncode
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return {"status": Status.FAILED.value, "error": f"the process died ({how})"}
+    return found
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    try:
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    except OSError:
+        pass  # it is gone already

@@ -1,0 +1,84 @@
+"""`batch`: many repositories into one file of results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from terra_refactor.batch.executors import run_locally, run_on_dask
+from terra_refactor.batch.limits import Limits, Status
+from terra_refactor.batch.manifest import read_manifest
+from terra_refactor.batch.results import ResultFile
+from terra_refactor.batch.summary import print_summary
+from terra_refactor.cli.errors import guarded
+from terra_refactor.cli.exit_codes import DONE, UNREADABLE
+from terra_refactor.cli.options import Jobs, Quiet
+from terra_refactor.cli.output import err, out, progress_bar
+from terra_refactor.errors import UsageError
+from terra_refactor.workspace.pool import available_jobs
+
+Manifest = Annotated[
+    str,
+    typer.Argument(
+        metavar="MANIFEST", help="A text file with one repository a line, or a TOML file of [[repository]]."
+    ),
+]
+Results = Annotated[
+    str, typer.Option("--output", metavar="FILE", help="The result file; a run that is started again adds to it.")
+]
+Executor = Annotated[str, typer.Option("--executor", metavar="NAME", help="local (the default) or dask.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option("--scheduler", metavar="ADDRESS", help="With --executor dask: the scheduler of the cluster."),
+]
+Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", help="Of one repository.")]
+Memory = Annotated[int, typer.Option("--memory", metavar="MB", help="Of one repository; 0 for no limit.")]
+Retry = Annotated[bool, typer.Option("--retry", help="Do again what did not end well.")]
+
+
+_LIMITS = Limits()
+
+
+@guarded
+def batch_command(
+    manifest: Manifest,
+    *,
+    output: Results = "terra-refactor-batch.jsonl",
+    executor: Executor = "local",
+    scheduler: Scheduler = None,
+    jobs: Jobs = None,
+    timeout: Timeout = _LIMITS.seconds,
+    memory: Memory = _LIMITS.memory_mb,
+    retry: Retry = False,
+    quiet: Quiet = False,
+) -> int:
+    """Analyse many repositories, each by itself, and sum up."""
+    if executor not in ("local", "dask"):
+        raise UsageError(f"--executor: takes local or dask, not {executor}")
+    if (executor == "dask") != (scheduler is not None):
+        raise UsageError("--executor dask and --scheduler ADDRESS: only together")
+    if timeout <= 0 or memory < 0 or (jobs is not None and jobs < 0):
+        raise UsageError("--timeout takes more than 0 seconds, --memory and --jobs a whole number from 0")
+    entries = read_manifest(Path(manifest))
+    limits = Limits(timeout, memory)
+    with ResultFile(Path(output)) as results, progress_bar(quiet=quiet) as progress:
+        todo = results.todo(entries, retry=retry)
+        done = len(entries) - len(todo)
+        if done and not quiet:
+            err().print(f"{done} of {len(entries)} are in {output} already", soft_wrap=True)
+        lines = (
+            run_locally(todo, limits, jobs or available_jobs())
+            if scheduler is None
+            else run_on_dask(todo, limits, scheduler)
+        )
+        for line in lines:
+            results.add(line)
+            done += 1
+            if progress is not None:
+                progress("repositories", done, len(entries))
+        own = [results.lines[entry.identity] for entry in entries]
+    if not quiet:
+        print_summary(out(), own)
+    return DONE if all(line["status"] == Status.DONE.value for line in own) else UNREADABLE
