@@ -86,12 +86,14 @@ class Scalar:
     """A Python number or text whose content is unknown. `dim` is an int's value where it is a symbolic size.
 
     `symbolic`: it was taken from a tensor by `int()` or `float()`, or computed from such. It is a Python number only in eager code:
-    in a graph AutoGraph makes a tensor of it. Its `dim` may then be a plain int, too.
+    in a graph AutoGraph makes a tensor of it. Its `dim` may then be a plain int, too. `limit` is the largest value of an int that counts up
+    from 0 or more, as the variable of a loop over a range does.
     """
 
     type: PythonType
     dim: Dim = None
     symbolic: bool = False
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from terra_refactor.domain.dtype import STRING
+from terra_refactor.domain.dtype import INT64, STRING
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     NOT_A_TENSOR,
@@ -72,6 +72,24 @@ def _rank(receiver: Value) -> Value:
     return UNKNOWN_INT
 
 
+def _type(receiver: Value) -> TensorType:
+    return receiver.type if isinstance(receiver, TensorValue) else TensorType()
+
+
+def _flat_values(receiver: Value) -> Value:
+    """All values one after the other; of rank 1 where only rows are ragged (a ragged tensor of rank 2)."""
+    own = _type(receiver)
+    return TensorValue(TensorType(own.dtype, (None,) if own.shape is not None and len(own.shape) == 2 else None))
+
+
+def _values(receiver: Value) -> Value:
+    """The values without the outermost partition: a tensor for rank 2, else ragged or not."""
+    own = _type(receiver)
+    if own.shape is not None and len(own.shape) == 2:
+        return TensorValue(TensorType(own.dtype, (None,)))
+    return UNKNOWN
+
+
 _TENSOR_ATTRIBUTES: Final[Mapping[str, Callable[[Value], Value]]] = {
     "shape": _shape,
     "dtype": _dtype,
@@ -87,6 +105,17 @@ ATTRIBUTES: Final[Mapping[str, Callable[[Value], Value]]] = {
         for owner in ("tensorflow.Tensor", "tensorflow.Variable", "tensorflow.RaggedTensor", "tensorflow.IndexedSlices")
         for name, rule in _TENSOR_ATTRIBUTES.items()
     },
+    "tensorflow.RaggedTensor.flat_values": _flat_values,
+    "tensorflow.RaggedTensor.values": _values,
+    "tensorflow.RaggedTensor.row_splits": _always(TensorValue(TensorType(INT64, (None,)))),
+    "tensorflow.RaggedTensor.ragged_rank": _always(UNKNOWN_INT),
+    "tensorflow.sparse.SparseTensor.values": lambda receiver: TensorValue(TensorType(_type(receiver).dtype, (None,))),
+    "tensorflow.sparse.SparseTensor.indices": lambda receiver: TensorValue(
+        TensorType(INT64, (None, None if (shape := _type(receiver).shape) is None else len(shape)))
+    ),
+    "tensorflow.sparse.SparseTensor.dense_shape": lambda receiver: TensorValue(
+        TensorType(INT64, (None if (shape := _type(receiver).shape) is None else len(shape),))
+    ),
     "tensorflow.sparse.SparseTensor.shape": _shape,
     "tensorflow.sparse.SparseTensor.dtype": _dtype,
     "tensorflow.Variable.trainable": _always(UNKNOWN_BOOL),

@@ -24,6 +24,7 @@ from terra_refactor.analysis.transfer.containers import (
     new_list,
     new_set,
 )
+from terra_refactor.analysis.transfer.iterators import ITERATORS
 from terra_refactor.analysis.transfer.makers import MAKERS
 from terra_refactor.analysis.transfer.mappings import dict_content, new_dict, with_item
 from terra_refactor.analysis.truth import truth_of
@@ -541,6 +542,7 @@ def import_by_name(
 BUILTINS: Final[dict[str, BuiltinHandler]] = {
     **CONTAINER_METHODS,
     **MAKERS,
+    **ITERATORS,
     "builtins.isinstance": is_instance,
     "builtins.issubclass": is_subclass,
     "builtins.len": length,

@@ -17,6 +17,7 @@ from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Handler, Interpreter
 from terra_refactor.analysis.transfer import mappings
+from terra_refactor.analysis.transfer.windows import inside, moving_window, with_window
 from terra_refactor.domain.dim import Dim, add, subtract
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import (
@@ -247,7 +248,9 @@ def _iterate_range(value: RangeValue) -> Iteration:
                 tuple(Constant(number) for number in numbers),
                 UNKNOWN_INT if len(numbers) != 1 else Constant(numbers[0]),
             )
-        return Iteration(None, UNKNOWN_INT, count=len(numbers))
+        counts_up = numbers.start >= 0 and numbers.step > 0
+        element = Scalar(PythonType.INT, limit=numbers[-1]) if counts_up else UNKNOWN_INT
+        return Iteration(None, element, count=len(numbers))
     tensor = any(
         is_symbolic_number(bound) or (isinstance(bound, TensorValue) and bound.kind is TensorKind.TENSOR)
         for bound in (value.start, value.stop, value.step)
@@ -315,6 +318,9 @@ def _iterate_object(interpreter: Interpreter, frame: Frame, op: int, value: Refe
 def load_item(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     assert isinstance(op, ops.LoadItem)
     container, index = frame.value(op.object), frame.value(op.index)
+    window = moving_window(interpreter, frame, op.index)
+    if window is not None and isinstance(container, TensorValue) and window.fits(container):
+        container, index = inside(container), with_window(index, window)
     combinations = [(member, part) for member in members(container) for part in members(index)]
     return interpreter.over_combinations(
         frame, op.id, "[]", combinations, lambda pair: item_of(interpreter, frame, op.id, pair[0], pair[1])

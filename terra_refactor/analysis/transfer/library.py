@@ -195,7 +195,24 @@ def _without_rule(interpreter: Interpreter, frame: Frame, op: int, entity: Entit
     if Trait.RETURNS_TENSOR in entity.traits or Trait.TENSOR_OPERATION in entity.traits:
         # a tensor or a structure of tensors: which, only a rule says
         return UNKNOWN
-    return UnknownValue(may_be_tensor=entity.name.startswith(("tensorflow.", "keras.", "tf_keras.")))
+    return UnknownValue(may_be_tensor=entity.name.startswith(_MAY_GIVE_TENSORS))
+
+
+_MAY_GIVE_TENSORS: Final = (
+    "tensorflow.",
+    "keras.",
+    "tf_keras.",
+    "itertools.",
+    "functools.",
+    "operator.",
+    "collections.",
+    "copy.",
+    "heapq.",
+    "concurrent.",
+    "queue.",
+    "contextlib.",
+)
+"""Libraries whose functions may hand on tensors that they are given."""
 
 
 def _instance_of(interpreter: Interpreter, frame: Frame, op: int, entity: Entity, arguments: CallArguments) -> Value:

@@ -43,6 +43,7 @@ from terra_refactor.tf_model.arguments import dtype_argument, elements, integer,
 from terra_refactor.tf_model.dtype_rules import quotient_dtype
 from terra_refactor.tf_model.ops.conversion import Operand, fits, operand
 from terra_refactor.tf_model.ops.operators import content_result, unary_rule
+from terra_refactor.tf_model.ops.ragged import over_rows
 from terra_refactor.tf_model.ops.results import (
     argument,
     axes_of,
@@ -575,7 +576,6 @@ def _names(rows: Iterable[tuple[Rule, str]]) -> dict[str, Rule]:
 
 
 _PLAIN: Final[dict[str, Rule]] = {
-    **_names(_REDUCTIONS),
     "nn.leaky_relu": _leaky_relu,
     "nn.crelu": _crelu,
     "math.betainc": _betainc,
@@ -618,4 +618,5 @@ RULES: Final[Mapping[str, Rule]] = {
         for name, rule in {**_names(_ELEMENTWISE), **_names(_BINARY), "math.negative": _negative}.items()
     },
     **{f"tensorflow.{name}": dense_only(rule) for name, rule in _PLAIN.items()},
+    **{f"tensorflow.{name}": over_rows(rule) for name, rule in _names(_REDUCTIONS).items()},
 }

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from terra_refactor.domain.dim import Dim
-from terra_refactor.domain.dtype import INT32, INT64, DType
+from terra_refactor.domain.dtype import FLOATING, INT32, INT64, DType
 from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.tensor import TensorType
-from terra_refactor.domain.value import FrozenList, TensorKind, TensorValue, Value
+from terra_refactor.domain.value import UNKNOWN, FrozenList, TensorKind, TensorValue, Value
 from terra_refactor.tf_model.arguments import dtype_argument, elements, integer, is_none, shape_argument
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
-from terra_refactor.tf_model.ops.results import result
+from terra_refactor.tf_model.ops.results import dense_only, flag, result
 from terra_refactor.tf_model.spec import BoundCall, Rule
 
 
@@ -54,7 +54,11 @@ def _to_tensor(call: BoundCall) -> Value:
     data = _receiver(call)
     wanted = call.argument("shape")
     if not is_none(wanted):
-        return result(data.dtype, shape_argument(wanted))
+        shape = shape_argument(wanted)
+        if shape is not None and data.shape is not None and len(shape) == len(data.shape):
+            # None leaves a size as it is
+            shape = tuple(own if size is None else size for size, own in zip(shape, data.shape, strict=True))
+        return result(data.dtype, shape)
     return result(data.dtype, data.shape)
 
 
@@ -111,6 +115,9 @@ def _constant(call: BoundCall) -> Value:
 def _nesting(value: Value | None) -> tuple[int | None, Dim, DType | None]:
     """Depth, outer length and dtype of a nested list; the depth is None where it is not the same everywhere or not known."""
     items = elements(value)
+    if items == ():
+        # an empty row says nothing about what is in the others
+        return 1, 0, None
     if items is None:
         if isinstance(value, FrozenList):
             return None, None, None
@@ -145,6 +152,48 @@ def _merged(call: BoundCall) -> Value:
     )
 
 
+def over_rows(rule: Rule) -> Rule:
+    """A reduction of tensors that also takes ragged ones: of rank 2 over one axis it gives a tensor; else the result is unknown."""
+    dense = dense_only(rule)
+
+    def reduce(call: BoundCall) -> Value:
+        data = call.argument("input_tensor")
+        if not isinstance(data, TensorValue) or data.kind is not TensorKind.RAGGED:
+            return dense(call)
+        axis = integer(call.argument("axis"))
+        shape, dtype = data.type.shape, data.type.dtype
+        plain = call.name.endswith(("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_mean"))
+        if shape is None or len(shape) != 2 or axis not in (0, 1, -1, -2) or not plain:
+            return UNKNOWN
+        if flag(call.argument("keepdims"), False) is not False:
+            return UNKNOWN
+        # the mean of integers is another type than theirs
+        kept = dtype if dtype in FLOATING or not call.name.endswith("reduce_mean") else None
+        return result(kept, (shape[0] if axis in (1, -1) else None,))
+
+    return reduce
+
+
+def _map_flat_values(call: BoundCall) -> Value:
+    """`tf.ragged.map_flat_values(op, *args)`: the function on the flat values; the rows stay as they are."""
+    function = call.argument("op")
+    rows = next((a for a in call.extra_arguments if isinstance(a, TensorValue) and a.kind is TensorKind.RAGGED), None)
+    if function is None or rows is None or call.extra_keywords:
+        return UNKNOWN
+    flat = [
+        result(a.type.dtype, (None,) if a.type.shape is not None and len(a.type.shape) == 2 else None)
+        if isinstance(a, TensorValue) and a.kind is TensorKind.RAGGED
+        else a
+        for a in call.extra_arguments
+    ]
+    made = call.invoke(function, flat)
+    if not isinstance(made, TensorValue):
+        return UNKNOWN
+    outer, inner = rows.type.shape, made.type.shape
+    known = outer is not None and len(outer) == 2 and inner is not None and len(inner) == 1
+    return ragged(made.type.dtype, outer if known else None)
+
+
 _RAGGED: Final = "tensorflow.RaggedTensor"
 
 RULES: Final[Mapping[str, Rule]] = {
@@ -164,6 +213,7 @@ RULES: Final[Mapping[str, Rule]] = {
     f"{_RAGGED}.bounding_shape": _bounding_shape,
     f"{_RAGGED}.merge_dims": _merged,
     "tensorflow.ragged.constant": _constant,
+    "tensorflow.ragged.map_flat_values": _map_flat_values,
     "tensorflow.ragged.boolean_mask": _same_kind,
     "tensorflow.ragged.range": _range,
 }

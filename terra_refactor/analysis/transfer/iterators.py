@@ -1,0 +1,213 @@
+"""The functions of `itertools`.
+
+Computes: their elements, one by one where those of the arguments are known and few. Needs: iteration and calls. Gives: `ITERATORS`, by
+canonical name.
+
+Approximates: what a function has consumed of an iterator; order and number for `groupby`, `combinations` and their kin.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Final
+
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument
+from terra_refactor.analysis.transfer.containers import iterate
+from terra_refactor.domain.lattice import join, join_all
+from terra_refactor.domain.value import (
+    BOTTOM,
+    NONE,
+    UNKNOWN_INT,
+    Constant,
+    SequenceValue,
+    TupleValue,
+    Value,
+)
+
+MAX_PRODUCT: Final = 64
+"""So many combinations are told apart."""
+
+
+def _product(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if arguments.open_positional is not None:
+        return None
+    repeat = dict(arguments.keywords).get("repeat", Constant(1))
+    if not isinstance(repeat, Constant) or not isinstance(repeat.value, int):
+        return None
+    found = [iterate(interpreter, frame, op, value) for value in arguments.positional] * repeat.value
+    known = [part.elements for part in found if part.elements is not None]
+    total = 1
+    for elements in known:
+        total *= len(elements)
+    if len(known) == len(found) and total <= MAX_PRODUCT:
+        return TupleValue(tuple(TupleValue(row) for row in itertools.product(*known)))
+    return SequenceValue(TupleValue(tuple(part.element for part in found)), "product")
+
+
+def _chain(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    parts = list(arguments.positional)
+    if arguments.open_positional is not None:
+        parts.append(arguments.open_positional)
+    return _chained(interpreter, frame, op, parts, known=arguments.open_positional is None)
+
+
+def _chain_from(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    source = argument(arguments, 0, "iterable")
+    if source is None:
+        return None
+    found = iterate(interpreter, frame, op, source)
+    parts = list(found.elements) if found.elements is not None else [found.element]
+    return _chained(interpreter, frame, op, parts, known=found.elements is not None)
+
+
+def _chained(interpreter: Interpreter, frame: Frame, op: int, parts: list[Value], *, known: bool) -> Value:
+    found = [iterate(interpreter, frame, op, part) for part in parts]
+    elements: list[Value] = []
+    for part in found:
+        if part.elements is None:
+            known = False
+        else:
+            elements.extend(part.elements)
+    if known:
+        return TupleValue(tuple(elements))
+    return SequenceValue(join_all(part.element for part in found), "chain")
+
+
+def _slice(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if not arguments.positional:
+        return None
+    source, *bounds = arguments.positional
+    found = iterate(interpreter, frame, op, source)
+    numbers = [bound.value for bound in bounds if isinstance(bound, Constant)]
+    # an iterator that was advanced before has fewer elements left
+    fresh = isinstance(source, TupleValue) or not isinstance(source, SequenceValue)
+    if found.elements is not None and fresh and bounds and len(numbers) == len(bounds):
+        valid = [number for number in numbers if number is None or (isinstance(number, int) and number >= 0)]
+        if len(valid) == len(numbers):
+            return TupleValue(tuple(itertools.islice(found.elements, *valid)))
+    return SequenceValue(found.element, "islice")
+
+
+def _same_elements(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """`cycle`, and what leaves elements out: `takewhile`, `dropwhile`, `filterfalse`, `compress` (the last argument but for `compress`)."""
+    if not arguments.positional:
+        return None
+    is_compress = "itertools.compress" in frame.call_record(op).library
+    source = arguments.positional[0 if is_compress else -1]
+    element = iterate(interpreter, frame, op, source).element
+    if len(arguments.positional) > 1 and not is_compress and arguments.positional[0] != NONE and element != BOTTOM:
+        interpreter.call_value(frame, op, arguments.positional[0], CallArguments((element,)))
+    return SequenceValue(element, "iterator")
+
+
+def _repeat(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    value, times = argument(arguments, 0, "object"), argument(arguments, 1, "times")
+    if value is None:
+        return None
+    if isinstance(times, Constant) and isinstance(times.value, int) and 0 <= times.value <= MAX_PRODUCT:
+        return TupleValue((value,) * times.value)
+    return SequenceValue(value, "repeat")
+
+
+def _count(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    return SequenceValue(UNKNOWN_INT, "count") if not arguments.positional and not arguments.keywords else None
+
+
+def _starmap(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if len(arguments.positional) != 2:
+        return None
+    function, source = arguments.positional
+    found = iterate(interpreter, frame, op, source)
+    rows = found.elements if found.elements is not None and len(found.elements) <= 8 else (found.element,)
+    results: list[Value] = []
+    for row in rows:
+        if row == BOTTOM:
+            continue
+        parts = iterate(interpreter, frame, op, row)
+        given = CallArguments(parts.elements or (), (), None if parts.elements is not None else parts.element)
+        results.append(interpreter.call_value(frame, op, function, given))
+    if rows is found.elements:
+        return TupleValue(tuple(results))
+    return SequenceValue(join_all(results), "starmap")
+
+
+def _accumulate(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    source, function = argument(arguments, 0, "iterable"), argument(arguments, 1, "func")
+    if source is None or function is None or function == NONE:
+        return None
+    element = iterate(interpreter, frame, op, source).element
+    total = element
+    for _ in range(2):
+        total = join(total, interpreter.call_value(frame, op, function, CallArguments((total, element))))
+    return SequenceValue(total, "accumulate")
+
+
+def _pairs(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """`pairwise`, `combinations`, `permutations` and `combinations_with_replacement`: tuples of elements."""
+    if not arguments.positional:
+        return None
+    found = iterate(interpreter, frame, op, arguments.positional[0])
+    size = argument(arguments, 1, "r")
+    count = 2 if "itertools.pairwise" in frame.call_record(op).library else None
+    if isinstance(size, Constant) and isinstance(size.value, int):
+        count = size.value
+    if count == 2 and found.elements is not None and "itertools.pairwise" in frame.call_record(op).library:
+        return TupleValue(tuple(TupleValue(pair) for pair in itertools.pairwise(found.elements)))
+    row = SequenceValue(found.element) if count is None else TupleValue((found.element,) * count)
+    return SequenceValue(row, "iterator")
+
+
+def _zip_longest(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    fill = dict(arguments.keywords).get("fillvalue", NONE)
+    found = [iterate(interpreter, frame, op, value) for value in arguments.positional]
+    known = [part.elements for part in found if part.elements is not None]
+    if len(known) == len(found):
+        rows = itertools.zip_longest(*known, fillvalue=fill)
+        return TupleValue(tuple(TupleValue(row) for row in rows))
+    return SequenceValue(TupleValue(tuple(join(part.element, fill) for part in found)), "zip_longest")
+
+
+ITERATORS: Final[dict[str, BuiltinHandler]] = {
+    "itertools.product": _product,
+    "itertools.chain": _chain,
+    "itertools.chain.from_iterable": _chain_from,
+    "itertools.islice": _slice,
+    "itertools.cycle": _same_elements,
+    "itertools.takewhile": _same_elements,
+    "itertools.dropwhile": _same_elements,
+    "itertools.filterfalse": _same_elements,
+    "itertools.compress": _same_elements,
+    "itertools.repeat": _repeat,
+    "itertools.count": _count,
+    "itertools.starmap": _starmap,
+    "itertools.accumulate": _accumulate,
+    "itertools.pairwise": _pairs,
+    "itertools.combinations": _pairs,
+    "itertools.combinations_with_replacement": _pairs,
+    "itertools.permutations": _pairs,
+    "itertools.zip_longest": _zip_longest,
+}

@@ -1,0 +1,79 @@
+"""Windows that move over an array: `xs[i : i + 24]` in a loop over a range.
+
+Computes: the size of a slice whose bounds are not known but differ by a known number, and that no iteration lets run past the end. Needs:
+the IR of the slice; the largest value of the loop's variable. Gives: `moving_window`, and what the rule for indices is asked instead.
+
+Ignores: bounds that are not `name + constant`; axes but the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from terra_refactor.analysis.frames import Frame
+from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import NONE, Constant, Scalar, SliceValue, TensorValue, TupleValue, Value
+from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A slice of `size` elements that ends before element `end` at the latest."""
+
+    size: int
+    end: int
+
+    def fits(self, array: TensorValue) -> bool:
+        """Whether no iteration reaches the end of the first axis."""
+        shape = array.type.shape
+        return bool(shape) and shape is not None and isinstance(shape[0], int) and shape[0] >= self.end
+
+
+def moving_window(interpreter: Interpreter, frame: Frame, index: OpId) -> Window | None:
+    """The window that an index (or the first of a tuple of them) takes; None where it is no such slice."""
+    op = interpreter.op(frame.function, index)
+    if isinstance(op, ops.BuildContainer) and op.kind is ops.ContainerKind.TUPLE and op.elements:
+        op = interpreter.op(frame.function, op.elements[0].value)
+    if not isinstance(op, ops.BuildSlice) or op.lower is None or op.upper is None or op.step is not None:
+        return None
+    lower, upper = _offset(interpreter, frame, op.lower), _offset(interpreter, frame, op.upper)
+    if lower is None or upper is None or lower[0] != upper[0] or not 0 <= lower[1] < upper[1]:
+        return None
+    _, first, limit = lower
+    _, last, _ = upper
+    return Window(last - first, limit + last)
+
+
+def _offset(interpreter: Interpreter, frame: Frame, number: OpId, depth: int = 0) -> tuple[str, int, int] | None:
+    """`name + constant`: the name, the constant, and the largest value of the variable."""
+    op = interpreter.op(frame.function, number)
+    match op:
+        case ops.LoadName(name=name):
+            value = frame.value(number)
+            if isinstance(value, Scalar) and value.limit is not None:
+                return name, 0, value.limit
+            return None
+        case ops.Binary(operator="+", left=left, right=right) if depth < 4:
+            for variable, constant in ((left, right), (right, left)):
+                known = frame.value(constant)
+                if isinstance(known, Constant) and type(known.value) is int:
+                    found = _offset(interpreter, frame, variable, depth + 1)
+                    return None if found is None else (found[0], found[1] + known.value, found[2])
+            return None
+        case _:
+            return None
+
+
+def inside(array: TensorValue) -> TensorValue:
+    """The array without its content, of which it is not known what the window shows."""
+    return TensorValue(TensorType(array.type.dtype, array.type.shape), array.kind)
+
+
+def with_window(index: Value, window: Window) -> Value:
+    """The index with a window of the same size at the end of all that the loop reaches."""
+    shown = SliceValue(Constant(window.end - window.size), Constant(window.end), NONE)
+    if isinstance(index, TupleValue):
+        return TupleValue((shown, *index.elements[1:]))
+    return shown
