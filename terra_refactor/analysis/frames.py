@@ -125,6 +125,7 @@ class Frame:
         "class_object",
         "closure",
         "collectors",
+        "doubt",
         "earlier_values",
         "effects",
         "entry",
@@ -191,6 +192,8 @@ class Frame:
         """In how many final blocks it is that ran before, on another way out."""
         self.exits = 0
         """How often control has left by `return`, `break` or `continue`, or been caught."""
+        self.doubt = 0
+        """How many branches of the innermost unrolled loop (or of the function) are entered without knowing whether."""
         self.uncertainty = 0
         """How many enclosing branches and loops there are of which it is not known whether, or how often, they run."""
         self.allocated: set[ObjectId] = set()

@@ -26,6 +26,7 @@ from terra_refactor.analysis.effects import EXTERNAL, compose_effects, resolve_t
 from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.freezing import MAX_FREEZE_DEPTH, freeze
+from terra_refactor.analysis.lost_shapes import concrete
 from terra_refactor.analysis.notes import Notes
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, references, rename, widen
@@ -305,7 +306,8 @@ class Interpreter(AbstractHeap, Notes):
         closure = tuple((name, naming.inward_object(cell)) for name, cell in function.closure)
         summary = self.summarize(frame.state, identity, closure, parameters, EntryKind.CALLED, in_graph, naming)
         if isinstance(summary, Summary):
-            return self.apply(frame, op, summary, bound, naming)
+            returned = self.apply(frame, op, summary, bound, naming)
+            return returned if frame.in_graph or graph else concrete(returned)
         if isinstance(summary, UnknownValue):
             # what it does is not followed any further: nobody can tell
             detail = f"{code.qualname} (called too deep to follow)"

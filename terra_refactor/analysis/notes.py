@@ -49,6 +49,9 @@ class Notes:
         if failure.message.startswith("None cannot be"):
             # an attribute that some other method sets, most likely: None alone proves nothing
             return
+        if frame.iteration and frame.doubt:
+            # whether this iteration gets here is not known, and the condition may well leave out the one that would fail
+            return
         frame.failures.setdefault(op, failure)
 
     def note_missing_rule(self, frame: Frame, op: OpId, name: str) -> None:

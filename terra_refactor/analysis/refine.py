@@ -171,8 +171,20 @@ def _narrow(
         narrowed = unknown_becomes
     if narrowed == BOTTOM:
         return False
-    if narrowed == known:
-        return True
+    if narrowed != known:
+        _store(frame, op, known, narrowed)
+    return True
+
+
+def replace_value(interpreter: Interpreter, frame: Frame, subject: int, value: Value) -> None:
+    """Gives a variable or attribute of which more is known by now (`x.set_shape(...)`) another value."""
+    known = frame.values[subject]
+    if known is not None and known != value:
+        _store(frame, interpreter.op(frame.function, subject), known, value)
+
+
+def _store(frame: Frame, op: ops.Op | None, known: Value, narrowed: Value) -> None:
+    """Sets the variable or attribute that operation `op` has read, if it still has the value that was read."""
     match op:
         case ops.LoadName(scope=ops.Scope.LOCAL):
             if frame.state.locals.get(op.name) == known:
@@ -189,4 +201,3 @@ def _narrow(
                     frame.state.set(key, narrowed)
         case _:
             pass
-    return True

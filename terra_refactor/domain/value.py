@@ -361,6 +361,8 @@ def is_symbolic_number(value: Value) -> bool:
 
 
 UNKNOWN_TENSOR = TensorValue(TensorType())
+LOST_SHAPE = UnknownValue(may_be_tensor=False, reason="TensorFlow does not know the shape")
+"""As the content of a tensor in a graph: not even its rank is known to TensorFlow itself, wherever it comes from."""
 
 
 def members(value: Value) -> tuple[Value, ...]:

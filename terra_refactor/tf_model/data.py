@@ -12,12 +12,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from terra_refactor.domain.dim import Dim, add, ceil_divide, definitely_different, floor_divide, format_dim, multiply
+from terra_refactor.domain.dim import (
+    Dim,
+    Truth,
+    add,
+    ceil_divide,
+    definitely_different,
+    floor_divide,
+    format_dim,
+    multiply,
+)
 from terra_refactor.domain.dtype import INT64, STRING
 from terra_refactor.domain.lattice import join
-from terra_refactor.domain.shape import Shape
+from terra_refactor.domain.shape import Shape, compatible, format_shape
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
+    LOST_SHAPE,
     NOT_A_TENSOR,
     UNKNOWN,
     UNKNOWN_TENSOR,
@@ -28,6 +38,7 @@ from terra_refactor.domain.value import (
     FrozenList,
     PythonType,
     Scalar,
+    SequenceValue,
     ShapeValue,
     SpecValue,
     TensorKind,
@@ -85,7 +96,14 @@ def as_component(value: Value) -> Value:
 
 def _element(value: Value) -> Value:
     """What a value becomes as an element of a dataset; `UNKNOWN` where its structure is not known."""
-    return UNKNOWN if isinstance(value, UnknownValue) else _map(as_component, value)
+    return UNKNOWN if isinstance(value, UnknownValue) else _map(_component, value)
+
+
+def _component(value: Value) -> Value:
+    """A leaf of an element; that TensorFlow does not know its rank stays true of it."""
+    if isinstance(value, TensorValue) and value.content == LOST_SHAPE:
+        return value
+    return as_component(value)
 
 
 def _receiver(call: BoundCall) -> DatasetValue | None:
@@ -190,12 +208,41 @@ def _from_generator(call: BoundCall) -> Value:
     signature = call.argument("output_signature")
     if not read.is_none(signature):
         assert signature is not None
-        return DatasetValue(_spec_element(signature))
+        element = _spec_element(signature)
+        _check_yielded(call, element)
+        return DatasetValue(element)
     types = call.argument("output_types")
     if types is None or read.is_none(types):
         return DatasetValue(UNKNOWN)
     shapes = call.argument("output_shapes")
     return DatasetValue(typed_element(types, None if read.is_none(shapes) else shapes))
+
+
+def _check_yielded(call: BoundCall, declared: Value) -> None:
+    """Raises OperationError if what the generator yields certainly has another shape than its signature says."""
+    generator = call.argument("generator")
+    if generator is None or not read.is_none(call.argument("args")):
+        return
+    made = call.invoke(generator, [])
+    if not isinstance(made, SequenceValue):
+        return
+    expected, yielded = read.leaves(declared), read.leaves(made.element)
+    if expected is None or yielded is None or len(expected) != len(yielded):
+        return
+    for wanted, given in zip(expected, yielded, strict=True):
+        if (
+            not isinstance(wanted, TensorValue)
+            or wanted.kind is not TensorKind.TENSOR
+            or not isinstance(given, TensorValue)
+        ):
+            continue
+        if compatible(wanted.type.shape, given.type.shape) is Truth.NO:
+            raise OperationError(
+                ErrorKind.SHAPE,
+                f"from_generator: the generator yields {format_shape(given.type.shape)}, its signature says "
+                f"{format_shape(wanted.type.shape)}",
+                ("output_signature",),
+            )
 
 
 def _range(call: BoundCall) -> Value:

@@ -23,8 +23,6 @@ SILENT_RULES = ("TR404", "TR405")
 RAISED_LATER = ("generator_signature",)
 """Programs whose bug is where something is declared; it raises where that is used."""
 
-NOT_FOUND = ("decode_image_resize", "generator_signature", "py_function_shape")
-
 
 def findings(path: Path) -> list[Finding]:
     """What the shape rules report about one program."""
@@ -39,13 +37,7 @@ def test_the_gallery_is_large_and_of_both_generations() -> None:
     assert len({bug.name for bug in BUGS}) == len(BUGS)
 
 
-@pytest.mark.parametrize(
-    "bug",
-    [
-        pytest.param(bug, marks=pytest.mark.xfail(reason="not found yet") if bug.name in NOT_FOUND else (), id=bug.name)
-        for bug in BUGS
-    ],
-)
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 def test_the_bug_is_found_at_its_line(bug: ShapeBug) -> None:
     found = [finding for finding in findings(bug.broken) if finding.span.line == bug.line]
     assert found

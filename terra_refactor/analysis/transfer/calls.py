@@ -10,7 +10,9 @@ from dataclasses import replace
 from terra_refactor.analysis.effects import is_local, only_local, unknown_target
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Handler, Interpreter, Terminated
+from terra_refactor.analysis.refine import replace_value
 from terra_refactor.analysis.transfer.containers import iterate
 from terra_refactor.analysis.transfer.definitions import instantiate
 from terra_refactor.analysis.transfer.feeding import check_feeds
@@ -43,18 +45,33 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Op, Spread
 from terra_refactor.tf_model.decorators import Decoration, decoration
+from terra_refactor.tf_model.ops.variables import shape_after_set
 
 
 def call(interpreter: Interpreter, frame: Frame, op: Op) -> Value | Terminated:
     assert isinstance(op, ops.Call)
     arguments = evaluate_arguments(interpreter, frame, op)
     result = interpreter.call_value(frame, op.id, frame.value(op.function), arguments)
+    _set_shape(interpreter, frame, op, arguments)
     if op.decorates is None or not arguments.positional:
         return result
     return join_all(
         _looked_through(interpreter, frame, op, arguments.positional[0]) if isinstance(member, UnknownValue) else member
         for member in members(result)
     )
+
+
+def _set_shape(interpreter: Interpreter, frame: Frame, op: ops.Call, arguments: CallArguments) -> None:
+    """After `x.set_shape(shape)` a variable's shape is known."""
+    function = interpreter.op(frame.function, op.function)
+    if not isinstance(function, ops.LoadAttribute) or function.name != "set_shape" or not arguments.positional:
+        return
+    receiver, shape = frame.values[function.object], freeze(frame, arguments.positional[0])
+    if receiver is not None and all(isinstance(member, TensorValue) for member in members(receiver)):
+        known = join_all(
+            shape_after_set(member, shape) for member in members(receiver) if isinstance(member, TensorValue)
+        )
+        replace_value(interpreter, frame, function.object, known)
 
 
 def _looked_through(interpreter: Interpreter, frame: Frame, op: ops.Call, decorated: Value) -> Value:

@@ -16,6 +16,7 @@ from terra_refactor.analysis.facts import BranchKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Handler, Interpreter
+from terra_refactor.analysis.lost_shapes import concrete
 from terra_refactor.analysis.transfer import mappings
 from terra_refactor.analysis.transfer.windows import inside, moving_window, with_window
 from terra_refactor.domain.dim import Dim, add, subtract
@@ -205,9 +206,8 @@ def iterate(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> It
             return _iterate_tensor(value, kind)
         case DatasetValue():
             last = None if value.last is None else thaw(interpreter, frame, op, value.last, "last")
-            return Iteration(
-                None, thaw(interpreter, frame, op, value.element, "element"), BranchKind.DATASET, last=last
-            )
+            element = thaw(interpreter, frame, op, value.element, "element")
+            return Iteration(None, element if frame.in_graph else concrete(element), BranchKind.DATASET, last=last)
         case ShapeValue():
             if value.shape is None:
                 return Iteration(None, UNKNOWN_INT)

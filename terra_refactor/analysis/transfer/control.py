@@ -81,6 +81,7 @@ def _two_ways(
     outer = frame.state
     if answer.value is None:
         frame.uncertainty += 1
+        frame.doubt += 1
     taken = answer.value is not False, answer.value is not True
     ends: list[State | None] = [None, None]
     refined: list[bool] = [False, False]
@@ -94,6 +95,7 @@ def _two_ways(
             ends[position] = interpreter.run_branch(frame, block, prepared)
     if answer.value is None:
         frame.uncertainty -= 1
+        frame.doubt -= 1
     changed: tuple[tuple[str, Value, Value], ...] = ()
     if answer.kind is BranchKind.TENSOR and ends[0] is not None and ends[1] is not None:
         changed = changed_variables(ends[0].locals, ends[1].locals)
@@ -236,12 +238,13 @@ def _worth_unrolling(frame: Frame, elements: Sequence[Value], body: Block) -> bo
 def _unrolled(
     interpreter: Interpreter, frame: Frame, elements: Sequence[Value], body: Block, else_block: Block
 ) -> Terminated | None:
-    outer = frame.state
+    outer, doubt = frame.state, frame.doubt
     exits: list[State] = []
     current: State | None = outer.fork()
     for index, element in enumerate(elements):
         assert current is not None
         frame.iteration = (*frame.iteration, index)
+        frame.doubt = 0
         loop = LoopFrame(current)
         frame.loops.append(loop)
         frame.state = current
@@ -254,6 +257,7 @@ def _unrolled(
             frame.loops.pop()
             frame.state = outer
             frame.iteration = frame.iteration[:-1]
+            frame.doubt = doubt
         ends = [*([fork] if falls_through else []), *loop.continues]
         exits.extend(state.flattened(outer) for state in loop.breaks)
         if not ends:

@@ -25,6 +25,7 @@ from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.lost_shapes import with_lost_shape
 from terra_refactor.analysis.testing import PYTEST_MARKS
 from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
 from terra_refactor.analysis.transfer.containers import thaw
@@ -309,7 +310,14 @@ def _with_rule(
         return rule(call)
 
     combinations = list(product(*slots)) if slots else [()]
-    result = interpreter.over_combinations(frame, op, short_name(entity.name), combinations, run)
+    # what fails in a function that is called with one alternative of several proves nothing: they may exclude each other
+    interpreter.expecting_errors += len(combinations) > 1
+    try:
+        result = interpreter.over_combinations(frame, op, short_name(entity.name), combinations, run)
+    finally:
+        interpreter.expecting_errors -= len(combinations) > 1
+    if frame.in_graph:
+        result = with_lost_shape(entity.name, slots, result)
     is_variable = (
         entity.kind is EntityKind.CLASS and isinstance(result, TensorValue) and result.kind is TensorKind.VARIABLE
     )

@@ -163,8 +163,10 @@ def _is_widened(view: ContextView, number: OpId, depth: int = 0) -> bool:
             return True
         return any(_is_widened(view, argument.value, depth + 1) for argument in op.arguments[:1])
     if isinstance(op, ops.LoadName):
-        stores = [store for store in view.reached_stores() if store.name == op.name and store.value is not None]
-        return any(store.value is not None and _is_widened(view, store.value, depth + 1) for store in stores)
+        return any(
+            store.name == op.name and store.value is not None and _is_widened(view, store.value, depth + 1)
+            for store in view.reached_stores()
+        )
     if isinstance(op, ops.Binary):
         return _is_widened(view, op.left, depth + 1) or _is_widened(view, op.right, depth + 1)
     if isinstance(op, ops.Unary):
@@ -172,16 +174,15 @@ def _is_widened(view: ContextView, number: OpId, depth: int = 0) -> bool:
     return False
 
 
-def _is_made_up(view: ContextView, number: OpId) -> bool:
+def _is_made_up(view: ContextView, number: OpId, depth: int = 0) -> bool:
     """Whether an operand is a list of numbers to compare with, such as `tf.range(n)`, rather than data."""
     op = view.op(number)
+    if depth > 4:
+        return False
     if isinstance(op, ops.LoadName):
-        stores = [store for store in view.reached_stores() if store.name == op.name and store.value is not None]
         return any(
-            store.value is not None
-            and not isinstance(view.op(store.value), ops.LoadName)
-            and _is_made_up(view, store.value)
-            for store in stores
+            store.name == op.name and store.value is not None and _is_made_up(view, store.value, depth + 1)
+            for store in view.reached_stores()
         )
     if not isinstance(op, ops.Call):
         return False
@@ -189,7 +190,7 @@ def _is_made_up(view: ContextView, number: OpId) -> bool:
     name = function.name if isinstance(function, ops.LoadAttribute | ops.LoadName) else ""
     if name in ("cast", "constant", "convert_to_tensor") and op.arguments:
         inner = op.arguments[0].value
-        return _is_made_up(view, inner) or isinstance(view.op(inner), ops.BuildContainer)
+        return _is_made_up(view, inner, depth + 1) or isinstance(view.op(inner), ops.BuildContainer)
     return name in ("range", "arange", "linspace")
 
 

@@ -17,6 +17,8 @@ from terra_refactor.domain.value import (
     UNKNOWN,
     Constant,
     FrozenList,
+    PythonType,
+    Scalar,
     TensorKind,
     TensorValue,
     TupleValue,
@@ -363,6 +365,18 @@ def _batch_flatten(call: BoundCall) -> Value:
     return read.tensor(given.dtype, (None, rest), output_kind(value))
 
 
+def _ndim(call: BoundCall) -> Value:
+    """`keras.backend.ndim(x)`."""
+    shape = read.converted_type(_value(call)).shape
+    return Scalar(PythonType.INT) if shape is None else Constant(len(shape))
+
+
+def _is_sparse(call: BoundCall) -> Value:
+    """`keras.backend.is_sparse(tensor)`."""
+    value = read.first_of(call, "tensor", "x")
+    return Constant(value.kind is TensorKind.SPARSE) if isinstance(value, TensorValue) else Scalar(PythonType.BOOL)
+
+
 def _int_shape(call: BoundCall) -> Value:
     """`keras.backend.int_shape(x)`: a tuple with None for what is not known."""
     value = _value(call)
@@ -484,6 +498,8 @@ def _rules() -> dict[str, Rule]:
         ("flatten", _flatten),
         ("batch_flatten", _batch_flatten),
         ("int_shape", _int_shape),
+        ("is_sparse", _is_sparse),
+        ("ndim", _ndim),
         ("shape", _shape_tensor),
         ("clip", _clip),
         ("zeros_like ones_like", _like),

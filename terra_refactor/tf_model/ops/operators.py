@@ -26,9 +26,10 @@ from terra_refactor.domain.dim import (
 )
 from terra_refactor.domain.dtype import BOOL, COMPLEX, FLOAT32, FLOAT64, FLOATING, INT32, INT64, INTEGER, DType
 from terra_refactor.domain.shape import Shape, broadcast, format_shape
-from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.tensor import UNKNOWN_TENSOR_TYPE, TensorType
 from terra_refactor.domain.value import (
     FALSE,
+    LOST_SHAPE,
     NONE,
     TRUE,
     UNKNOWN,
@@ -93,7 +94,10 @@ def operator_rule(op: str, left: Value, right: Value) -> Value:
         shape = None
     if kind is TensorKind.NDARRAY and shape == ():
         kind = TensorKind.NUMPY_SCALAR
-    return TensorValue(TensorType(dtype, shape), kind, content_result(op, first.content, second.content, dtype))
+    content = content_result(op, first.content, second.content, dtype)
+    if shape is None and LOST_SHAPE in (first.content, second.content):
+        content = LOST_SHAPE
+    return TensorValue(TensorType(dtype, shape), kind, content)
 
 
 def compare_rule(op: str, left: Value, right: Value) -> Value:
@@ -345,7 +349,8 @@ def index_rule(value: Value, index: Value) -> Value:
             if isinstance(part, FrozenList) or (
                 isinstance(part, TensorValue) and part.type.shape is not None and len(part.type.shape) == 1
             ):
-                if kind is TensorKind.KERAS:
+                if kind is TensorKind.KERAS or value.type == UNKNOWN_TENSOR_TYPE:
+                    # of what nothing is known but its use may be an array
                     break
                 raise OperationError(
                     ErrorKind.RANK,
@@ -355,7 +360,7 @@ def index_rule(value: Value, index: Value) -> Value:
                 )
         return TensorValue(TensorType(dtype, None), kind)
     result = _basic_shape(shape, parts)
-    content = _content_item(value.content, parts)
+    content = LOST_SHAPE if value.content == LOST_SHAPE else _content_item(value.content, parts)
     if array and result == ():
         kind = TensorKind.NUMPY_SCALAR
     return TensorValue(TensorType(dtype, result), kind, content)

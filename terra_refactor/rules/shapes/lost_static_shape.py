@@ -1,0 +1,105 @@
+"""TR406: an operation that needs to know the rank of a tensor of which TensorFlow does not know it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.domain.value import LOST_SHAPE, TensorValue, members
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+
+_IMAGES: Final = frozenset(
+    {
+        "tensorflow.compat.v1.image.resize",
+        "tensorflow.compat.v1.image.resize_images",
+        "tensorflow.image.central_crop",
+        "tensorflow.image.resize",
+    }
+)
+_LAYERS: Final = frozenset(
+    f"keras.layers.{name}.__call__"
+    for name in (
+        "AveragePooling2D",
+        "BatchNormalization",
+        "Conv1D",
+        "Conv2D",
+        "Conv3D",
+        "Dense",
+        "Flatten",
+        "GRU",
+        "LSTM",
+        "MaxPooling2D",
+        "SimpleRNN",
+    )
+)
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    if not view.context.in_graph:
+        return
+    for call, name in view.library_calls():
+        if name not in _IMAGES and name not in _LAYERS:
+            continue
+        data = view.library_argument(call, name, "images", "image", "inputs", "sequences", "sequence")
+        alternatives = () if data is None else members(view.value(data))
+        if data is None or not alternatives:
+            continue
+        if all(isinstance(value, TensorValue) and value.content == LOST_SHAPE for value in alternatives):
+            yield LocalHazard(
+                call.id,
+                f"`{view.written(data)}` has a shape that a graph does not know, not even its rank, since a Python function or a decoded "
+                "file gives it; this operation needs the rank",
+            )
+
+
+RULE: Final = Rule(
+    id="TR406",
+    name="lost-static-shape",
+    kind=RuleKind.DIAGNOSTIC,
+    severity=Severity.ERROR,
+    summary="An operation needs the rank of a tensor that `py_function`, `numpy_function` or `decode_image` left unknown.",
+    explanation=(
+        "In a graph the result of a Python function has no static shape, and `tf.io.decode_image` may give an animation, with one axis "
+        "more: `ValueError: 'images' contains no shape.`, or `as_list() is not defined on an unknown TensorShape` from a layer. Eagerly it "
+        "works."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+def load(path):
+    image = tf.io.decode_image(tf.io.read_file(path), channels=3)
+    return tf.image.resize(image, [64, 64])  # TR406
+
+
+images = tf.data.Dataset.list_files("*.png").map(load)
+""",
+        good="""\
+import tensorflow as tf
+
+
+def load(path):
+    image = tf.io.decode_image(tf.io.read_file(path), channels=3, expand_animations=False)
+    return tf.image.resize(image, [64, 64])
+
+
+images = tf.data.Dataset.list_files("*.png").map(load)
+""",
+        near_miss="""\
+import tensorflow as tf
+
+
+def load(path):
+    image = tf.numpy_function(lambda name: name, [path], tf.float32)
+    image.set_shape([None, None, 3])
+    return tf.image.resize(image, [64, 64])
+
+
+images = tf.data.Dataset.list_files("*.png").map(load)
+""",
+    ),
+    cure="Say what you know: `x.set_shape([...])` or `tf.ensure_shape`, and `expand_animations=False` for `decode_image`.",
+    check=check,
+)
