@@ -10,7 +10,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test check format lint types fast-tests explore generated extension clean
+.PHONY: help demo test check format lint types fast-tests explore generated docs extension clean
 
 help:
 	@echo "make demo        analyse the bundled example and show the diff; no TensorFlow needed"
@@ -19,6 +19,7 @@ help:
 	@echo "make explore     the property tests with examples that no run has seen"
 	@echo "make format      format the code and make the fixes that ruff is sure of"
 	@echo "make generated   write the generated pages of docs/ anew"
+	@echo "make docs        build the documentation's site into build/site; a broken link is an error"
 	@echo "make extension   check the types of the VS Code extension (Node 20)"
 	@echo "make clean       remove the environments and the tools' caches"
 
@@ -52,6 +53,9 @@ generated: $(VENV)/installed
 	$(BIN)/python tools/document_rules.py
 	$(BIN)/python tools/document_configuration.py
 
+docs: $(VENV)/installed
+	$(BIN)/python -m mkdocs build --strict --quiet
+
 extension:
 	cd vscode-extension && npm ci --no-audit --no-fund --loglevel=error && npm run check
 
@@ -62,7 +66,7 @@ $(DEMO_VENV)/installed: pyproject.toml
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install $(PIP_FLAGS) --editable ".[test,lint]"
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable ".[test,lint,docs]"
 	touch $@
 
 clean:
