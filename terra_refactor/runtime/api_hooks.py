@@ -214,6 +214,8 @@ def install() -> None:
     hooks = [*_api_hooks(), *_operator_hooks(), *_tape_hooks(), *keras_hooks.hooks(), *raw_ops.raw_hooks()]
     hooks.extend(foreign.thread_hooks())
     hooks.append((Function, "__call__", _function_hook()))
+    run_eagerly = keras_hooks.setting_hook(eager_function_run.run_functions_eagerly)
+    hooks.extend((owner, "run_functions_eagerly", run_eagerly) for owner in (eager_function_run, tf.config))
     for owner, name, replacement in hooks:
         own = name in vars(owner)
         _installed.append((owner, name, vars(owner).get(name), own))

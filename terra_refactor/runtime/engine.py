@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from terra_refactor.runtime import api_hooks, foreign, run_tapes
-from terra_refactor.runtime.executor import wait_for_other_threads
+from terra_refactor.runtime.executor import restore_executor, wait_for_other_threads
 from terra_refactor.runtime.lazy_tensor import LazyTensor
 from terra_refactor.runtime.program import Program
 from terra_refactor.runtime.run import Run
@@ -73,6 +73,17 @@ def _active() -> Run | None:
     return run
 
 
+def _interrupts(failure: BaseException | None) -> bool:
+    return failure is not None and not isinstance(failure, Exception)
+
+
+def _clean_up(run: Run) -> None:
+    """After an interruption operations run in order again, and no tape goes on recording that was entered in this run."""
+    restore_executor()
+    for tape in [tape for tape in thread.tapes if all(tape is not other for other in run.outer_tapes)]:
+        run_tapes.drop(tape)
+
+
 def leave(run: Run, started: float, failure: BaseException | None) -> None:
     """End a run: everything pending runs, and nothing deferred is left behind."""
     try:
@@ -80,13 +91,14 @@ def leave(run: Run, started: float, failure: BaseException | None) -> None:
             run.depth = 0
             try:
                 run.cut()
-            except Exception:
-                if failure is None or isinstance(failure, Exception):
+            except BaseException as error:
+                if not _interrupts(failure):
+                    if _interrupts(error):
+                        _clean_up(run)
                     raise
                 # an interruption may have left the run half-way between two states; it is what the caller must see
-        if failure is not None and not isinstance(failure, Exception):
-            for tape in [tape for tape in thread.tapes if all(tape is not other for other in run.outer_tapes)]:
-                run_tapes.drop(tape)
+        if _interrupts(failure):
+            _clean_up(run)
     finally:
         thread.run = None
         foreign.unregister()

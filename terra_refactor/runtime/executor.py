@@ -72,6 +72,12 @@ def call_function(name: Any, inputs: list[Any], attrs: Any, outputs: int, wait: 
         pywrap_tfe.TFE_ContextSetExecutorForThread(handle, _executors.default.handle())
 
 
+def restore_executor() -> None:
+    """Give the thread its own executor back, which an interruption may have prevented."""
+    if _executors.default is not None:
+        pywrap_tfe.TFE_ContextSetExecutorForThread(context.context()._handle, _executors.default.handle())
+
+
 def _execute(ctx: Any, name: Any, inputs: list[Any], attrs: Any, outputs: int) -> Any:
     try:
         return original_execute(ctx._handle, ctx.device_name, name, inputs, attrs, outputs)

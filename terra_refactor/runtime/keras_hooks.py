@@ -262,12 +262,25 @@ def global_settings() -> tuple[Any, ...]:
     )
 
 
-def _setting_hook(original: Any) -> Any:
+def _run_pending() -> Any:
+    """What is deferred was called before the change: a replay or a build runs the object's Python again, so it comes first."""
+    run = thread.run
+    if run is not None and not run.depth and run.tld.is_eager:
+        run.cut()
+    return run
+
+
+def _end_epoch() -> None:
+    _run_pending()
+    Epoch.advance()
+
+
+def setting_hook(original: Any) -> Any:
+    """A hook for a function that changes what operations take into account without naming it."""
+
     @functools.wraps(original)
     def change(*args: Any, **kwargs: Any) -> Any:
-        run = thread.run
-        if run is not None and not run.depth:
-            run.cut()
+        run = _run_pending()
         result = original(*args, **kwargs)
         if run is not None and not run.depth:
             run.start_segment()  # at the root for the new settings
@@ -278,7 +291,7 @@ def _setting_hook(original: Any) -> Any:
 
 def _setting_hooks() -> list[tuple[Any, str, Any]]:
     return [
-        (owner, name, _setting_hook(vars(owner)[name]))
+        (owner, name, setting_hook(vars(owner)[name]))
         for module in _SETTING_MODULES
         if (owner := sys.modules.get(module)) is not None
         for name in _SETTERS
@@ -295,7 +308,7 @@ def _attribute_hook(owner: Any) -> Any:
             before = vars(self).get(name, _attribute_hook)
             if before is not value and not (type(before) is type(value) and _equal(before, value)):
                 if vars(self).get("built", before is not _attribute_hook) and name != "learning_rate":
-                    Epoch.advance()
+                    _end_epoch()
         original(self, name, value)
 
     return __setattr__
@@ -310,7 +323,7 @@ def _trainable_hook() -> Any:
 
     def change(self: Any, value: Any) -> None:
         if self.trainable != value:
-            Epoch.advance()
+            _end_epoch()
         original.fset(self, value)
 
     return property(original.fget, change, original.fdel, original.__doc__)

@@ -19,6 +19,7 @@ from terra_refactor.runtime.observe import op_definition
 from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import (
     EagerTensor,
+    constant_op,
     context,
     execute,
     func_graph,
@@ -84,10 +85,14 @@ def raw_call(name: str) -> Call:
     return found
 
 
-def _has_lazy(values: Any) -> bool:
+def _has_lazy(values: Any, pending: bool = False) -> bool:
+    """Whether there is a deferred tensor among the values; with `pending`, one whose value is not known yet."""
     for value in values:
         kind = type(value)
-        if kind is LazyTensor or ((kind is list or kind is tuple) and _has_lazy(value)):
+        if kind is LazyTensor:
+            if not pending or value._value is None:
+                return True
+        elif (kind is list or kind is tuple) and _has_lazy(value, pending):
             return True
     return False
 
@@ -115,8 +120,9 @@ def fast_path(ctx: Any, name: str, label: Any, *args: Any) -> Any:
         if outstanding.busy and _touches_state(name, args):
             wait_for_segments()
         return _fast_path(ctx, name, label, *args)
-    if name in op_rules.SHAPE_ONLY_RANDOM_OPS and not _has_lazy(args):
-        return _fast_path(ctx, name, label, *args)  # drawn now, in program order; nothing pending can change it
+    if name in op_rules.SHAPE_ONLY_RANDOM_OPS and not _has_lazy(args, pending=True):
+        # drawn now, in program order; nothing pending can change it
+        return _fast_path(ctx, name, label, *real_values(args))
     return run.call(raw_call(name), args, {})
 
 
@@ -204,6 +210,19 @@ def _capture(real: Any) -> Any:
     return capture
 
 
+def _constant_hook(real: Any) -> Any:
+    """A few integers that Python hands to an operation below the API are sizes and axes: the path knows their values."""
+
+    def convert_to_eager_tensor(value: Any, ctx: Any, dtype: Any = None) -> Any:
+        tensor = real(value, ctx, dtype)
+        run = thread.run
+        if run is not None and not run.depth and run.tld.is_eager and type(value) is not EagerTensor:
+            run.learn_constant(tensor)
+        return tensor
+
+    return convert_to_eager_tensor
+
+
 def _add_callback(real: Any) -> Any:
     """Callbacks see every operation, with its value: from here on nothing is deferred in this call."""
 
@@ -241,6 +260,7 @@ def raw_hooks() -> list[tuple[Any, str, Any]]:
         (pywrap_tfe, "TFE_Py_ExecuteCancelable", _slow_path(_execute_cancelable, 2, 3)),
         (ops._EagerTensorBase, "_numpy", _numpy_hook(ops._EagerTensorBase._numpy)),
     ]
+    hooks.append((constant_op, "convert_to_eager_tensor", _constant_hook(constant_op.convert_to_eager_tensor)))
     hooks.append((context.Context, "add_op_callback", _add_callback(context.Context.add_op_callback)))
     hooks.append((func_graph.FuncGraph, "capture", _capture(func_graph.FuncGraph.capture)))
     entries = """TFE_Py_RecordGradient TFE_Py_TapeSetRecordOperation TFE_Py_TapeSetRecordOperationBackprop

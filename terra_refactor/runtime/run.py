@@ -55,6 +55,7 @@ from terra_refactor.runtime.trie import (
 )
 from terra_refactor.runtime.values import collect, real_value, real_values
 
+SHAPE_SIZE = 8  # elements: no tensor has more axes
 _LIBRARIES = ("tensorflow", "keras", "terra_refactor.runtime", "contextlib", "numpy")
 
 
@@ -106,6 +107,11 @@ class Run(Encoder):
             self.facts[id(tensor)] = Fact(tensor, spec.static._numpy_internal().tobytes(), None)
         elif spec.bound is not None:
             self.facts[id(tensor)] = Fact(tensor, None, spec.bound)
+
+    def learn_constant(self, tensor: Any) -> None:
+        """Remember the value of a tensor that Python made of constants, if it may be a shape or an axis."""
+        if tensor.dtype in (int32, int64) and tensor._rank() <= 1 and tensor._num_elements() <= SHAPE_SIZE:
+            self.facts[id(tensor)] = Fact(tensor, tensor._numpy_internal().tobytes(), None)
 
     def start_segment(self) -> None:
         """Begin at the root again; whatever was made before is outside now."""

@@ -25,6 +25,7 @@ original_push = GradientTape._push_tape
 original_pop = GradientTape._pop_tape
 original_watch = GradientTape.watch
 original_gradient = GradientTape.gradient
+_remove = pywrap_tfe.TFE_Py_TapeSetRemove
 
 
 class VirtualTape:
@@ -57,7 +58,7 @@ def drop(tape: Any) -> None:
     thread.tapes = [other for other in thread.tapes if other is not tape]
     tape._recording = False
     if tape._tape is not None and type(tape._tape) is not VirtualTape:
-        pywrap_tfe.TFE_Py_TapeSetRemove(tape._tape._tape)
+        _remove(tape._tape._tape)
 
 
 def real_pop(tape: Any) -> None:

@@ -52,7 +52,14 @@ try:
         function_type_utils,
         polymorphic_function,
     )
-    from tensorflow.python.framework import func_graph, indexed_slices, op_def_library, op_def_registry, ops
+    from tensorflow.python.framework import (
+        constant_op,
+        func_graph,
+        indexed_slices,
+        op_def_library,
+        op_def_registry,
+        ops,
+    )
     from tensorflow.python.framework import tensor as tensor_module
     from tensorflow.python.ops import gradients_util, resource_variable_ops, stateful_random_ops, variables
 except ImportError as error:
@@ -94,6 +101,7 @@ __all__ = [
     "backprop",
     "concrete_function",
     "config_pb2",
+    "constant_op",
     "context",
     "convert_to_tensor",
     "eager_function_run",

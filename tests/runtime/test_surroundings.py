@@ -138,6 +138,32 @@ def test_options_of_losses_and_schedules_belong_to_the_path(same: Any) -> None:
     same(build, calls=10)
 
 
+def test_what_is_deferred_is_called_as_it_was_before_a_change(same: Any) -> None:
+    def build() -> Any:
+        dropout = keras.layers.Dropout(0.4, seed=2)
+        loss = keras.losses.MeanSquaredError()
+        prints: list[int] = []
+
+        @tf.function
+        def inner(x: Any) -> Any:
+            prints.append(len(prints))
+            return x * 2.0
+
+        def step(number: int) -> Any:
+            x = dropout(ones(4, 5), training=True)
+            y = loss(ones() * 2.0, ones()) + tf.reduce_sum(inner(x))
+            dropout.rate = 0.1 * (number % 5)
+            loss.reduction = "sum" if number % 3 else "sum_over_batch_size"
+            tf.config.run_functions_eagerly(number % 4 == 2)
+            z = inner(x)
+            tf.config.run_functions_eagerly(False)
+            return x, y, z, dropout(x, training=True)
+
+        return step, lambda: [prints]
+
+    same(build, calls=12)
+
+
 def test_graph_functions_that_are_run_eagerly_for_a_while(same: Any) -> None:
     def build() -> Any:
         traced: list[int] = []
