@@ -250,15 +250,26 @@ class Interpreter(AbstractHeap, Notes):
         rule: Callable[[Combination], Value],
     ) -> Value:
         """Joins a rule's results over the alternatives of its arguments; a failure is noted only if every one of them fails."""
+        if len(combinations) == 1:
+            return self.checked_rule(frame, op, operation, lambda: rule(combinations[0]))
         result: Value = BOTTOM
         failure: OperationError | None = None
         succeeded = False
+        outer = frame.state
+        states: list[State] = []
         for combination in combinations:
+            # each in a state of its own: what it makes has the same name in all
+            frame.state = outer.fork()
             try:
                 result = join(result, rule(combination))
                 succeeded = True
+                states.append(frame.state)
             except OperationError as error:
                 failure = error
+            finally:
+                frame.state = outer
+        if any(state.heap for state in states):
+            outer.merge(states)
         if failure is not None and not succeeded:
             self.note_failure(frame, op, FailureFact(op, failure.kind, failure.message, operation))
             return UNKNOWN_TENSOR

@@ -56,6 +56,8 @@ class Options:
         use_cache: whether lowered modules are looked for and kept on disk.
         every_file: whether files are analysed in which nothing can be found (see `load_program`); without it there are no decisions about
             their functions.
+        every_file: whether files are analysed in which nothing can be found (see `judge_components`); without it there are no decisions
+            about their functions.
         diff_base: a revision of git; only what was not found there is reported. A baseline of the configuration is not read then.
         progress: told how far a run is.
         judge: the analysis and the decision.
