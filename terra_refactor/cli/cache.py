@@ -33,14 +33,15 @@ def clean_command(config: ConfigFile = None) -> int:
     except OSError as error:
         raise UsageError(f"the cache cannot be removed: {error}") from error
     out().print(
-        f"removed {info.entries + info.stale_entries} entries ({_size(info.size)}) from {info.folder}", soft_wrap=True
+        f"removed {info.entries + info.results + info.stale_entries} entries ({_size(info.size)}) from {info.folder}",
+        soft_wrap=True,
     )
     return DONE
 
 
 def _described(info: CacheInfo) -> str:
     stale = f", {info.stale_entries} of other versions" if info.stale_entries else ""
-    return f"{info.folder}: {info.entries} modules{stale}, {_size(info.size)}"
+    return f"{info.folder}: {info.entries} modules, {info.results} results{stale}, {_size(info.size)}"
 
 
 def _size(size: int) -> str:

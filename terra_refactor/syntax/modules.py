@@ -61,6 +61,7 @@ class ModuleIndex:
     _by_place: Mapping[str, str] = field(repr=False)  # path without suffix or `/__init__` -> path
     _folders: frozenset[str] = field(repr=False)
     _by_name: Mapping[str, tuple[str, ...]] = field(repr=False)
+    _children: Mapping[str, tuple[str, ...]] = field(repr=False)
     _extra_roots: Mapping[str, tuple[str, ...]] = field(repr=False)
 
     def module_of(self, path: str) -> ModuleFile:
@@ -77,8 +78,7 @@ class ModuleIndex:
 
     def submodules(self, name: str) -> tuple[str, ...]:
         """The names of the modules directly inside a package, sorted; empty if it has none or is none."""
-        prefix = name + "."
-        return tuple(other for other in self._by_name if other.startswith(prefix) and "." not in other[len(prefix) :])
+        return self._children.get(name, ())
 
     def resolve(self, importer: str, name: str, level: int = 0) -> str | None:
         """The absolute name of the module of this repository that an import means, or None if it is external.
@@ -187,7 +187,11 @@ def build_module_index(
         name: tuple(sorted(same, key=lambda path: (rank[files[path].root], _preference(path))))
         for name, same in sorted(by_name.items())
     }
-    return ModuleIndex(dict(sorted(files.items())), roots, by_place, frozenset(folders), named, additions)
+    children: dict[str, list[str]] = {}
+    for name in named:
+        children.setdefault(name.rpartition(".")[0], []).append(name)
+    inside = {package: tuple(names) for package, names in children.items()}
+    return ModuleIndex(dict(sorted(files.items())), roots, by_place, frozenset(folders), named, inside, additions)
 
 
 def _module_file(path: str, packages: set[str], known_roots: tuple[str, ...], fallbacks: tuple[str, ...]) -> ModuleFile:

@@ -1,7 +1,7 @@
 """Which files have to be analysed together: those that imports connect.
 
 Computes: the module names that a text imports, by a scan that does not parse; and the files that are connected with some.
-Needs: texts and the index of modules. Gives: `scan_imports`, `ImportScan`, `connected_files`.
+Needs: texts and the index of modules. Gives: `scan_imports`, `ImportScan`, `imported_files`, `connected_files`, `components`.
 Ignores: whether an import runs (a line in a string that looks like an import counts, and makes a component only larger), and
 modules that are imported by a computed name.
 
@@ -91,6 +91,21 @@ def _below(package: str, index: ModuleIndex) -> Iterable[str]:
     for name in index.submodules(package):
         yield from index.paths_of(name)
         yield from _below(name, index)
+
+
+def components(imports: Mapping[str, frozenset[str]]) -> tuple[tuple[str, ...], ...]:
+    """All files that have an entry in `imports`, in the groups that imports connect; each sorted, and the groups by their first file."""
+    group_of = {path: [path] for path in imports}
+    for importer, reached in imports.items():
+        for file in reached:
+            own, other = group_of[importer], group_of.get(file)
+            if other is None or other is own:
+                continue
+            small, large = sorted((own, other), key=len)
+            large.extend(small)
+            for member in small:
+                group_of[member] = large
+    return tuple(sorted({tuple(sorted(group)) for group in {id(group): group for group in group_of.values()}.values()}))
 
 
 def connected_files(paths: Iterable[str], imports: Mapping[str, frozenset[str]]) -> tuple[str, ...]:

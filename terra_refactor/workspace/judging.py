@@ -1,6 +1,7 @@
 """From a program to decisions and findings: the analysis, the rules and the classification, one after the other.
 
-Needs: a lowered program and the configuration. Gives: `judge_program`, and `judge_facts`, which starts from finished facts.
+Needs: a lowered program and the configuration. Gives: `judge_program`, `judge_facts`, which starts from finished
+facts, and `judged_by`.
 """
 
 from __future__ import annotations
@@ -30,3 +31,8 @@ def judge_facts(
     """What follows from the facts: decisions and findings."""
     decisions = decide(program, facts, DecisionOptions(min_ops=config.min_ops, tf_version=config.tf_version))
     return decisions, find(program, facts, decisions)
+
+
+def judged_by(config: Config) -> tuple[object, ...]:
+    """What the judge looks at in a configuration."""
+    return (config.min_ops, config.tf_version)

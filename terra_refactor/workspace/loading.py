@@ -1,7 +1,7 @@
 """From paths to a program.
 
 Computes: the sources under some paths, their module names, and their lowered form. Needs: a configuration. Gives:
-`LoadedProgram`. Ignores: modules of the repository that do not lie under the paths: what they hold is unknown.
+`read_project`, `load_programs`. Ignores: modules of the repository that do not lie under the paths: what they hold is unknown.
 
 Two files may have one module name (scripts in different folders): the preferred one has it, the others are called
 `name@path`, and an import leads to the file that Python would find first from where it stands.
@@ -9,27 +9,21 @@ Two files may have one module name (scripts in different folders): the preferred
 
 from __future__ import annotations
 
-import ast
 import posixpath
-import re
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from terra_refactor.config import Config
 from terra_refactor.errors import SourceError
-from terra_refactor.ir.program import ModuleIR, Program
+from terra_refactor.ir.program import Program
 from terra_refactor.syntax.modules import ModuleIndex, build_module_index
 from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.path_edits import read_package_dirs, read_path_additions
 from terra_refactor.syntax.source import STDIN_NAME, Source, read_source, source_from_bytes
 from terra_refactor.workspace.cache import LoweringCache
-from terra_refactor.workspace.import_graph import connected_files, imported_files, scan_imports
-from terra_refactor.workspace.pool import Lowered, LoweringTask, available_jobs, lower_files
+from terra_refactor.workspace.pool import Lowered, LoweringResult, LoweringTask, available_jobs, lower_files
 from terra_refactor.workspace.project import discover_files
 from terra_refactor.workspace.results import FileError
-
-_TENSORS = re.compile("tensorflow|keras|numpy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +35,23 @@ class StandardInput:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadProject:
+    """The texts of a run, before anything of them is parsed."""
+
+    tasks: Mapping[str, LoweringTask]
+    """By path, sorted."""
+    index: ModuleIndex
+    errors: tuple[FileError, ...]
+    """Of what could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
 class LoadedProgram:
-    """A program with the sources that it was made of."""
+    """A program, and the files of it that could not be lowered."""
 
     program: Program
-    sources: Mapping[str, Source]
-    """By path, of the files that were lowered, or passed over."""
     errors: tuple[FileError, ...]
     cached_files: int
-    passed_over: int = 0
-    """Files that parse and that no import connects with tensors or arrays; only where such files were not wanted."""
-
-    @property
-    def line_count(self) -> int:
-        """Lines of all files that were lowered."""
-        return sum(module.line_count for module in self.program.modules.values())
 
 
 class ProjectImports:
@@ -77,20 +73,10 @@ class ProjectImports:
         return self._index.resolve(importer, name, level)
 
 
-def load_program(
-    paths: Sequence[str],
-    config: Config,
-    *,
-    exclude: Sequence[str] = (),
-    stdin: StandardInput | None = None,
-    cache: LoweringCache | None = None,
-    progress: Callable[[int, int], None] | None = None,
-    every_file: bool = True,
-) -> LoadedProgram:
-    """Read and lower what lies under the paths. `progress` is told how many files of how many are done.
-
-    Without `every_file`, files in which nothing can be found are passed over if they parse: those that no chain of imports connects with a
-    file that names TensorFlow, Keras or NumPy. What is found in the others is the same.
+def read_project(
+    paths: Sequence[str], config: Config, *, exclude: Sequence[str] = (), stdin: StandardInput | None = None
+) -> ReadProject:
+    """Read what lies under the paths.
 
     Raises:
         UsageError: a path does not exist, or an exclusion is no glob.
@@ -113,14 +99,26 @@ def load_program(
         else:
             sources[source.path] = source
     index = index_sources(sources, found.markers, found.bases)
-    tasks = [
-        LoweringTask(source, name, path in index.files and index.files[path].is_package)
+    tasks = {
+        path: LoweringTask(source, name, path in index.files and index.files[path].is_package)
         for path, source, name in name_sources(sources, index)
-    ]
-    passed_over: frozenset[str] = frozenset()
-    if not every_file:
-        passed_over = _without_tensors(sources, index)
-        tasks = [task for task in tasks if task.source.path not in passed_over]
+    }
+    return ReadProject(tasks, index, tuple(errors))
+
+
+def load_programs(
+    project: ReadProject,
+    groups: Sequence[Sequence[str]],
+    *,
+    jobs: int,
+    cache: LoweringCache | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[LoadedProgram]:
+    """Lower groups of files, each to a program of its own. `progress` is told how many files of how many are done.
+
+    `jobs` processes work on all groups together; 0 for as many as the machine allows.
+    """
+    tasks = [project.tasks[path] for group in groups for path in group]
     done = 0
 
     def advance(count: int) -> None:
@@ -129,47 +127,20 @@ def load_program(
         if progress is not None:
             progress(done, len(tasks))
 
-    results = lower_files(tasks, jobs=config.jobs or available_jobs(), cache=cache, advance=advance)
-    modules: dict[str, ModuleIR] = {}
-    cached = 0
-    for result in results:
-        if isinstance(result, Lowered):
-            modules[result.module.name] = result.module
-            cached += result.cached
-        else:
-            errors.append(result)
-    lowered = {module.path for module in modules.values()}
-    imports = ProjectImports(
-        index,
-        {task.name: task.source.path for task in tasks},
-        {task.source.path: task.name for task in tasks if task.source.path in lowered},
-    )
+    results = iter(lower_files(tasks, jobs=jobs or available_jobs(), cache=cache, advance=advance))
+    paths = {task.name: path for path, task in project.tasks.items()}
+    return [_program(project, paths, [next(results) for _ in group]) for group in groups]
+
+
+def _program(project: ReadProject, paths: Mapping[str, str], results: Sequence[LoweringResult]) -> LoadedProgram:
+    lowered = [result for result in results if isinstance(result, Lowered)]
+    modules = {result.module.name: result.module for result in lowered}
+    imports = ProjectImports(project.index, paths, {module.path: module.name for module in modules.values()})
     return LoadedProgram(
         program=Program(dict(sorted(modules.items())), imports),
-        sources={path: source for path, source in sources.items() if path in lowered or path in passed_over},
-        errors=tuple(sorted(errors)),
-        cached_files=cached,
-        passed_over=len(passed_over),
+        errors=tuple(result for result in results if isinstance(result, FileError)),
+        cached_files=sum(result.cached for result in lowered),
     )
-
-
-def _without_tensors(sources: Mapping[str, Source], index: ModuleIndex) -> frozenset[str]:
-    """The files that parse and that imports connect with no file that names a library of tensors or arrays."""
-    imports = {path: imported_files(path, scan_imports(source.text), index) for path, source in sources.items()}
-    wanted = [path for path, source in sources.items() if path not in index.files or _TENSORS.search(source.text)]
-    connected = frozenset(connected_files(wanted, imports))
-    return frozenset(path for path, source in sources.items() if path not in connected and _parses(source.text))
-
-
-def _parses(text: str) -> bool:
-    """Whether Python's own parser takes the text; much faster than the one that keeps everything, and only a no is looked into."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            compile(text, "<module>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
 
 
 def index_sources(sources: Mapping[str, Source], markers: Sequence[str], bases: Sequence[str]) -> ModuleIndex:

@@ -7,6 +7,7 @@ cannot be analysed is a result, too, and so is one on which a worker process die
 
 from __future__ import annotations
 
+import gc
 import logging
 import multiprocessing
 import os
@@ -111,6 +112,7 @@ def _lower(task: LoweringTask, cache: LoweringCache | None) -> LoweringResult:
 
 
 def _start_worker() -> None:
+    gc.disable()  # see `collection`
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the main process's business
 
 
@@ -163,7 +165,12 @@ def _one_by_one(
             LOGGER.error("a worker process died of %s", tasks[index].source.path)
             yield (
                 index,
-                FileError(tasks[index].source.path, 0, "could not be analysed: the parser's process died of it"),
+                FileError(
+                    tasks[index].source.path,
+                    0,
+                    "could not be analysed: the parser's process died of it",
+                    by_chance=True,
+                ),
             )
     if executor is not None:
         executor.shutdown()

@@ -23,6 +23,8 @@ class FileError:
     path: str
     line: int
     message: str
+    by_chance: bool = field(default=False, compare=False)
+    """Whether another run may well do without it: a process died."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class Stats:
     """Files that were analysed."""
     lines: int
     cached_files: int
-    """Files whose lowered form came from the cache."""
+    """Files of which nothing had to be parsed: their lowered form, or all their results, came from the cache."""
     seconds: float
 
 

@@ -13,36 +13,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from terra_refactor.classify.decision import Decision, Level
 from terra_refactor.config import Config
 from terra_refactor.errors import UsageError
-from terra_refactor.ir.program import Program
-from terra_refactor.refactor.cures import confirm_cures
 from terra_refactor.refactor.plan import refactor_file
 from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
 from terra_refactor.rules.rule import Finding
+from terra_refactor.syntax.source import Source
 from terra_refactor.verify.session import Setting, verify_changes
 from terra_refactor.verify.verdict import Status, Verification
-from terra_refactor.workspace.cache import LoweringCache
+from terra_refactor.workspace.cache import LoweringCache, ResultCache
+from terra_refactor.workspace.collection import without_collection
+from terra_refactor.workspace.components import Caches, Judge, judge_components
 from terra_refactor.workspace.fixes import fix_findings
 from terra_refactor.workspace.judging import judge_program
-from terra_refactor.workspace.loading import LoadedProgram, StandardInput, load_program
+from terra_refactor.workspace.loading import StandardInput, read_project
 from terra_refactor.workspace.results import FixReport, Stats, VerifyReport, WorkspaceReport
 from terra_refactor.workspace.revision import baseline_at
 from terra_refactor.workspace.selection import Selection, check_selection, compared, select_findings, without_known
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the name of the stage, how much of it is done, and how much there is."""
-
-
-class Judge(Protocol):
-    """Analyses a program and decides about its functions."""
-
-    def __call__(
-        self, program: Program, config: Config, progress: Callable[[int, int], None] | None
-    ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +46,7 @@ class Options:
         config: the configuration, the command line's options included.
         exclude: globs of the command line, which count from the current folder.
         stdin: what came on standard input, where a path is `-`.
-        use_cache: whether lowered modules are looked for and kept on disk.
-        every_file: whether files are analysed in which nothing can be found (see `load_program`); without it there are no decisions about
-            their functions.
+        use_cache: whether lowered modules and results are looked for and kept on disk.
         every_file: whether files are analysed in which nothing can be found (see `judge_components`); without it there are no decisions
             about their functions.
         diff_base: a revision of git; only what was not found there is reported. A baseline of the configuration is not read then.
@@ -79,7 +70,7 @@ def analyze(paths: Sequence[str], options: Options) -> WorkspaceReport:
     Raises:
         UsageError: a path does not exist, a rule is unknown, or the baseline cannot be read.
     """
-    return _run(paths, options)[0]
+    return _run(paths, options)
 
 
 def fix(paths: Sequence[str], options: Options, only: Sequence[str] = (), *, of_findings: bool = False) -> FixReport:
@@ -91,12 +82,12 @@ def fix(paths: Sequence[str], options: Options, only: Sequence[str] = (), *, of_
     Raises:
         UsageError: as `analyze`; also if a function of `only` does not exist.
     """
-    report, loaded = _run(paths, options)
+    report = _run(paths, options)
     _check_names(report, only)
     if of_findings:
         findings = [finding for finding in report.findings if not only or finding.function in only]
         return FixReport(report, fix_findings(report, findings, Level(options.config.level)))
-    return FixReport(report, _refactor(report, loaded, options, only, {}))
+    return FixReport(report, _refactor(report, options, only, {}))
 
 
 def verify(paths: Sequence[str], options: Options, setting: Setting, only: Sequence[str] = ()) -> VerifyReport:
@@ -105,10 +96,10 @@ def verify(paths: Sequence[str], options: Options, setting: Setting, only: Seque
     Raises:
         UsageError: as `fix`; also if nothing can be run: no TensorFlow, no such script.
     """
-    report, loaded = _run(paths, options)
+    report = _run(paths, options)
     _check_names(report, only)
-    fixed = FixReport(report, _refactor(report, loaded, options, only, {}))
-    return VerifyReport(fixed, _verify(fixed, loaded, options, setting))
+    fixed = FixReport(report, _refactor(report, options, only, {}))
+    return VerifyReport(fixed, _verify(fixed, options, setting))
 
 
 def fix_verified(paths: Sequence[str], options: Options, setting: Setting, only: Sequence[str] = ()) -> VerifyReport:
@@ -119,12 +110,12 @@ def fix_verified(paths: Sequence[str], options: Options, setting: Setting, only:
     Raises:
         UsageError: as `verify`.
     """
-    report, loaded = _run(paths, options)
+    report = _run(paths, options)
     _check_names(report, only)
     left_out: dict[tuple[str, int, str], str] = {}
     while True:
-        fixed = FixReport(report, _refactor(report, loaded, options, only, left_out))
-        verification = _verify(fixed, loaded, options, setting)
+        fixed = FixReport(report, _refactor(report, options, only, left_out))
+        verification = _verify(fixed, options, setting)
         wrong = [verdict for verdict in verification.functions if verdict.status is not Status.SAME]
         definite = [verdict for verdict in wrong if verdict.status is not Status.NOT_REACHED]
         program = verification.program
@@ -152,7 +143,6 @@ def _check_names(report: WorkspaceReport, only: Sequence[str]) -> None:
 
 def _refactor(
     report: WorkspaceReport,
-    loaded: LoadedProgram,
     options: Options,
     only: Sequence[str],
     left_out: Mapping[tuple[str, int, str], str],
@@ -167,7 +157,7 @@ def _refactor(
         if options.progress is not None:
             options.progress("refactoring", done, len(by_path))
         wanted = [each for each in decisions if (path, each.line, each.qualname) not in left_out]
-        refactoring = refactor_file(loaded.sources[path], wanted, Level(options.config.level), selected)
+        refactoring = refactor_file(report.sources[path], wanted, Level(options.config.level), selected)
         skipped = [
             Change(path, each.qualname, each.line, each.action, Outcome.SKIPPED, reason)
             for each in decisions
@@ -181,59 +171,65 @@ def _refactor(
     return tuple(files)
 
 
-def _verify(fixed: FixReport, loaded: LoadedProgram, options: Options, setting: Setting) -> Verification:
+def _verify(fixed: FixReport, options: Options, setting: Setting) -> Verification:
     if options.progress is not None:
         options.progress("running", 0, 1)
-    return verify_changes(fixed.files, fixed.report.decisions, loaded.sources, setting)
+    return verify_changes(fixed.files, fixed.report.decisions, fixed.report.sources, setting)
 
 
-def _run(paths: Sequence[str], options: Options) -> tuple[WorkspaceReport, LoadedProgram]:
+def _run(paths: Sequence[str], options: Options) -> WorkspaceReport:
     started = time.perf_counter()
-    check_selection(options.config)
-    loaded = load_program(
-        paths,
-        options.config,
-        exclude=options.exclude,
-        stdin=options.stdin,
-        cache=_cache(options),
-        progress=_stage(options.progress, "reading"),
-        every_file=options.every_file,
-    )
-    decisions, findings = options.judge(loaded.program, options.config, _stage(options.progress, "analysing"))
-    selection = _select(paths, options, loaded, decisions, findings)
-    report = WorkspaceReport(
-        decisions=tuple(sorted(decisions, key=lambda decision: (decision.path, decision.line, decision.function))),
+    config = options.config
+    check_selection(config)
+
+    def progress(stage: str, done: int, total: int) -> None:
+        if options.progress is not None:
+            options.progress(stage, done, total)
+
+    with without_collection():
+        project = read_project(paths, config, exclude=options.exclude, stdin=options.stdin)
+        results = judge_components(
+            project, config, options.judge, _caches(options), progress, every_file=options.every_file
+        )
+        decisions = sorted(
+            (decision for result in results for decision in result.decisions),
+            key=lambda decision: (decision.path, decision.line, decision.function),
+        )
+        findings = [finding for result in results for finding in result.findings]
+        files = sorted(path for result in results for path in result.files)
+        sources = {path: project.tasks[path].source for path in files}
+        selection = _select(paths, options, sources, decisions, findings)
+    return WorkspaceReport(
+        decisions=tuple(decisions),
         findings=selection.findings,
-        errors=loaded.errors,
+        errors=tuple(sorted((*project.errors, *(error for result in results for error in result.errors)))),
         stats=Stats(
-            files=len(loaded.program.modules) + loaded.passed_over,
-            lines=loaded.line_count,
-            cached_files=loaded.cached_files,
+            files=len(files),
+            lines=sum(result.lines for result in results),
+            cached_files=sum(result.cached_files for result in results),
             seconds=time.perf_counter() - started,
         ),
-        sources=loaded.sources,
+        sources=sources,
         suppressed=selection.suppressed,
         comparison=selection.comparison,
     )
-    return report, loaded
 
 
 def _select(
     paths: Sequence[str],
     options: Options,
-    loaded: LoadedProgram,
+    sources: Mapping[str, Source],
     decisions: Sequence[Decision],
     findings: Sequence[Finding],
 ) -> Selection:
     config = options.config
-    selection = select_findings(findings, decisions, config, loaded.sources)
-    selection = replace(selection, findings=confirm_cures(selection.findings, loaded.sources))
+    selection = select_findings(findings, decisions, config, sources)
     if options.diff_base is not None:
         baseline = baseline_at(
             options.diff_base, paths, config, partial(_analyze_again, replace(options, progress=None))
         )
-        return compared(selection, loaded.sources, baseline, options.diff_base)
-    return without_known(selection, config, loaded.sources)
+        return compared(selection, sources, baseline, options.diff_base)
+    return without_known(selection, config, sources)
 
 
 def _analyze_again(options: Options, paths: Sequence[str], config: Config) -> WorkspaceReport:
@@ -241,20 +237,14 @@ def _analyze_again(options: Options, paths: Sequence[str], config: Config) -> Wo
     return analyze(paths, replace(options, config=config, diff_base=None))
 
 
-def _cache(options: Options) -> LoweringCache | None:
+def _caches(options: Options) -> Caches | None:
     if not options.use_cache:
         return None
     folder = cache_folder_of(options.config)
-    return LoweringCache(folder)
+    # another judge than the usual one has other results
+    return Caches(LoweringCache(folder), ResultCache(folder) if options.judge is judge_program else None)
 
 
 def cache_folder_of(config: Config) -> Path | None:
     """The folder that the configuration names for the cache; None for the user's own."""
     return None if config.cache_dir is None else Path(config.folder or ".", config.cache_dir)
-
-
-def _stage(progress: Progress | None, name: str) -> Callable[[int, int], None] | None:
-    if progress is None:
-        return None
-    told = progress
-    return lambda done, total: told(name, done, total)

@@ -278,8 +278,8 @@ def test_cache_info_and_clean(folder: Path) -> None:
     run("analyze", ".", "--no-cache")
     assert ": 0 modules" in run("cache", "info").stdout
     run("analyze", ".")
-    assert ": 1 modules" in run("cache", "info").stdout
-    assert "removed 1 entries" in run("cache", "clean").stdout
+    assert ": 1 modules, 1 results" in run("cache", "info").stdout
+    assert "removed 2 entries" in run("cache", "clean").stdout
     assert ": 0 modules" in run("cache", "info").stdout
 
 

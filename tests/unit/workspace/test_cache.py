@@ -76,7 +76,7 @@ def test_info_and_clean(tmp_path: Path) -> None:
     for text in ("x = 1\n", "x = 2\n"):
         cache.keep(lowered(text))
     info = cache_info(folder)
-    assert (info.entries, info.stale_entries) == (2, 0)
+    assert (info.entries, info.results, info.stale_entries) == (2, 0, 0)
     assert info.size == sum(file.stat().st_size for file in folder.rglob("*.ir"))
     assert clean_cache(folder).entries == 2
     assert not folder.exists()

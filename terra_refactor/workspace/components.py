@@ -1,0 +1,161 @@
+"""Judging the files of a run, those that imports connect together, and results that need not be made again.
+
+Computes: decisions and findings of each component of the import graph. Needs: the texts of a run, a judge, caches or none. Gives:
+`judge_components`.
+
+A component is analysed as a program of its own, whatever else the run holds. So its result depends on nothing but its own files (their
+texts, paths, module names and the imports between them), the configuration that the judge looks at, and the code of this tool; and a
+result that was kept for exactly these is the result. A change of one file costs the components that it is in, and no other.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
+
+from terra_refactor.classify.decision import Decision
+from terra_refactor.config import Config
+from terra_refactor.ir.program import Program
+from terra_refactor.refactor.cures import confirm_cures
+from terra_refactor.rules.rule import Finding
+from terra_refactor.syntax.source import Source
+from terra_refactor.workspace.cache import LoweringCache, ResultCache
+from terra_refactor.workspace.import_graph import components, imported_files, scan_imports
+from terra_refactor.workspace.judging import judged_by
+from terra_refactor.workspace.loading import LoadedProgram, ReadProject, load_programs
+from terra_refactor.workspace.results import FileError
+
+_TENSORS = re.compile("tensorflow|keras|numpy")
+
+
+class Judge(Protocol):
+    """Analyses a program and decides about its functions."""
+
+    def __call__(
+        self, program: Program, config: Config, progress: Callable[[int, int], None] | None
+    ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Caches:
+    """What earlier runs left: lowered modules, and the results of the judge."""
+
+    modules: LoweringCache
+    results: ResultCache | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentResult:
+    """What is known about files that were analysed together."""
+
+    decisions: tuple[Decision, ...]
+    findings: tuple[Finding, ...]
+    """Before any selection; cures are confirmed."""
+    errors: tuple[FileError, ...]
+    files: tuple[str, ...]
+    """The paths of those that could be lowered."""
+    lines: int
+    cached_files: int
+    """Of how many nothing had to be parsed."""
+
+
+def judge_components(
+    project: ReadProject,
+    config: Config,
+    judge: Judge,
+    caches: Caches | None,
+    progress: Callable[[str, int, int], None],
+    *,
+    every_file: bool = True,
+) -> tuple[ComponentResult, ...]:
+    """The result of each component, by its first file.
+
+    Without `every_file`, components in which nothing can be found are passed over: those of which no file names TensorFlow, Keras or NumPy.
+    Their files that do not parse are still listed as errors.
+    """
+    imports = {
+        path: imported_files(path, scan_imports(task.source.text), project.index)
+        for path, task in project.tasks.items()
+    }
+    groups = components(imports)
+    passed_over: list[str] = []
+    if not every_file:
+        without = {group for group in groups if not _has_tensors(project, group)}
+        parsed = {path for group in without for path in group if _parses(project.tasks[path].source.text)}
+        passed_over = sorted(parsed)
+        left = (tuple(path for path in group if path not in parsed) for group in groups)
+        groups = tuple(group for group in left if group)
+    modules = None if caches is None else caches.modules
+    results = None if caches is None else caches.results
+    found: dict[tuple[str, ...], ComponentResult] = {}
+    keys = {group: _key(project, config, group, imports) for group in groups}
+    for group in groups if results is not None else ():
+        kept = None if results is None else results.find(keys[group])
+        if isinstance(kept, ComponentResult):
+            found[group] = replace(kept, cached_files=len(kept.files))
+    missing = [group for group in groups if group not in found]
+    total = sum(len(group) for group in missing)
+    programs = load_programs(project, missing, jobs=config.jobs, cache=modules, progress=partial(progress, "reading"))
+    done = 0
+    for group in missing:
+        analysing = partial(_advance, progress, done, len(group), total)
+        made = _judged(project, programs.pop(0), config, judge, analysing)
+        done += len(group)
+        if results is not None and not any(error.by_chance for error in made.errors):
+            results.keep(keys[group], made)
+        found[group] = made
+    if passed_over:
+        found[()] = ComponentResult((), (), (), tuple(passed_over), 0, 0)
+        groups = (*groups, ())
+    return tuple(found[group] for group in groups)
+
+
+def _has_tensors(project: ReadProject, group: Sequence[str]) -> bool:
+    return any(path not in project.index.files or _TENSORS.search(project.tasks[path].source.text) for path in group)
+
+
+def _parses(text: str) -> bool:
+    """Whether Python's own parser takes the text; much faster than the one that keeps everything, and only a no is looked into."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "<module>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _advance(
+    progress: Callable[[str, int, int], None], before: int, size: int, total: int, part: int, whole: int
+) -> None:
+    progress("analysing", before + size * part // max(whole, 1), total)
+
+
+def _judged(
+    project: ReadProject, loaded: LoadedProgram, config: Config, judge: Judge, progress: Callable[[int, int], None]
+) -> ComponentResult:
+    decisions, findings = judge(loaded.program, config, progress)
+    modules = sorted(loaded.program.modules.values(), key=lambda module: module.path)
+    sources: dict[str, Source] = {module.path: project.tasks[module.path].source for module in modules}
+    return ComponentResult(
+        decisions=decisions,
+        findings=confirm_cures(findings, sources),
+        errors=loaded.errors,
+        files=tuple(sources),
+        lines=sum(module.line_count for module in modules),
+        cached_files=loaded.cached_files,
+    )
+
+
+def _key(project: ReadProject, config: Config, group: Sequence[str], imports: Mapping[str, frozenset[str]]) -> str:
+    """A text that tells everything that the result of a component depends on."""
+    parts = [repr(judged_by(config))]
+    for path in group:
+        task = project.tasks[path]
+        parts.append(repr((path, task.name, task.is_package, task.source.digest, sorted(imports[path]))))
+    return "\n".join(parts)
