@@ -7,11 +7,10 @@ of state that other code changes. Needs: a finished interpreter. Gives: `Program
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import networkx
 
-from terra_refactor.analysis.effects import own_field
 from terra_refactor.analysis.facts import (
     CallerFact,
     CallFact,
@@ -19,26 +18,18 @@ from terra_refactor.analysis.facts import (
     ContextId,
     EntryKind,
     FunctionFacts,
-    ObjectKind,
     ParameterFacts,
     ProgramFacts,
 )
-from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
+from terra_refactor.analysis.staleness import StateChanges
 from terra_refactor.domain.evidence import Evidence
-from terra_refactor.domain.lattice import join_all, references
-from terra_refactor.domain.state import CELL, ITEMS, HeapKey
+from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.value import Value
-from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.frames import Summary
     from terra_refactor.analysis.interpreter import Interpreter
-
-_CONSTRUCTORS = frozenset(
-    {"__init__", "__new__", "__post_init__", "build", "__setstate__", "__init_subclass__", "setUp", "setup_method"}
-)
-"""Methods that run before, not between, the calls of others: what they write is not changed behind anybody's back."""
 
 
 def assemble_facts(
@@ -47,7 +38,7 @@ def assemble_facts(
     """The facts of the last round."""
     live = _live_summaries(interpreter)
     numbers: dict[int, ContextId] = {summary.identity: position for position, summary in enumerate(live)}
-    changed = _changed_state(interpreter, live)
+    changes = StateChanges(interpreter, live)
     arrivals: dict[FunctionId, dict[str, dict[Value, None]]] = {}
     for summary in live:
         for target, brought in summary.arrivals.items():
@@ -68,7 +59,6 @@ def assemble_facts(
                 target = live[callee].function.id
                 graph.add_edge(identity, target)
                 callers.setdefault(target, []).append(CallerFact(position, op))
-        reads = _stale_reads(interpreter, summary, changed)
         contexts.append(
             ContextFacts(
                 id=position,
@@ -80,7 +70,7 @@ def assemble_facts(
                 returns=summary.contents,
                 calls=tuple(calls),
                 branches=tuple(fact for _, fact in sorted(summary.branches.items())),
-                effects=(*summary.effects, *reads),
+                effects=(*summary.effects, *changes.effects_of(summary)),
                 failures=tuple(fact for _, fact in sorted(summary.failures.items())),
                 problem=summary.problem,
             )
@@ -165,65 +155,6 @@ def unresolved_names(live: Iterable[Summary]) -> frozenset[str]:
         for record in summary.calls.values()
         if record.unknown is not None and not record.library and not record.callees
     )
-
-
-FieldKey: TypeAlias = tuple[ObjectKind, str, str]
-"""A field as told apart between functions: what kind of object, of which class, and the field."""
-
-
-def _field_key(interpreter: Interpreter, key: HeapKey) -> FieldKey:
-    facts = interpreter.objects.facts[key[0]]
-    return (facts.kind, facts.name, key[1])
-
-
-def _changed_state(interpreter: Interpreter, live: list[Summary]) -> dict[FieldKey, set[FunctionId]]:
-    """The fields that functions write (constructors and module bodies apart), with the functions that write them.
-
-    Objects are told apart by class only: a callee knows what it is given by a name of its own.
-    """
-    changed: dict[FieldKey, set[FunctionId]] = {}
-    for summary in live:
-        code = summary.function
-        if code.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY) or code.name in _CONSTRUCTORS:
-            continue
-        for effect in summary.effects:
-            if effect.kind is EffectKind.STATE_WRITE and not effect.via and effect.target.object is not None:
-                field = own_field(effect.target)
-                name = ITEMS if field == "[]" else field.lstrip(".") or CELL
-                changed.setdefault(_field_key(interpreter, (effect.target.object, name)), set()).add(code.id)
-    return changed
-
-
-def _stale_reads(
-    interpreter: Interpreter, summary: Summary, changed: Mapping[FieldKey, set[FunctionId]]
-) -> tuple[Effect, ...]:
-    """Reads of state that other functions change between calls."""
-    effects: list[Effect] = []
-    if not changed:
-        return ()
-    for key, (site, via) in summary.state_reads.items():
-        writers = changed.get(_field_key(interpreter, key))
-        if not writers or writers == {summary.function.id}:
-            continue
-        target = _target_of(interpreter, summary, key)
-        effects.append(Effect(EffectKind.STATE_READ, target, f"reads {target}", site, via))
-    return tuple(effects)
-
-
-def _target_of(interpreter: Interpreter, summary: Summary, key: HeapKey) -> Target:
-    number, name = key
-    facts = interpreter.objects.facts[number]
-    path = "[]" if name == ITEMS else "" if name == CELL else f".{name}"
-    parameters = summary.function.parameters
-    for parameter, value in summary.parameters.items():
-        if number in references(value):
-            is_self = summary.function.kind is FunctionKind.METHOD and parameters and parameters[0].name == parameter
-            return Target(RootKind.SELF if is_self else RootKind.PARAMETER, parameter, path, number)
-    if facts.kind.value == "module":
-        return Target(RootKind.GLOBAL, name, "", number)
-    if facts.kind.value == "cell":
-        return Target(RootKind.CLOSURE, facts.name, "", number)
-    return Target(RootKind.UNKNOWN, facts.name, path, number)
 
 
 def _parameters(

@@ -37,9 +37,15 @@ def external_effect(frame: Frame, op: int, kind: EffectKind, detail: str, *, ass
 
 def write_effect(frame: Frame, op: int, number: ObjectId, path: str, detail: str) -> None:
     """Records a write to a field of an object, unless the object was made in this call."""
+    frame.note_write(op, (number, _heap_name(path)), frame.site(op))
     if number not in frame.allocated:
         target = Target(RootKind.UNKNOWN, "", path, number)
         frame.add_effect(Effect(EffectKind.STATE_WRITE, target, detail, frame.site(op)))
+
+
+def _heap_name(path: str) -> str:
+    """The name in the heap of the field that a path's last step says."""
+    return path if path == ITEMS else path.lstrip(".") or CELL
 
 
 def unknown_target(value: Value) -> Target:
@@ -181,6 +187,8 @@ def compose_effects(
             outer = mapping.get(number)
             if outer is None:
                 outer = naming.outward_object(number)
+            if outer is not None and effect.kind is EffectKind.STATE_WRITE:
+                frame.note_write(op, (outer, _heap_name(own_field(effect.target))), effect.site)
             if outer is None or outer in frame.allocated:
                 # made in this call; or of a context that several calls share, and on what another one gave
                 continue

@@ -22,6 +22,7 @@ from terra_refactor.ir.ops import Op
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.interpreter import Interpreter
+    from terra_refactor.analysis.staleness import FieldKey, StaleRead
 
 MAX_EFFECTS = 200
 """So many distinct effects of one context are kept: more would not make it any less safe."""
@@ -100,6 +101,10 @@ class Summary:
     effects: tuple[Effect, ...]
     allocated: frozenset[ObjectId]
     state_reads: Mapping[HeapKey, tuple[EffectSite, tuple[EffectSite, ...]]]
+    holders: Mapping[ObjectId, frozenset[FieldKey]]
+    """The fields that hold the containers which it reads or changes."""
+    stale_reads: frozenset[StaleRead]
+    """The reads of its callees after which the same state is written again."""
     arrivals: Mapping[FunctionId, Mapping[str, Mapping[Value, None]]]
     """What its calls bring to the parameters of each function."""
     values: tuple[Value | None, ...]
@@ -119,6 +124,7 @@ class Frame:
         "allocated",
         "arrivals",
         "branches",
+        "callee_reads",
         "calls",
         "cells",
         "class_annotations",
@@ -149,6 +155,7 @@ class Frame:
         "steps",
         "uncertainty",
         "values",
+        "writes_at",
         "yields",
     )
 
@@ -204,6 +211,10 @@ class Frame:
         self.branches: dict[OpId, BranchFact] = {}
         self.failures: dict[OpId, FailureFact] = {}
         self.state_reads: dict[HeapKey, tuple[EffectSite, tuple[EffectSite, ...]]] = {}
+        self.callee_reads: dict[HeapKey, dict[EffectSite, tuple[OpId, OpId]]] = {}
+        """What calls read of state that they did not make: where, and in which call first and last."""
+        self.writes_at: dict[HeapKey, dict[tuple[OpId, EffectSite], None]] = {}
+        """By which operations state is written, and where: here or in what they call."""
         self.made: list[FunctionValue] = []
         """The nested functions that it defines."""
         self.abstract = False
@@ -229,6 +240,10 @@ class Frame:
         """Records where state that outlives the call is read."""
         if key not in self.state_reads and key[0] not in self.allocated and key not in self.root.settled.fields:
             self.state_reads[key] = (self.site(op), ())
+
+    def note_write(self, op: OpId, key: HeapKey, site: EffectSite) -> None:
+        """Records that operation `op` writes, there or in what it calls, to an object that this call may have made itself."""
+        self.writes_at.setdefault(key, {})[op, site] = None
 
     def call_record(self, op: OpId) -> CallRecord:
         """The record of what operation `op` calls."""

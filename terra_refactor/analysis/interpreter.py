@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
-from terra_refactor.analysis import classes, entries, instances
+from terra_refactor.analysis import classes, entries, instances, staleness
 from terra_refactor.analysis.abstract_heap import AbstractHeap
 from terra_refactor.analysis.binding import bind_arguments
 from terra_refactor.analysis.boundary import as_parameter, less_known, surviving_writes, widened_parameters
@@ -120,6 +120,8 @@ class Interpreter(AbstractHeap, Notes):
         self.called: set[FunctionId] = set()
         """Functions that some analysed code calls."""
         self.recursive: set[FunctionId] = set()
+        self.loop_spans: dict[FunctionId, tuple[tuple[OpId, OpId], ...]] = {}
+        """The first and last operation of each loop of a function."""
         self.problems: dict[FunctionId, str] = {}
         self.class_of_body: dict[FunctionId, Value] = {}
         """The class object that a class body made last: for `super()` and `__class__`."""
@@ -601,6 +603,8 @@ class Interpreter(AbstractHeap, Notes):
             effects=resolve_targets(self, frame),
             allocated=frozenset(frame.allocated),
             state_reads=frame.state_reads,
+            holders=staleness.holders_of(self, frame),
+            stale_reads=staleness.reads_before_writes(self, frame),
             arrivals=frame.arrivals,
             values=frame.final_values(),
             calls=frame.calls,
@@ -712,6 +716,9 @@ class Interpreter(AbstractHeap, Notes):
             if read[0] in summary.allocated or len(via) >= MAX_VIA:
                 continue
             actual = naming.outward_object(read[0])
+            if actual is not None:
+                sites = frame.callee_reads.setdefault((actual, read[1]), {})
+                sites[site] = (sites[site][0], op) if site in sites else (op, op)
             if actual is not None and actual not in frame.allocated and (actual, read[1]) not in frame.state_reads:
                 frame.state_reads[actual, read[1]] = (site, (frame.site(op), *via))
         return self._outward(summary.returns, naming, mapping)

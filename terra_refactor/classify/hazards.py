@@ -59,7 +59,6 @@ class HazardMap:
         self.program = program
         self.facts = facts
         self._indexes: dict[FunctionId, CodeIndex] = {}
-        self._shared: dict[str, object] = {}
         self._local: dict[ContextId, tuple[ReachedHazard, ...]] = {}
         self._reached: dict[ContextId, tuple[ReachedHazard, ...]] = {}
         self._host_callbacks = {
@@ -71,7 +70,7 @@ class HazardMap:
 
     def view(self, context: ContextFacts) -> ContextView:
         """What rules see of a context."""
-        return ContextView(self.program, self.facts, context, self.index(context.function), self._shared)
+        return ContextView(self.program, self.facts, context, self.index(context.function))
 
     def index(self, identity: FunctionId) -> CodeIndex:
         """The operations of a function by number and by what holds them."""
@@ -221,7 +220,10 @@ class HazardMap:
             if effect.kind in (EffectKind.VARIABLE_CREATION, EffectKind.STATE_WRITE) and self._is_guarded(
                 code, site.op
             ):
-                return True
+                # what is made the first time is kept; a tensor of the trace has no value then
+                return effect.kind is EffectKind.VARIABLE_CREATION or not self._reports(
+                    all_rules()["TR104"], effect.site
+                )
         return False
 
     def _is_guarded(self, code: Function, op: int) -> bool:
@@ -258,11 +260,11 @@ class HazardMap:
                 return f"{effect.detail} happens when the graph is traced, not when it runs"
 
     def _assumption(self, effect: Effect) -> str | None:
-        if effect.kind is EffectKind.STATE_READ:
-            # whether the writer runs between two calls is not followed
-            return f"`{effect.target}` does not change between calls"
         if not effect.assumed:
             return None
+        if effect.kind is EffectKind.STATE_READ:
+            # that the writer runs between two calls was not seen
+            return f"`{effect.target}` does not change between calls"
         if effect.kind is EffectKind.STATE_WRITE and effect.target.root in (
             RootKind.PARAMETER,
             RootKind.SELF,

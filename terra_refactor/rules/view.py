@@ -67,18 +67,9 @@ class CodeIndex:
 class ContextView:
     """One context of one function."""
 
-    __slots__ = ("branches", "calls", "code", "context", "facts", "function", "program", "shared")
+    __slots__ = ("branches", "calls", "code", "context", "facts", "function", "program")
 
-    def __init__(
-        self,
-        program: Program,
-        facts: ProgramFacts,
-        context: ContextFacts,
-        code: CodeIndex,
-        shared: dict[str, object] | None = None,
-    ) -> None:
-        self.shared = {} if shared is None else shared
-        """What a rule computes once for the whole program, by the rule's own key; lives as long as the facts."""
+    def __init__(self, program: Program, facts: ProgramFacts, context: ContextFacts, code: CodeIndex) -> None:
         self.program = program
         self.facts = facts
         self.context = context
@@ -108,6 +99,12 @@ class ContextView:
         values = self.context.values
         for op in self.code.ops:
             if isinstance(op, kind) and (values[op.id] is not None or op.id in self.calls or op.id in self.branches):
+                yield op
+
+    def stores(self) -> Iterator[ops.StoreItem]:
+        """The assignments to items that this context reaches."""
+        for op in self.code.ops:
+            if isinstance(op, ops.StoreItem) and self.context.values[op.value] is not None:
                 yield op
 
     def value(self, number: OpId) -> Value:

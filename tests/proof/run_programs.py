@@ -26,7 +26,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-LIMIT_SECONDS = 400
+LIMIT_SECONDS = 1500
 RECURSION_LIMIT = 500
 
 

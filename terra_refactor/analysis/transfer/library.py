@@ -9,6 +9,7 @@ A function without a rule gives an unknown tensor if the catalogue says that it 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Final
 
@@ -35,6 +36,7 @@ from terra_refactor.analysis.transfer.keras_training import KERAS_TRAINING
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import join, join_all, list_element, references
 from terra_refactor.domain.state import CLASS, ITEMS
+from terra_refactor.domain.tensor import join_tensor_types
 from terra_refactor.domain.value import (
     UNBOUND,
     UNKNOWN,
@@ -328,5 +330,32 @@ def _with_rule(
 
 
 def _alternatives(value: Value) -> tuple[Value, ...]:
-    kept = tuple(member for member in members(value) if member != UNBOUND)
+    kept = tuple(_with_one_tensor_each(member) for member in members(value) if member != UNBOUND)
     return kept if kept else (UNKNOWN,)
+
+
+def _with_one_tensor_each(value: Value) -> Value:
+    """A structure in which tensors of several types in one place are one tensor of the type that covers them.
+
+    Rules look at the members of a structure as they are; alternatives of every member would be too many combinations.
+    """
+    match value:
+        case FrozenList(elements=elements) if elements is not None:
+            return FrozenList(tuple(_with_one_tensor_each(_one_tensor(element)) for element in elements))
+        case TupleValue(elements=elements):
+            return replace(value, elements=tuple(_with_one_tensor_each(_one_tensor(element)) for element in elements))
+        case _:
+            return value
+
+
+def _one_tensor(value: Value) -> Value:
+    alternatives = members(value)
+    first = alternatives[0] if alternatives else None
+    if len(alternatives) < 2 or not isinstance(first, TensorValue):
+        return value
+    joined = first.type
+    for member in alternatives[1:]:
+        if not isinstance(member, TensorValue) or member.kind is not first.kind:
+            return value
+        joined = join_tensor_types(joined, member.type)
+    return TensorValue(joined, first.kind)

@@ -119,6 +119,7 @@ def bind_name(interpreter: Interpreter, frame: Frame, op: int, name: str, scope:
             cell = frame.closure.get(name)
             if cell is not None:
                 interpreter.write(frame, (cell, CELL), value)
+                frame.note_write(op, (cell, CELL), frame.site(op))
                 if cell not in frame.allocated:
                     target = Target(RootKind.CLOSURE, name, "", cell)
                     frame.add_effect(Effect(EffectKind.STATE_WRITE, target, f"{name} = ...", frame.site(op)))
@@ -127,6 +128,7 @@ def bind_name(interpreter: Interpreter, frame: Frame, op: int, name: str, scope:
             frame.state.set((frame.class_object, name), value)
         case ops.Scope.GLOBAL:
             interpreter.loader.note_name(frame.function.id.module, name)
+            frame.note_write(op, (frame.module_object, name), frame.site(op))
             if frame.function.kind is FunctionKind.MODULE:
                 frame.state.set((frame.module_object, name), value)
                 return

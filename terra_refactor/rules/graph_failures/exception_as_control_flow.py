@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from terra_refactor.domain.value import LibraryValue, TupleValue, members
 from terra_refactor.ir import ops
+from terra_refactor.ir.walk import walk
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView
 
@@ -19,6 +21,27 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             yield LocalHazard(
                 op.id, "`raise` under a condition on a tensor: it is executed whenever the function is traced"
             )
+    for attempt in view.code.ops:
+        if isinstance(attempt, ops.Try) and any(view.is_symbolic(op.id) for op in walk(attempt.body)):
+            yield from _check_handlers(view, attempt)
+
+
+def _check_handlers(view: ContextView, attempt: ops.Try) -> Iterator[LocalHazard]:
+    for handler in attempt.handlers:
+        caught = () if handler.type is None else members(view.value(handler.type))
+        classes = [part for cls in caught for part in (cls.elements if isinstance(cls, TupleValue) else (cls,))]
+        names = [cls.name if isinstance(cls, LibraryValue) else "" for cls in classes]
+        if any(name.startswith("tensorflow.errors.") for name in names):
+            yield LocalHazard(
+                attempt.id,
+                "`except` for an error of an operation: in a graph the operation runs later, and the handler never",
+            )
+        elif handler.type is None or any(name in ("builtins.Exception", "builtins.BaseException") for name in names):
+            yield LocalHazard(
+                attempt.id,
+                "`except` catches errors of operations: in a graph they run later, and the handler never sees them",
+                "no operation in the `try` fails when it runs",
+            )
 
 
 RULE: Final = Rule(
@@ -29,7 +52,8 @@ RULE: Final = Rule(
     summary="A `raise` under a condition on a tensor happens at every trace; an error of an operation is never caught inside a graph.",
     explanation=(
         "Both sides of a branch on a tensor are traced, so the `raise` is executed while the graph is built, whatever the tensor's "
-        "value will be."
+        "value will be. An operation that fails does so when the graph runs, long after Python has left the `try`: the handler never "
+        "runs and the error reaches the caller. Errors that are found while the graph is made (shapes, dtypes) are caught as usual."
     ),
     samples=Samples(
         bad="""\

@@ -15,6 +15,11 @@ from terra_refactor.tf_model.spec import Trait
 
 _FINE_METHODS: Final = frozenset({"numpy.ndarray.__getitem__", "numpy.ndarray.__len__"})
 
+_ARRAY_ATTRIBUTES: Final = frozenset(
+    {"T", "base", "data", "flags", "flat", "imag", "itemsize", "nbytes", "real", "size", "strides"}
+)
+"""Attributes of arrays that tensors do not have."""
+
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for op, name in view.library_calls():
@@ -25,6 +30,14 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 yield LocalHazard(
                     op.id,
                     f"`{view.written(op.id)}` is a method of the array `{parameter}`: a traced function gets a tensor in its place",
+                    parameter=parameter,
+                )
+        if name == "builtins.isinstance" and op.arguments:
+            parameter = view.argument_behind(op.arguments[0].value)
+            if parameter is not None and parameter == view.parameter_behind(op.arguments[0].value):
+                yield LocalHazard(
+                    op.id,
+                    f"`{view.written(op.id)}` asks for the class of the array `{parameter}`: a traced function gets a tensor in its place",
                     parameter=parameter,
                 )
         if not has_trait(name, Trait.CONCRETE_ARRAYS):
@@ -54,6 +67,24 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 f"`{view.written(op.id)}` may get a tensor (`{written}`): in a graph it cannot be an array",
                 f"`{written}` is no tensor where `{view.written(op.function)}` gets it",
             )
+
+    for store in view.stores():
+        parameter = view.argument_behind(store.object)
+        if parameter is not None:
+            yield LocalHazard(
+                store.id,
+                f"an item of the array `{parameter}` is assigned: a traced function gets a tensor in its place, which cannot change",
+                parameter=parameter,
+            )
+    for load in view.reached(ops.LoadAttribute):
+        if load.name in _ARRAY_ATTRIBUTES:
+            parameter = view.argument_behind(load.object)
+            if parameter is not None:
+                yield LocalHazard(
+                    load.id,
+                    f"`{view.written(load.id)}` is an attribute of the array `{parameter}`: a traced function gets a tensor in its place",
+                    parameter=parameter,
+                )
 
 
 def _cure(view: ContextView, call: ops.Call, name: str) -> CureHint | None:

@@ -46,7 +46,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         yield from _check_call(view, call, name)
     for load in view.reached(ops.LoadItem):
         yield from _check_index(view, load.id, load.object, load.index)
-    for store in view.reached(ops.StoreItem):
+    for store in view.stores():
         yield from _check_index(view, store.id, store.object, store.index)
     for binary in view.reached(ops.Binary):
         yield from _check_operator(view, binary)

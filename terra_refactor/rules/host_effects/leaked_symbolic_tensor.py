@@ -17,14 +17,19 @@ def stores_tensor(view: ContextView, number: OpId) -> bool:
     """Whether what is written is a tensor of the trace, or a display that holds one."""
     match view.op(number):
         case ops.StoreAttribute(value=value) | ops.StoreItem(value=value) | ops.StoreName(value=value):
-            return value is not None and view.holds_symbolic(value) and not view.is_variable(value)
+            return value is not None and _is_kept(view, value)
         case ops.Call(function=function, arguments=arguments):
             method = view.op(function)
             if not isinstance(method, ops.LoadAttribute) or method.name not in _ADDING:
                 return False
-            return any(view.holds_symbolic(argument.value) for argument in arguments)
+            return any(_is_kept(view, argument.value) for argument in arguments)
         case _:
             return False
+
+
+def _is_kept(view: ContextView, number: OpId) -> bool:
+    # a variable is no tensor of the trace
+    return view.holds_symbolic(number) and not view.is_variable(number)
 
 
 RULE: Final = Rule(

@@ -1,0 +1,217 @@
+"""State that changes between the calls of a function that reads it.
+
+Computes: for each context, what holds the containers that it reads or changes, and the reads of callees after which the same state is
+written again; for each function, the reads of state that other code changes. Needs: finished frames, then the summaries of the last round.
+Gives: `holders_of`, `reads_before_writes`, `StateChanges`. Objects are told apart by class only, a container by the field that holds it.
+Ignores: what constructors write, and functions that only constructors call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from terra_refactor.analysis.effects import own_field
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
+from terra_refactor.domain.lattice import references
+from terra_refactor.domain.state import CELL, CLASS, EXISTS, ITEMS, HeapKey
+from terra_refactor.domain.value import ObjectId
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.walk import walk
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.frames import Frame, Summary
+    from terra_refactor.analysis.interpreter import Interpreter
+
+FieldKey: TypeAlias = tuple[ObjectKind, str, str]
+"""A field as told apart between functions: what kind of object, of which class, and the field; with `[]` the content of what it holds."""
+
+StaleRead: TypeAlias = tuple[EffectSite, str]
+"""Where state is read, and which field."""
+
+_CONSTRUCTORS = frozenset(
+    {"__init__", "__new__", "__post_init__", "build", "__setstate__", "__init_subclass__", "setUp", "setup_method"}
+)
+"""Methods that run before, not between, the calls of others: what they write is not changed behind anybody's back."""
+
+
+# --- of one context ---------------------------------------------------------------------------------------------------------------
+
+
+def holders_of(interpreter: Interpreter, frame: Frame) -> Mapping[ObjectId, frozenset[FieldKey]]:
+    """The fields that hold the containers which a finished call has read or changed, as far as it has looked at them."""
+    if frame.function.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
+        return {}
+    wanted = {number for number, name in frame.state_reads if name == ITEMS}
+    for effect in frame.effects.values():
+        number = effect.target.object
+        if effect.kind is EffectKind.STATE_WRITE and number is not None and own_field(effect.target) == ITEMS:
+            wanted.add(number)
+    wanted -= frame.allocated
+    if not wanted:
+        return {}
+    fields: dict[ObjectId, set[FieldKey]] = {}
+    outer: dict[ObjectId, set[ObjectId]] = {}
+    for key in dict.fromkeys((*(frame.root.reads or ()), *frame.root.heap)):
+        if key[1] in (EXISTS, CLASS):
+            continue
+        held = frame.root.get(key)
+        if held is None:
+            continue
+        for inner in references(held):
+            if key[1] == ITEMS:
+                outer.setdefault(inner, set()).add(key[0])
+            elif inner in wanted or interpreter.objects.facts[inner].container_class is not None:
+                fields.setdefault(inner, set()).add(_field_key(interpreter, key))
+    return {number: found for number in wanted if (found := _through_containers(number, fields, outer))}
+
+
+def _through_containers(
+    number: ObjectId, fields: Mapping[ObjectId, set[FieldKey]], outer: Mapping[ObjectId, set[ObjectId]]
+) -> frozenset[FieldKey]:
+    """The fields that hold a container, or a container that has it."""
+    seen: set[ObjectId] = set()
+    pending = [number]
+    found: set[FieldKey] = set()
+    while pending:
+        current = pending.pop()
+        if current not in seen:
+            seen.add(current)
+            found |= fields.get(current, set())
+            pending.extend(outer.get(current, ()))
+    return frozenset(found)
+
+
+def reads_before_writes(interpreter: Interpreter, frame: Frame) -> frozenset[StaleRead]:
+    """The reads of callees after which this function, or another callee, writes the same state: the next call meets another value.
+
+    A function is called again, so its last write may come before its first read; a module runs once.
+    """
+    found: set[StaleRead] = set()
+    once = frame.function.kind is FunctionKind.MODULE
+    for key, sites in frame.callee_reads.items():
+        for site, (first, last) in sites.items():
+            for written, by in frame.writes_at.get(key, ()):
+                if (by.module, by.function) == (site.module, site.function):
+                    continue
+                between = first < written and (last > written or not once)
+                if between or any(_in_one_loop(interpreter, frame.function, read, written) for read in (first, last)):
+                    found.add((site, key[1]))
+                    break
+    return frozenset(found)
+
+
+def _in_one_loop(interpreter: Interpreter, function: Function, first: OpId, second: OpId) -> bool:
+    spans = interpreter.loop_spans.get(function.id)
+    if spans is None:
+        spans = interpreter.loop_spans[function.id] = tuple(
+            (op.id, max(inner.id for inner in walk((op,))))
+            for op in walk(function.body)
+            if isinstance(op, ops.For | ops.While | ops.Comprehension)
+        )
+    return any(start <= first <= end and start <= second <= end for start, end in spans)
+
+
+# --- of the program ---------------------------------------------------------------------------------------------------------------
+
+
+class StateChanges:
+    """What changes between calls, over all contexts of the last round."""
+
+    def __init__(self, interpreter: Interpreter, live: Sequence[Summary]) -> None:
+        self._interpreter = interpreter
+        self._certain: set[StaleRead] = {read for summary in live for read in summary.stale_reads}
+        self._writers: dict[FieldKey, set[FunctionId]] = {}
+        before = _constructing(interpreter, live)
+        for summary in live:
+            if summary.function.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
+                continue
+            for effect in summary.effects:
+                if effect.kind is not EffectKind.STATE_WRITE or effect.target.object is None:
+                    continue
+                writer = FunctionId(effect.site.module, effect.site.function)
+                if writer in before:
+                    continue
+                field = own_field(effect.target)
+                name = field if field == ITEMS else field.lstrip(".") or CELL
+                if name != ITEMS and effect.via:
+                    # the callee's own context says so
+                    continue
+                for key in self._keys(summary, (effect.target.object, name)):
+                    self._writers.setdefault(key, set()).add(writer)
+
+    def effects_of(self, summary: Summary) -> tuple[Effect, ...]:
+        """Reads of state that other functions change between calls; assumed unless the analysis has seen the change come after a call."""
+        effects: list[Effect] = []
+        for key, (site, via) in summary.state_reads.items():
+            certain = (site, key[1]) in self._certain
+            if not certain:
+                writers: set[FunctionId] = set()
+                for field in self._keys(summary, key):
+                    writers |= self._writers.get(field, set())
+                if writers <= {summary.function.id, FunctionId(site.module, site.function)}:
+                    continue
+            target = _target_of(self._interpreter, summary, key)
+            effects.append(Effect(EffectKind.STATE_READ, target, f"reads {target}", site, via, assumed=not certain))
+        return tuple(effects)
+
+    def _keys(self, summary: Summary, key: HeapKey) -> Iterable[FieldKey]:
+        if key[1] != ITEMS:
+            return (_field_key(self._interpreter, key),)
+        return tuple((kind, cls, f"{name}[]") for kind, cls, name in summary.holders.get(key[0], ()))
+
+
+def _constructing(interpreter: Interpreter, live: Sequence[Summary]) -> frozenset[FunctionId]:
+    """Constructors and the functions that only constructors call."""
+    callers: dict[FunctionId, set[FunctionId]] = {}
+    names: dict[FunctionId, str] = {}
+    for summary in live:
+        names[summary.function.id] = summary.function.name
+        for record in summary.calls.values():
+            for callee in record.callees:
+                callers.setdefault(interpreter.summaries[callee].function.id, set()).add(summary.function.id)
+    found = {identity for identity, name in names.items() if name in _CONSTRUCTORS}
+    grown = True
+    while grown:
+        more = {identity for identity, by in callers.items() if identity not in found and by <= found}
+        found |= more
+        grown = bool(more)
+    return frozenset(found)
+
+
+def _field_key(interpreter: Interpreter, key: HeapKey) -> FieldKey:
+    facts = interpreter.objects.facts[key[0]]
+    return (facts.kind, facts.name, key[1])
+
+
+def _target_of(interpreter: Interpreter, summary: Summary, key: HeapKey) -> Target:
+    number, name = key
+    facts = interpreter.objects.facts[number]
+    path = "[]" if name == ITEMS else "" if name == CELL else f".{name}"
+    parameters = summary.function.parameters
+    for parameter, value in summary.parameters.items():
+        if number in references(value):
+            is_self = summary.function.kind is FunctionKind.METHOD and parameters and parameters[0].name == parameter
+            return Target(RootKind.SELF if is_self else RootKind.PARAMETER, parameter, path, number)
+    if facts.kind is ObjectKind.MODULE:
+        return Target(RootKind.GLOBAL, name, "", number)
+    if facts.kind is ObjectKind.CELL:
+        return Target(RootKind.CLOSURE, facts.name, "", number)
+    held = sorted(summary.holders.get(number, ()), key=str)
+    if name == ITEMS and held:
+        kind, cls, field = held[0]
+        if kind is ObjectKind.MODULE:
+            return Target(RootKind.GLOBAL, field, path, number)
+        if kind is ObjectKind.CELL:
+            return Target(RootKind.CLOSURE, cls, path, number)
+        first = parameters[0].name if parameters else ""
+        own = first in summary.parameters and any(
+            interpreter.objects.facts[inner].name == cls for inner in references(summary.parameters[first])
+        )
+        if own and summary.function.kind is FunctionKind.METHOD:
+            return Target(RootKind.SELF, first, f".{field}{path}", number)
+        return Target(RootKind.UNKNOWN, cls, f".{field}{path}", number)
+    return Target(RootKind.UNKNOWN, facts.name, path, number)

@@ -1,0 +1,89 @@
+"""TR320: what `TensorArray.write` gives back is not used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.ir.walk import block_results, operands
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+
+_CHANGING: Final = frozenset(f"tensorflow.TensorArray.{name}" for name in ("write", "unstack", "scatter", "split"))
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    calls = [call for call, name in view.library_calls() if name in _CHANGING]
+    if not calls:
+        return
+    used = {
+        number
+        for op in view.code.ops
+        if op is not None
+        for number in (*operands(op), *(result for _, result in block_results(op)))
+    }
+    for call in calls:
+        if call.id not in used:
+            yield LocalHazard(
+                call.id, f"the result of `{view.written(call.id)}` is dropped: in a graph the array stays as it was"
+            )
+
+
+RULE: Final = Rule(
+    id="TR320",
+    name="tensor-array-write-lost",
+    kind=RuleKind.HAZARD,
+    severity=Severity.ERROR,
+    summary="`TensorArray.write` changes the array in eager code; a graph has the change only in what it returns.",
+    explanation=(
+        "In eager code a `TensorArray` is a Python object that `write`, `unstack`, `scatter` and `split` change in place. In a graph each "
+        "of them gives a new array and leaves the old one alone: an element whose write is dropped is zero or, in an array of dynamic "
+        "size, missing."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    rows = tf.TensorArray(tf.float32, size=3)
+    for i in range(3):
+        rows.write(i, x * float(i))  # TR320
+    return rows.stack()
+
+
+step(tf.ones([2]))
+""",
+        good="""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    rows = tf.TensorArray(tf.float32, size=3)
+    for i in range(3):
+        rows = rows.write(i, x * float(i))
+    return rows.stack()
+
+
+step(tf.ones([2]))
+""",
+        near_miss="""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    rows = []
+    for i in range(3):
+        rows.append(x * float(i))
+    return tf.stack(rows)
+
+
+step(tf.ones([2]))
+""",
+    ),
+    cure="Assign the result: `array = array.write(i, value)`.",
+    check=check,
+)
