@@ -1,0 +1,98 @@
+"""TR321: a tensor in the cache of `functools.lru_cache`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.ir import ops
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+
+_CACHING: Final = re.compile(r"(?:^|\.)(?:lru_cache|cache|cached_property)\b")
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    if not any(_CACHING.search(decorator.text.partition("(")[0]) for decorator in view.function.decorators):
+        return
+    for op in view.code.ops:
+        if isinstance(op, ops.Return) and op.value is not None and view.holds_symbolic(op.value):
+            yield LocalHazard(
+                op.id,
+                f"`{view.function.name}` is cached: the tensor of the first trace is given to later ones, where it has no value",
+            )
+            return
+
+
+RULE: Final = Rule(
+    id="TR321",
+    name="cached-tensor",
+    kind=RuleKind.HAZARD,
+    severity=Severity.ERROR,
+    summary="`functools.lru_cache` (or `cached_property`) keeps the symbolic tensor of the trace that called the function first.",
+    explanation=(
+        "Inside a graph the function gives a tensor of that graph, and the cache hands it to every later caller: to eager code, and to the "
+        "next trace. Both fail: `TypeError: <tf.Tensor ...> is out of scope and cannot be used here` or `cannot be accessed from here, "
+        "because it was defined in FuncGraph`. Cached Python numbers and arrays are fine."
+    ),
+    samples=Samples(
+        bad="""\
+import functools
+
+import tensorflow as tf
+
+
+@functools.lru_cache(maxsize=None)
+def positions(count):
+    return tf.range(count, dtype=tf.float32)  # TR321
+
+
+@tf.function
+def step(x):
+    return x + positions(3)
+
+
+result = step(tf.ones([3])) + positions(3)
+""",
+        good="""\
+import functools
+
+import numpy as np
+import tensorflow as tf
+
+
+@functools.lru_cache(maxsize=None)
+def positions(count):
+    return np.arange(count, dtype=np.float32)
+
+
+@tf.function
+def step(x):
+    return x + positions(3)
+
+
+result = step(tf.ones([3])) + positions(3)
+""",
+        near_miss="""\
+import functools
+
+import tensorflow as tf
+
+
+@functools.lru_cache(maxsize=None)
+def size(name):
+    return len(name)
+
+
+@tf.function
+def step(x):
+    return x + tf.range(size("abc"), dtype=tf.float32)
+
+
+result = step(tf.ones([3])) + float(size("abc"))
+""",
+    ),
+    cure="Cache an array, or make the tensor outside of every graph (`with tf.init_scope():`).",
+    check=check,
+)
