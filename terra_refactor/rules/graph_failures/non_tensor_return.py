@@ -29,12 +29,12 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir import ops
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
+from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     places = [op for op in view.code.ops if isinstance(op, ops.Return) and op.value is not None]
-    alternatives = members(view.context.returns)
+    alternatives = _without_start_values(members(view.context.returns))
     problems = [found for member in alternatives if (found := _problem(view, member, 0)) is not None]
     for place in places:
         if place.value is not None and _is_set(view, view.value(place.value)):
@@ -56,6 +56,21 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         yield LocalHazard(op.id, message, f"it never returns {text}")
 
 
+def _without_start_values(alternatives: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The alternatives without Python numbers that stand beside tensors.
+
+    `total = 0.0` before a loop that adds tensors: callers take a tensor already, and AutoGraph makes one of the number.
+    """
+    if not any(is_tensorflow_tensor(member) for member in alternatives):
+        return alternatives
+    return tuple(
+        member
+        for member in alternatives
+        if not isinstance(member, Scalar)
+        and not (isinstance(member, Constant) and isinstance(member.value, int | float))
+    )
+
+
 def _is_set(view: ContextView, value: Value) -> bool:
     """Whether it certainly is a set, which a function's result as a whole no longer tells from a list."""
     return isinstance(value, Reference) and view.facts.objects[value.object].kind is ObjectKind.SET
@@ -63,7 +78,7 @@ def _is_set(view: ContextView, value: Value) -> bool:
 
 def _first_problem(view: ContextView, parts: Iterable[Value], depth: int) -> tuple[str, bool] | None:
     """The first part of a structure that is no tensor."""
-    found = (_problem(view, member, depth + 1) for part in parts for member in members(part))
+    found = (_problem(view, member, depth + 1) for part in parts for member in _without_start_values(members(part)))
     return next((problem for problem in found if problem is not None), None)
 
 
