@@ -53,7 +53,7 @@ def step(x):
     return rows.stack()
 
 
-step(tf.ones([2]))
+result = step(tf.ones([2]))
 """,
         good="""\
 import tensorflow as tf
@@ -67,7 +67,7 @@ def step(x):
     return rows.stack()
 
 
-step(tf.ones([2]))
+result = step(tf.ones([2]))
 """,
         near_miss="""\
 import tensorflow as tf
@@ -81,7 +81,7 @@ def step(x):
     return tf.stack(rows)
 
 
-step(tf.ones([2]))
+result = step(tf.ones([2]))
 """,
     ),
     cure="Assign the result: `array = array.write(i, value)`.",
