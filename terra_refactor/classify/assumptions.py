@@ -46,7 +46,7 @@ def _holds_instance(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
     # inside of a function, what its caller was given has no place where it is made: it is an object of another name
     places = {(each.function, each.op) for each in objects if each.op is not None}
     classes = {each.name for each in objects}
-    return bool(objects) and not (len(places) == 1 and len(classes) == 1 and parameter.evidence is Evidence.DATAFLOW)
+    return bool(objects) and not (len(places) <= 1 and len(classes) == 1 and parameter.evidence is Evidence.DATAFLOW)
 
 
 @dataclass(frozen=True, slots=True)

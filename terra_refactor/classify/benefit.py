@@ -56,9 +56,7 @@ class OperationCount:
             if call is not None:
                 backward = backward or not _GRADIENT.isdisjoint(call.library)
                 if call.callees:
-                    count += max(
-                        self.of_function(self.hazards.facts.contexts[callee].function) for callee in call.callees
-                    )
+                    count += max(self._of_callee(context, callee) for callee in call.callees)
             if count:
                 total += count * self._repetitions(view, op.id)
         if backward:
@@ -66,6 +64,13 @@ class OperationCount:
         total = min(total, MAX_COUNT)
         self._counts[context.id] = total
         return total
+
+    def _of_callee(self, context: ContextFacts, callee: ContextId) -> int:
+        """What a call executes; nothing if the callee is traced there and then (the function of a `Dataset.map`)."""
+        called = self.hazards.facts.contexts[callee]
+        if called.in_graph and not context.in_graph and not self.hazards.is_hybrid(called.function):
+            return 0
+        return self.of_function(called.function)
 
     def of_function(self, identity: FunctionId) -> int:
         """The most that a call of the function executes, whoever calls it; one operation if it is a graph."""

@@ -15,7 +15,13 @@ from terra_refactor.ir import ops
 from terra_refactor.rules.view import ContextView
 
 _SIZE_READERS: Final = frozenset(
-    {"builtins.len", "builtins.range", "tensorflow.get_static_value", "tensorflow.Tensor.get_shape"}
+    {
+        "builtins.len",
+        "builtins.range",
+        "tensorflow.get_static_value",
+        "tensorflow.Tensor.get_shape",
+        "tensorflow.unstack",
+    }
 )
 
 

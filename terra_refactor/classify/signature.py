@@ -118,10 +118,27 @@ def proposal_for(
         return Proposal(arguments, f"{replaced}: removed from `tf.function`, or renamed (TR606)")
     if "input_signature" in options or "reduce_retracing" in options:
         return None
+    if not relax:
+        return None
+    arguments = (*kept, ("reduce_retracing", "True"))
     varying = _varying_shapes(found, parameters)
-    if varying is not None and relax:
-        arguments = (*kept, ("reduce_retracing", "True"))
-        return Proposal(tuple(arguments), f"`{varying}` comes in several shapes, each of which is traced (TR202)")
+    if varying is not None:
+        return Proposal(arguments, f"`{varying}` comes in several shapes, each of which is traced (TR202)")
+    if found.hybrid is None:
+        # on a function that is a graph already this alone is no reason to change it: the sizes may be the same in all calls
+        unknown = _unknown_sizes(parameters)
+        if unknown is not None:
+            return Proposal(arguments, f"`{unknown}` has sizes that only a run knows: each would be traced")
+    return None
+
+
+def _unknown_sizes(parameters: tuple[ParameterDecision, ...]) -> str | None:
+    """A parameter that calls bring with a size that is not known: from a Python list, a filter, a slice."""
+    for parameter in parameters:
+        if parameter.kind is not ParameterValueKind.TENSOR or parameter.evidence is not Evidence.DATAFLOW:
+            continue
+        if any(type_.shape is not None and None in type_.shape for type_ in parameter.types):
+            return parameter.name
     return None
 
 
