@@ -5,7 +5,8 @@ interpreter with TensorFlow, and what to run: functions on made arguments, a scr
 changes are worth making.
 
 Original and refactored program run one after the other, each in a process and a copy of the project of its own, under the same
-seeds. Where only numbers differ, the original runs once more with other kernels and threads: how far it is from itself is rounding.
+seeds. Where only numbers differ, the original runs once more with other kernels, one thread, and the arguments of the
+functions moved in their last bit: how far it is then from itself is rounding.
 """
 
 from __future__ import annotations
@@ -189,6 +190,7 @@ class _Session:
             "memory": self.setting.limits.memory,
             "record": self.setting.record,
             "controlled": self.setting.record,
+            "shaken": version == "control",
             "environment": CONTROL if version == "control" else {},
             "targets": self._targets(copy),
         }

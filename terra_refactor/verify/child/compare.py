@@ -1,7 +1,7 @@
 """Compares the recordings of two runs, call by call.
 
 Computes: for each function the number of calls that were compared and the first difference; the same for the program as a whole. Needs: the
-folders of the two runs, and perhaps of a third, the *control*: the original once more, with other threads and kernels. Gives:
+folders of the two runs, and perhaps of a third, the *control*: the original once more, with other rounding. Gives:
 `compare_runs`, which writes JSON.
 
 Numbers are equal within a tolerance that depends on their type, on the largest number of their array, and on how many

@@ -36,7 +36,7 @@ def main(job: str, request_file: str) -> int:
         compare_runs(request)
         return 0
     _limit(request)
-    recorder = Recorder(request["folder"], full=request["record"])
+    recorder = Recorder(request["folder"], full=request["record"], shaken=request["shaken"])
     sys.dont_write_bytecode = True
     sys.path[:0] = request["path"]
     os.chdir(request["cwd"])

@@ -1,8 +1,8 @@
 """What calls of the chosen functions gave: one line of JSON for each event, written at once.
 
-Computes: for a call its arguments, result or exception, reachable state, captured output, seconds, and number of traces so far. Needs: the
-folder of the run. Gives: `Recorder`. Ignores: calls inside of a recorded call, and calls inside of a graph that is being traced: they
-are part of what is recorded already.
+Computes: for a call its arguments, result or exception, reachable state, captured output, seconds, and number of traces so
+far. Needs: the folder of the run. Gives: `Recorder`. Ignores: calls inside of a recorded call, and calls inside
+of a graph that is being traced: they are part of what is recorded already.
 
 The first calls of a function, then the 16th, 32nd, ... are kept in full; of all the others only the seconds.
 """
@@ -30,8 +30,9 @@ FLUSH_SECONDS: Final = 2.0
 class Recorder:
     """Writes `events.jsonl` and `numbers.bin` into a folder; reads back what the process printed from `stdout` and `stderr` there."""
 
-    def __init__(self, folder: str, *, full: bool = True) -> None:
+    def __init__(self, folder: str, *, full: bool = True, shaken: bool = False) -> None:
         self.folder = folder
+        self.shaken = shaken
         self.full = full
         self.encoder = Encoder(Store(open(os.path.join(folder, "numbers.bin"), "ab")))  # noqa: SIM115 - open to the end
         self._events = open(os.path.join(folder, "events.jsonl"), "a", encoding="utf-8")  # noqa: SIM115 - as above
@@ -78,6 +79,8 @@ class Recorder:
                 given = self.encoder.encode([list(arguments), keywords])
                 printed = self._printed()
             target, rest = bind(function, bound, arguments)
+            if self.shaken:
+                rest, keywords = shake((rest, keywords), number)
             traces = count_traces(target)
             raised: BaseException | None = None
             result: Any = None
@@ -168,6 +171,26 @@ def bind(function: Any, bound: bool, arguments: tuple[Any, ...]) -> tuple[Any, t
     if bound and arguments and hasattr(function, "__get__"):
         return function.__get__(arguments[0], type(arguments[0])), arguments[1:]
     return function, arguments
+
+
+def shake(arguments: Any, number: int) -> Any:
+    """Float tensors of the arguments with every number moved by at most the last bit: what this changes is rounding."""
+    tf = sys.modules["tensorflow"]
+    import numpy as np  # noqa: PLC0415 - loaded with TensorFlow
+
+    generator = np.random.RandomState(number)
+
+    def moved(value: Any) -> Any:
+        if not isinstance(value, tf.Tensor) or not hasattr(value, "numpy") or not value.dtype.is_floating:
+            return value
+        array = value.numpy()
+        bits = np.finfo(array.dtype).eps * generator.randint(-1, 2, array.shape).astype(array.dtype)
+        return tf.constant(array * (1 + bits), dtype=value.dtype)
+
+    try:
+        return tf.nest.map_structure(moved, arguments)
+    except (TypeError, ValueError):  # a structure, or a type of numbers, that is not TensorFlow's or NumPy's
+        return arguments
 
 
 def count_traces(function: Any) -> int | None:
