@@ -178,6 +178,11 @@ class FunctionBuilder:
         module.functions.append(self)
         module.queue.append(self)
 
+    def close(self) -> None:
+        """Lets go of what leads back here: then the builders and the tree are gone at once, without a search for cycles."""
+        self.frames.clear()
+        del self.frame, self.root_frame
+
     # --- operations ---
 
     def new_id(self, node: cst.CSTNode) -> OpId:

@@ -52,11 +52,15 @@ def _lower(parsed: ParsedModule, name: str, is_package: bool) -> ModuleIR:
     inner = sorted(module.functions[1:], key=lambda function: function.span)
     for index, function in enumerate(inner, 1):
         object.__setattr__(function.id, "index", index)
+    functions = tuple(_freeze(function) for function in (module.functions[0], *inner))
+    for builder in module.functions:
+        builder.close()
+    module.functions.clear()
     return ModuleIR(
         name=name,
         path=source.path,
         is_package=is_package,
-        functions=tuple(_freeze(function) for function in (module.functions[0], *inner)),
+        functions=functions,
         digest=source.digest,
         line_count=source.text.count("\n") + (not source.text.endswith("\n")),
     )
