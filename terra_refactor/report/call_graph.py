@@ -49,10 +49,11 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class CallGraph:
-    """The drawing. Edges go from caller to callee."""
+    """The drawing."""
 
     nodes: tuple[Node, ...]
     edges: tuple[tuple[FunctionId, FunctionId], ...]
+    """From caller to callee; those of functions that are not drawn, too."""
     left_out: int
     """Functions with calls that are not drawn, since there are too many."""
     width: float
@@ -114,9 +115,7 @@ def draw_call_graph(decisions: Sequence[Decision], max_nodes: int = MAX_NODES) -
             left = round(left + wide + _BETWEEN, 1)
         width = max(width, left - _BETWEEN)
         top += height + _ROW
-    drawn = {node.function for node in nodes}
-    edges = tuple(sorted((a, b) for a, b in graph.edges if a in drawn and b in drawn))
-    return CallGraph(tuple(nodes), edges, left_out, width, top)
+    return CallGraph(tuple(nodes), tuple(sorted(graph.edges)), left_out, width, top)
 
 
 def _layers(graph: Any) -> list[list[FunctionId]]:

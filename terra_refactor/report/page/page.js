@@ -119,6 +119,12 @@ function details(entry) {
   if (entry.signature) cell.append(make("h3", {}, "Signature that agrees with every call"), make("pre", {}, entry.signature));
   if (entry.diff) cell.append(make("h3", {}, `Change (fix --level ${entry.level})`), diff(entry.diff));
   if (!cell.childNodes.length) cell.append(make("p", { class: "none" }, "Nothing more is known."));
+  const index = data.functions.indexOf(entry);
+  if (calls.has(index) || callers.has(index)) {
+    const button = make("button", { type: "button" }, "Who calls it, and what it calls");
+    button.addEventListener("click", () => { showAround(index); byId("graph").scrollIntoView(); });
+    cell.append(button);
+  }
   return cell;
 }
 
@@ -223,14 +229,64 @@ function draw(tag, attributes, text) {
   return element;
 }
 
-function startGraph() {
-  const { nodes, edges, leftOut, width, height } = data.graph;
+const LETTER = 6.6, ROW = 26, BETWEEN = 70, SMALL = 150;
+const calls = new Map(), callers = new Map();
+for (const [from, to] of data.graph.edges) {
+  if (!calls.has(from)) calls.set(from, []);
+  if (!callers.has(to)) callers.set(to, []);
+  calls.get(from).push(to);
+  callers.get(to).push(from);
+}
+const graph = { around: null };
+
+/** The functions at most `depth` calls away, callers in columns to the left, what is called in columns to the right. */
+function near(center, depth) {
+  const columns = new Map([[0, [center]]]);
+  const seen = new Set([center]);
+  for (const [sign, edges] of [[1, calls], [-1, callers]]) {
+    let layer = [center];
+    for (let distance = 1; distance <= depth && layer.length; distance += 1) {
+      const next = [];
+      for (const index of layer) {
+        for (const other of edges.get(index) || []) if (!seen.has(other)) { seen.add(other); next.push(other); }
+      }
+      if (next.length) columns.set(sign * distance, next);
+      layer = next;
+    }
+  }
+  const order = [...columns.keys()].sort((a, b) => a - b);
+  const height = Math.max(...[...columns.values()].map((column) => column.length)) * ROW;
+  const nodes = [];
+  let x = 0;
+  for (const key of order) {
+    const column = columns.get(key);
+    const widths = column.map((index) => data.functions[index].name.length * LETTER + 16);
+    column.forEach((index, row) => nodes.push({
+      f: index, region: data.functions[index].region, x, y: (height - column.length * ROW) / 2 + ROW / 2 + row * ROW, w: widths[row],
+    }));
+    x += Math.max(...widths) + BETWEEN;
+  }
+  return { nodes, width: x - BETWEEN, height };
+}
+
+function showGraph() {
+  const isNear = byId("view").value === "near" && graph.around !== null;
+  for (const id of ["around", "depth", "to-table"]) byId(id).hidden = byId("view").value !== "near";
+  const whole = data.graph;
+  const picture = isNear ? near(graph.around, Number(byId("depth").value)) : whole;
   const canvas = byId("canvas");
-  if (leftOut) byId("left-out").textContent = `${leftOut} functions of other parts are not drawn.`;
-  if (!nodes.length) { canvas.textContent = "No function calls another one."; canvas.style.height = "auto"; return; }
+  canvas.replaceChildren();
+  if (!picture.nodes.length) { canvas.textContent = "No function calls another one."; return; }
+  byId("drawn").textContent = `${picture.nodes.length} functions` + (!isNear && whole.leftOut ? `; ${whole.leftOut} more are not drawn` : "");
+  byId("click-hint").textContent = isNear ? "Click a function to put it in the middle." : "Click a function to see it above.";
+  drawGraph(canvas, picture, isNear);
+}
+
+function drawGraph(canvas, { nodes, width, height }, isNear) {
   const svg = draw("svg", { role: "img", "aria-label": "Call graph" });
   const world = draw("g", {});
   const at = new Map(nodes.map((node) => [node.f, node]));
+  const edges = data.graph.edges.filter(([from, to]) => at.has(from) && at.has(to));
   const lines = edges.map(([from, to]) => {
     const a = at.get(from), b = at.get(to);
     const x1 = a.x + a.w, middle = Math.max(24, Math.abs(b.x - x1) / 2);
@@ -241,10 +297,11 @@ function startGraph() {
   const boxes = new Map();
   for (const node of nodes) {
     const entry = data.functions[node.f];
-    const group = draw("g", { class: `node ${node.region}`, transform: `translate(${node.x} ${node.y})` });
+    const chosen = isNear && node.f === graph.around ? " chosen" : "";
+    const group = draw("g", { class: `node ${node.region}${chosen}`, transform: `translate(${node.x} ${node.y})` });
     group.append(draw("title", {}, `${entry.name}\n${entry.place}\n${entry.class}: ${entry.reason}`),
       draw("rect", { y: -9, width: node.w, height: 18, rx: 4 }), draw("text", { x: 8, y: 4 }, entry.name));
-    group.addEventListener("click", () => choose(node.f));
+    group.addEventListener("click", () => (isNear ? showAround(node.f) : choose(node.f)));
     world.append(group);
     boxes.set(node.f, group);
   }
@@ -252,22 +309,27 @@ function startGraph() {
   canvas.append(svg);
 
   function choose(index) {
-    const near = new Set([index]);
+    const neighbours = new Set([index]);
     edges.forEach(([from, to], number) => {
       const touches = from === index || to === index;
-      if (touches) { near.add(from); near.add(to); }
+      if (touches) { neighbours.add(from); neighbours.add(to); }
       lines[number].classList.toggle("faded", !touches);
     });
     for (const [other, box] of boxes) {
-      box.classList.toggle("faded", !near.has(other));
+      box.classList.toggle("faded", !neighbours.has(other));
       box.classList.toggle("chosen", other === index);
     }
     reveal(index);
   }
 
   const view = canvas.getBoundingClientRect();
-  const first = Math.min(1, Math.max(0.35, Math.min((view.width - 40) / width, (view.height - 40) / height)));
-  let scale = first, x = 20, y = 20;
+  let scale = Math.min(1, Math.max(0.35, Math.min((view.width - 40) / width, (view.height - 40) / height)));
+  let x = 20, y = 20;
+  if (isNear) {
+    const middle = at.get(graph.around);
+    x = width * scale < view.width ? (view.width - width * scale) / 2 : view.width / 2 - (middle.x + middle.w / 2) * scale;
+    y = height * scale < view.height ? (view.height - height * scale) / 2 : view.height / 2 - middle.y * scale;
+  }
   const move = () => world.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
   svg.addEventListener("wheel", (event) => {
     event.preventDefault();
@@ -278,18 +340,43 @@ function startGraph() {
   }, { passive: false });
   let grip = null;
   svg.addEventListener("pointerdown", (event) => { grip = [event.clientX - x, event.clientY - y]; });
-  window.addEventListener("pointermove", (event) => {
+  window.onpointermove = (event) => {
     if (!grip) return;
     x = event.clientX - grip[0]; y = event.clientY - grip[1];
     svg.classList.add("moving");
     move();
-  });
-  window.addEventListener("pointerup", () => { grip = null; svg.classList.remove("moving"); });
+  };
+  window.onpointerup = () => { grip = null; svg.classList.remove("moving"); };
   svg.addEventListener("click", (event) => {
-    if (event.target !== svg) return;
+    if (event.target !== svg || isNear) return;
     for (const element of [...lines, ...boxes.values()]) element.classList.remove("faded", "chosen");
   });
   move();
+}
+
+const label = (index) => `${data.functions[index].name} \u2014 ${data.functions[index].place}`;
+
+function showAround(index) {
+  graph.around = index;
+  byId("view").value = "near";
+  byId("around").value = label(index);
+  showGraph();
+}
+
+function startGraph() {
+  const connected = [...new Set(data.graph.edges.flat())].sort((a, b) => a - b);
+  const labels = new Map(connected.map((index) => [label(index), index]));
+  for (const text of labels.keys()) byId("names").append(make("option", { value: text }));
+  const degree = (index) => (calls.get(index) || []).length + (callers.get(index) || []).length;
+  const rank = (index) => (data.functions[index].region === "eager" ? 0 : 1e6) + degree(index);
+  if (connected.length) graph.around = connected.reduce((best, index) => (rank(index) > rank(best) ? index : best));
+  if (graph.around !== null) byId("around").value = label(graph.around);
+  byId("view").value = connected.length > SMALL ? "near" : "whole";
+  byId("view").addEventListener("input", showGraph);
+  byId("depth").addEventListener("input", showGraph);
+  byId("around").addEventListener("input", () => { const index = labels.get(byId("around").value); if (index !== undefined) showAround(index); });
+  byId("to-table").addEventListener("click", () => reveal(graph.around));
+  showGraph();
 }
 
 showTotals();

@@ -118,4 +118,17 @@ def test_in_a_browser(page: Any, project: Path) -> None:
     nodes.first.click()
     assert page.locator("td.details").count() == 1
     assert page.locator("#canvas .node.chosen").count() == 1
+
+    page.select_option("#view", "near")
+    page.fill("#around", "show")
+    assert page.locator("#drawn").inner_text() == "2 functions"
+    page.get_by_role("button", name="Who calls it").first.click()
+    assert (
+        page.locator("#canvas .node.chosen text").text_content()
+        == page.locator("tr.function[aria-expanded=true] .name").inner_text()
+    )
+    page.locator("#canvas .node").last.click()
+    assert page.locator("#canvas .node.chosen text").text_content() == "show"
+    page.click("#to-table")
+    assert "pkg/log.py" in page.locator("tr.function:focus").inner_text()
     assert wrong == []
