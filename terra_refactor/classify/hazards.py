@@ -13,6 +13,7 @@ from typing import TypeGuard
 
 from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, ProgramFacts
+from terra_refactor.classify.conversion import is_never_converted, leaves_conversion, tensor_decisions
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.value import NONE
 from terra_refactor.ir import ops
@@ -29,6 +30,8 @@ from terra_refactor.tf_model.spec import Trait
 MAX_HAZARDS = 60
 """So many hazards of one context are kept: one is enough to be unsafe."""
 MAX_CHAIN = 10
+_AS_BOOL = "TR304"
+_NOT_CONVERTED = "a tensor decides here, in code that AutoGraph does not convert (see TR304): in a graph this raises"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class HazardMap:
         self._indexes: dict[FunctionId, CodeIndex] = {}
         self._local: dict[ContextId, tuple[ReachedHazard, ...]] = {}
         self._reached: dict[ContextId, tuple[ReachedHazard, ...]] = {}
+        self._unconverted: dict[ContextId, tuple[ReachedHazard, ...]] = {}
         self._host_callbacks = {
             EffectSite(context.function.module, context.function.index, call.op)
             for context in facts.contexts
@@ -108,13 +112,42 @@ class HazardMap:
             return found
         self._reached[context.id] = ()
         merged: dict[tuple[str, EffectSite], ReachedHazard] = {}
-        for hazard in (*self.local(context), *self._from_effects(context), *self._from_calls(context)):
+        as_it_is = self.unconverted(context) if is_never_converted(self.view(context)) else ()
+        found_here = (*self.local(context), *as_it_is, *self._from_effects(context), *self._from_calls(context))
+        for hazard in found_here:
             key = (hazard.rule, hazard.site)
             known = merged.get(key)
             if known is None or (known.assumption is not None and hazard.assumption is None):
                 if known is not None or len(merged) < MAX_HAZARDS:
                     merged[key] = hazard
         found = self._reached[context.id] = tuple(merged.values())
+        return found
+
+    def unconverted(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:
+        """What raises if AutoGraph leaves this code as it is, and so all that it calls."""
+        found = self._unconverted.get(context.id)
+        if found is not None:
+            return found
+        self._unconverted[context.id] = ()
+        view = self.view(context)
+        here = context.function
+        hazards = [
+            ReachedHazard(_AS_BOOL, EffectSite(here.module, here.index, op), (), _NOT_CONVERTED, None)
+            for op in tensor_decisions(view)
+        ]
+        for call in context.calls:
+            site = EffectSite(here.module, here.index, call.op)
+            converts = any(name.startswith("tensorflow.data.") for name in call.library)
+            if site in self._host_callbacks or converts:
+                continue
+            for callee in call.callees:
+                inner = self.facts.contexts[callee]
+                if self.is_hybrid(inner.function):
+                    continue
+                for hazard in self.unconverted(inner):
+                    if len(hazard.via) < MAX_CHAIN and len(hazards) < MAX_HAZARDS:
+                        hazards.append(replace(hazard, via=(site, *hazard.via)))
+        found = self._unconverted[context.id] = tuple(hazards)
         return found
 
     def _from_calls(self, context: ContextFacts) -> Iterator[ReachedHazard]:
@@ -128,6 +161,10 @@ class HazardMap:
                 if self.program.function(inner.function).kind is FunctionKind.CLASS_BODY:
                     continue
                 wrapped = self.is_hybrid(inner.function)
+                if not wrapped and leaves_conversion(self.view(context), call, self.program.function(inner.function)):
+                    for hazard in self.unconverted(inner):
+                        if len(hazard.via) < MAX_CHAIN:
+                            yield replace(hazard, via=(site, *hazard.via))
                 for hazard in self._operations_of(inner):
                     # what is certain there happens as it would without a change; what is assumed there is assumed here
                     if len(hazard.via) >= MAX_CHAIN or hazard.boundary or (wrapped and hazard.assumption is None):

@@ -1,0 +1,75 @@
+"""Which code AutoGraph leaves as it is, and where that matters.
+
+AutoGraph rewrites what a traced function calls by a call that it sees: `f(x)`, `obj.method(x)`, `obj(x)`. It does not rewrite
+what Python or a library calls: properties, operators, `__getitem__`, `__enter__`, constructors, the functions that
+`map`, `filter`, `sorted` or `functools.reduce` get, and all that Keras calls (`call` through `layer(x)`, `train_step`, losses).
+Nor `do_not_convert` functions, those under `tf.function(autograph=False)`, and what these call. There, `if`, `while`, `for`, `and` and
+`or` on a symbolic tensor raise. Source: TensorFlow 2.21 with Keras 3.15, as tried; tests/proof runs the cases.
+
+Computes: the places in a context's own code where a tensor decides, and whether a call leads to code that is not rewritten. Needs:
+the view of a context. Gives: `tensor_decisions`, `leaves_conversion`, `is_never_converted`. Ignores: Keras 2, which converted `call`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.analysis.facts import BranchKind, CallFact
+from terra_refactor.classify.candidates import is_keras_class
+from terra_refactor.domain.value import FALSE
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import Function
+from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.view import ContextView
+
+_CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "__post_init__"})
+_CALLED_BY_KERAS: Final = frozenset({"call", "train_step", "test_step", "predict_step", "compute_loss"})
+_PLAIN_CALLBACKS: Final = ("tensorflow.nest.", "tensorflow.custom_gradient", "tensorflow.recompute_grad")
+"""What of TensorFlow calls functions without converting them; `tf.map_fn`, `tf.cond` and data sets do."""
+_TRANSPARENT: Final = ("functools.partial", "functools.wraps")
+
+
+def tensor_decisions(view: ContextView) -> Iterator[OpId]:
+    """The statements and expressions in which the value of a symbolic tensor decides what Python does."""
+    for number, fact in view.branches.items():
+        if fact.kind not in (BranchKind.TENSOR, BranchKind.DATASET):
+            continue
+        op = view.op(number)
+        match op:
+            case ops.If(test=test, is_assert=False) | ops.IfExpression(test=test) | ops.While(test=test):
+                if view.is_symbolic(test):
+                    yield number
+            case ops.ShortCircuit(left=left):
+                if view.is_symbolic(left):
+                    yield number
+            case ops.For(iterable=iterable):
+                if fact.kind is BranchKind.TENSOR and view.is_symbolic(iterable):
+                    yield number
+            case _:
+                continue
+
+
+def leaves_conversion(view: ContextView, call: CallFact, callee: Function) -> bool:
+    """Whether AutoGraph does not rewrite the callee of this call, although it rewrites the caller."""
+    if not isinstance(view.op(call.op), ops.Call) or callee.name in _CONSTRUCTORS:
+        return True
+    return any(
+        name.startswith(_PLAIN_CALLBACKS) or not name.startswith(("tensorflow.", *_TRANSPARENT))
+        for name in call.library
+    )
+
+
+def is_never_converted(view: ContextView) -> bool:
+    """Whether the function is run as it is however it is reached (save by its name, in the case of Keras's methods)."""
+    function = view.function
+    if any("do_not_convert" in decorator.text for decorator in function.decorators):
+        return True
+    if dict(view.function_facts.hybrid or ()).get("autograph") == FALSE:
+        return True
+    return (
+        function.name in _CALLED_BY_KERAS
+        and function.parent is not None
+        and view.function_facts.hybrid is None
+        and is_keras_class(view.program, view.facts, function.parent)
+    )
