@@ -23,9 +23,10 @@ from terra_refactor.analysis.facts import (
 )
 from terra_refactor.analysis.staleness import StateChanges
 from terra_refactor.domain.evidence import Evidence
-from terra_refactor.domain.lattice import join_all
-from terra_refactor.domain.value import Value
+from terra_refactor.domain.lattice import TOO_MANY, join_all
+from terra_refactor.domain.value import UnknownValue, Value
 from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.ops import Call
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.frames import Summary
@@ -79,7 +80,7 @@ def assemble_facts(
         node for component in networkx.strongly_connected_components(graph) if len(component) > 1 for node in component
     }
     recursive |= {node for node in graph if graph.has_edge(node, node)} | interpreter.recursive
-    unresolved = unresolved_names(live)
+    unresolved = unresolved_names(interpreter, live)
     functions: dict[FunctionId, FunctionFacts] = {}
     for module in interpreter.program.modules.values():
         for function in module.functions:
@@ -147,14 +148,22 @@ def _live_summaries(interpreter: Interpreter) -> list[Summary]:
     return sorted(live, key=lambda summary: (summary.function.id, summary.identity))
 
 
-def unresolved_names(live: Iterable[Summary]) -> frozenset[str]:
-    """The names under which methods and functions are called where it could not be resolved what that is: `take` for `x.take(...)`."""
-    return frozenset(
-        record.unknown.rpartition(".")[2]
-        for summary in live
-        for record in summary.calls.values()
-        if record.unknown is not None and not record.library and not record.callees
-    )
+def unresolved_names(interpreter: Interpreter, live: Iterable[Summary]) -> frozenset[str]:
+    """The names under which methods and functions are called where it could not be resolved what that is: `take` for `x.take(...)`.
+
+    Where an object of too many classes to tell apart is called, also what runs then.
+    """
+    names: set[str] = set()
+    for summary in live:
+        for number, record in summary.calls.items():
+            if record.unknown is None or record.library or record.callees:
+                continue
+            names.add(record.unknown.rpartition(".")[2])
+            call = interpreter.op(summary.function, number)
+            callee = summary.values[call.function] if isinstance(call, Call) else None
+            if isinstance(callee, UnknownValue) and callee.reason == TOO_MANY:
+                names.update(("__call__", "call"))
+    return frozenset(names)
 
 
 def _parameters(

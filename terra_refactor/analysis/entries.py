@@ -78,7 +78,8 @@ def entry_parameters(
     evidence: dict[str, Evidence] = {}
     annotations = dict(function.annotations)
     defaults = dict(function.defaults)
-    used = interpreter.usage.get(code.id, set()) - interpreter.iterated_parameters(code)
+    iterated = interpreter.iterated_parameters(code)
+    used = interpreter.usage.get(code.id, set()) - iterated
     convention = _convention(code, framework)
     kind = EntryKind.FRAMEWORK if convention else EntryKind.UNCALLED
     for position, parameter in enumerate(code.parameters):
@@ -97,7 +98,9 @@ def entry_parameters(
         if annotated is not None:
             value, reason = annotated, Evidence.ANNOTATION
         elif name in convention:
-            value, reason = convention[name], Evidence.FRAMEWORK
+            # a layer may take a list or a dict of tensors
+            is_container = name in iterated and convention[name] == UNKNOWN_TENSOR
+            value, reason = _unknown(name) if is_container else convention[name], Evidence.FRAMEWORK
         elif name in used:
             value, reason = UNKNOWN_TENSOR, Evidence.USAGE
         elif default is not None and (plain := _of_default(default)) is not None:

@@ -75,12 +75,18 @@ class Notes:
         self.wrapped[identity] = (hybrid, tuple(names))
 
     def iterated_parameters(self, code: Function) -> frozenset[str]:
-        """The parameters over which the body iterates as Python does: lists of tensors, rather than tensors."""
+        """The parameters that the body iterates over, unpacks or reads by a text key: containers of tensors, rather than tensors."""
         found: set[str] = set()
         for op in walk(code.body):
             sources: tuple[OpId, ...] = ()
             if isinstance(op, ops.Comprehension | ops.For):
                 sources = (op.iterable,)
+            elif isinstance(op, ops.UnpackElement):
+                sources = (op.source,)
+            elif isinstance(op, ops.LoadItem):
+                key = self.op(code, op.index)
+                if isinstance(key, ops.Literal) and isinstance(key.value, str):
+                    sources = (op.object,)
             elif isinstance(op, ops.Call):
                 function = self.op(code, op.function)
                 if isinstance(function, ops.LoadName) and function.name in (

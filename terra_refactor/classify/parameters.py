@@ -12,6 +12,7 @@ from terra_refactor.classify.decision import ParameterDecision, ParameterValueKi
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
+    UNKNOWN_TENSOR,
     Bottom,
     BoundMethod,
     Constant,
@@ -52,7 +53,12 @@ def _describe(
         return ParameterDecision(parameter.name, ParameterValueKind.OBJECT, parameter.evidence, ())
     values = [member for value in parameter.values for member in members(value)]
     types = reported_types(values, open_callers=open_callers and parameter.evidence is Evidence.DATAFLOW)
-    kinds = {kind_of(facts, value) for value in values if not isinstance(value, Unbound | Bottom)}
+    described = [value for value in values if not isinstance(value, Unbound | Bottom)]
+    kinds = {kind_of(facts, value) for value in described}
+    if UNKNOWN_TENSOR in described and not any(isinstance(v, TensorValue) and v != UNKNOWN_TENSOR for v in described):
+        # a tensor of which nothing is known is a guess from how a caller uses what it is given: what calls really bring says more
+        informed = {kind_of(facts, value) for value in described if value != UNKNOWN_TENSOR}
+        kinds = informed - {ParameterValueKind.UNKNOWN} or kinds
     kind = _strongest(kinds)
     evidence = parameter.evidence
     if kind is ParameterValueKind.UNKNOWN and not types and evidence is not Evidence.DATAFLOW:

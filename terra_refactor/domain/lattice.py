@@ -64,6 +64,10 @@ _PYTHON_TYPES = {
 }
 
 
+TOO_MANY = "too many objects"
+"""Why a value is unknown that joins more objects than are told apart."""
+
+
 def python_type(value: Value) -> PythonType | None:
     """The built-in type of a constant or scalar; None for None, Ellipsis and everything else."""
     if type(value) is Scalar:
@@ -117,7 +121,8 @@ def _union(alternatives: Iterable[Value]) -> Value:
         unbound = UNBOUND in distinct
         tensor = any(type(value) is TensorValue for value in distinct)
         opaque = any(type(value) in (Reference, FunctionValue, BoundMethod, PartialValue) for value in distinct)
-        unknown = UnknownValue(may_be_tensor=tensor or opaque)
+        several = any(type(value) is Reference for value in distinct)
+        unknown = UnknownValue(may_be_tensor=tensor or opaque, reason=TOO_MANY if several else "")
         return UnionValue((unknown, UNBOUND)) if unbound else unknown
     return UnionValue(tuple(distinct))
 

@@ -48,6 +48,8 @@ from terra_refactor.ir.walk import walk
 
 MAX_UNROLLED: Final = 12
 """Loops over at most so many known elements are unrolled."""
+MAX_UNROLLED_OBJECTS: Final = 32
+"""Of objects, such as the layers of a model, more: what is one of many cannot be told apart."""
 MAX_UNROLL_DEPTH: Final = 2
 MAX_ITERATIONS: Final = 8
 """A loop whose state still changes after so many iterations has its changing variables set to unknown."""
@@ -232,7 +234,8 @@ def _run_loop(
 def _worth_unrolling(frame: Frame, elements: Sequence[Value], body: Block) -> bool:
     if not elements or len(frame.iteration) >= MAX_UNROLL_DEPTH:
         return False
-    return len(elements) <= MAX_UNROLLED
+    objects = all(isinstance(element, Reference) for element in elements)
+    return len(elements) <= (MAX_UNROLLED_OBJECTS if objects else MAX_UNROLLED)
 
 
 def _unrolled(

@@ -12,8 +12,9 @@ from typing import Final, TypeAlias
 
 from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED, configuration_of
 from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Interpreter
-from terra_refactor.analysis.transfer.containers import iterate
+from terra_refactor.analysis.transfer.containers import iterate, thaw
 from terra_refactor.analysis.transfer.keras_shapes import (
     add_to_sequential,
     check_sequential_input,
@@ -27,6 +28,8 @@ from terra_refactor.domain.value import (
     UNKNOWN_TENSOR,
     BoundMethod,
     Constant,
+    FrozenDict,
+    FrozenList,
     FunctionValue,
     Reference,
     ShapeValue,
@@ -39,6 +42,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir.function import ParameterKind
 from terra_refactor.ir.ids import FunctionId
+from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.keras.layer_call import Settings
 
@@ -66,18 +70,21 @@ def call_instance(
         return None
     ensure_built(interpreter, frame, op, receiver, arguments)
     return interpreter.call_value(
-        frame, op, method, _as_call_gets_them(interpreter, frame, method, arguments, receiver)
+        frame, op, method, _as_call_gets_them(interpreter, frame, op, method, arguments, receiver)
     )
 
 
 def _as_call_gets_them(
-    interpreter: Interpreter, frame: Frame, method: Value, arguments: CallArguments, receiver: Value
+    interpreter: Interpreter, frame: Frame, op: int, method: Value, arguments: CallArguments, receiver: Value
 ) -> CallArguments:
     """What `Layer.__call__` hands on to `call`: arrays as tensors, floats in the layer's dtype, no `training` that `call` does not take."""
     dtype = None if interpreter.other_floats else Settings(configuration_of(frame, receiver)).compute_dtype()
     accepted = parameter_names(interpreter, method)
     return CallArguments(
-        tuple(as_tensor(value, dtype) for value in arguments.positional),
+        tuple(
+            _converted(interpreter, frame, op, value, dtype, position)
+            for position, value in enumerate(arguments.positional)
+        ),
         tuple(
             (name, as_tensor(value, dtype))
             for name, value in arguments.keywords
@@ -86,6 +93,19 @@ def _as_call_gets_them(
         arguments.open_positional,
         arguments.open_keywords,
     )
+
+
+def _converted(
+    interpreter: Interpreter, frame: Frame, op: int, value: Value, dtype: DType | None, position: int
+) -> Value:
+    """`as_tensor`, also for what lists and dicts hold: a new container then."""
+    if not isinstance(value, Reference):
+        return as_tensor(value, dtype)
+    content = freeze(frame, value)
+    if not isinstance(content, FrozenList | FrozenDict):
+        return value
+    made = read.map_structure(lambda leaf: as_tensor(leaf, dtype), content)
+    return value if made == content else thaw(interpreter, frame, op, made, ("argument", position))
 
 
 _ARGUMENTS_OF_KERAS: Final = ("training", "mask")
@@ -104,6 +124,10 @@ def parameter_names(interpreter: Interpreter, method: Value) -> frozenset[str] |
 
 def as_tensor(value: Value, dtype: DType | None) -> Value:
     """What a layer's `call` gets for an argument: arrays become tensors, floats of another type get the layer's own."""
+    if isinstance(value, TensorValue) and value.kind is TensorKind.KERAS:
+        if value.type.dtype in FLOATING and value.type.dtype != dtype:
+            return TensorValue(TensorType(dtype, value.type.shape), TensorKind.KERAS)
+        return value
     if isinstance(value, TensorValue) and value.kind in (TensorKind.NDARRAY, TensorKind.VARIABLE, TensorKind.TENSOR):
         own = value.type.dtype
         if own in FLOATING and own != dtype:
