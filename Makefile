@@ -10,7 +10,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test check format lint types fast-tests explore generated docs extension clean
+.PHONY: help demo test check format lint types fast-tests explore generated coexec docs extension clean
 
 help:
 	@echo "make demo        analyse the bundled example and show the diff; no TensorFlow needed"
@@ -20,6 +20,7 @@ help:
 	@echo "make format      format the code and make the fixes that ruff is sure of"
 	@echo "make generated   write the generated pages of docs/ anew"
 	@echo "make docs        build the documentation's site into build/site; a broken link is an error"
+	@echo "make coexec      time the ten programs of the shim, a quarter of an hour, and write the table into docs/benchmarks.md"
 	@echo "make extension   check the types of the VS Code extension (Node 20)"
 	@echo "make clean       remove the environments and the tools' caches"
 
@@ -52,6 +53,9 @@ explore: $(VENV)/installed
 generated: $(VENV)/installed
 	$(BIN)/python tools/document_rules.py
 	$(BIN)/python tools/document_configuration.py
+
+coexec: $(VENV)/installed
+	$(BIN)/python benchmarks/coexec.py --minutes 14 --csv docs/coexec.csv --plot docs/coexec.svg --document docs/benchmarks.md
 
 docs: $(VENV)/installed
 	$(BIN)/python -m mkdocs build --strict --quiet

@@ -43,7 +43,10 @@ from corpus.coexec import program as programs
 MODES = ("eager", "tf.function", "shim", "tf.function+xla", "shim+xla")
 # Warm-up steps, rounds and steps a round; the warm-up is long enough to meet every path of a program more than once.
 PLANS = {"small": (48, 7, 8), "large": (16, 3, 4)}
+# The same where the time is limited (`--minutes`).
+SHORT_PLANS = {"small": (40, 5, 6), "large": (8, 3, 2)}
 CHECK_STEPS = 60
+MARKS = ("<!-- coexec: begin -->", "<!-- coexec: end -->")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class Measurement:
 
     warm_up: seconds for the first steps, compilation included
     blocks: milliseconds a step, one number a round; empty if the program could not run
+    beside: the same of the eager process that took turns with this one
     error: what it raised, in one line
     """
 
@@ -60,6 +64,7 @@ class Measurement:
     mode: str
     warm_up: float
     blocks: tuple[float, ...]
+    beside: tuple[float, ...] = ()
     error: str = ""
 
     @property
@@ -178,7 +183,13 @@ def measure(
                     print(f"--- {program}, {size}, {worker.mode}\n{worker.ask('report') or worker.error}")
         return [
             Measurement(
-                program, size, w.mode, warm[w.mode] or math.nan, tuple(blocks[w.mode]) if not w.error else (), w.error
+                program,
+                size,
+                w.mode,
+                warm[w.mode] or math.nan,
+                tuple(blocks[w.mode]) if not w.error else (),
+                tuple(blocks["eager"]),
+                w.error,
             )
             for w in workers
         ]
@@ -189,8 +200,11 @@ def measure(
 
 def speed_up(measurements: Iterable[Measurement], mode: str, over: str = "eager") -> float:
     """The median over the rounds of `over`'s time by the mode's time; not a number where one of them is missing."""
-    by_mode = {m.mode: m.blocks for m in measurements}
-    pairs = list(zip(by_mode.get(over, ()), by_mode.get(mode, ()), strict=False))
+    by_mode = {m.mode: m for m in measurements}
+    if mode not in by_mode or over not in by_mode:
+        return math.nan
+    slower = by_mode[mode].beside if over == "eager" else by_mode[over].blocks
+    pairs = list(zip(slower, by_mode[mode].blocks, strict=False))
     return statistics.median(a / b for a, b in pairs) if pairs else math.nan
 
 
@@ -206,25 +220,80 @@ def show(groups: Sequence[list[Measurement]], modes: Sequence[str], outcomes: Ma
     for mode in modes:
         table.add_column(mode, justify="right")
     table.add_column("shim by tf.function", justify="right")
+    for row in rows(groups, modes, outcomes):
+        table.add_row(*row)
+    Console(width=150).print(table)
+
+
+def rows(groups: Sequence[list[Measurement]], modes: Sequence[str], outcomes: Mapping[str, str]) -> list[list[str]]:
+    """One row for each program and size, then the geometric means: name, one cell a mode, the shim by `tf.function`."""
+    found = []
     for group in groups:
         row = [f"{group[0].program} {group[0].size}"]
-        for m in group:
-            if m.error:
+        by_mode = {m.mode: m for m in group}
+        for mode in modes:
+            m = by_mode.get(mode)
+            if m is None:
+                row.append("not measured")
+            elif m.error:
                 row.append(m.error.split(":")[0])
             else:
-                star = "*" if m.mode.startswith("tf.function") and outcomes[m.program] == "differs" else ""
-                times = "" if m.mode == "eager" else f" ({speed_up(group, m.mode):.2f}×){star}"
+                star = "*" if mode.startswith("tf.function") and outcomes[m.program] == "differs" else ""
+                times = "" if mode == "eager" else f" ({speed_up(group, mode):.2f}×){star}"
                 row.append(f"{m.milliseconds:.2f}{times}")
         agrees = outcomes[group[0].program] == "agrees"
         ratio = speed_up(group, "shim", over="tf.function") if agrees else math.nan
-        table.add_row(*row, "" if math.isnan(ratio) else f"{ratio:.2f}")
+        found.append([*row, "" if math.isnan(ratio) else f"{ratio:.2f}"])
     for size in dict.fromkeys(group[0].size for group in groups):
         row = [f"geometric mean, {size}"]
         for mode in modes:
             mean = geometric_mean(speed_up(group, mode) for group in groups if group[0].size == size)
             row.append("" if mode == "eager" or math.isnan(mean) else f"{mean:.2f}×")
-        table.add_row(*row, "")
-    Console(width=150).print(table)
+        found.append([*row, ""])
+    return found
+
+
+def document(
+    path: Path, groups: Sequence[list[Measurement]], modes: Sequence[str], outcomes: Mapping[str, str]
+) -> None:
+    """Put the table between the two marks of a page; written whole or not at all.
+
+    Raises:
+        ValueError: the page has no such marks.
+    """
+    page = path.read_text(encoding="utf-8")
+    before, found, rest = page.partition(MARKS[0])
+    _, closed, after = rest.partition(MARKS[1])
+    if not found or not closed:
+        raise ValueError(f"{path} has no place for the table: the lines {MARKS[0]} and {MARKS[1]}")
+    heads = ["program", *modes, "shim by `tf.function`"]
+    lines = [heads, ["---", *["---:"] * (len(modes) + 1)], *rows(groups, modes, outcomes)]
+    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+    said = (
+        f"Milliseconds a step (times as fast as eager), TensorFlow {tf.__version__}, {os.cpu_count()} cores, float32, load of the "
+        f"machine at the end {load}. * runs, but gives something else than eager execution.\n"
+    )
+    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    scratch = path.with_name(path.name + ".part")
+    scratch.write_text(f"{before}{MARKS[0]}\n{said}\n{table}\n{MARKS[1]}{after}", encoding="utf-8")
+    scratch.replace(path)
+
+
+def passes(sizes: Sequence[str], modes: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """What to measure first when the time may not be enough for all: (size, modes)."""
+    plain = [mode for mode in modes if not mode.endswith("+xla")]
+    compiled = ["eager", *(mode for mode in modes if mode.endswith("+xla"))]
+    found = [(size, plain) for size in sizes] if len(plain) > 1 else []
+    return found + ([(size, compiled) for size in sizes] if len(compiled) > 1 else [])
+
+
+def merged(groups: Sequence[list[Measurement]]) -> list[list[Measurement]]:
+    """One group for each program and size, one measurement for each mode."""
+    found: dict[tuple[str, str], dict[str, Measurement]] = {}
+    for group in groups:
+        for m in group:
+            found.setdefault((m.size, m.program), {}).setdefault(m.mode, m)
+    return [list(by_mode.values()) for by_mode in found.values()]
 
 
 def write_csv(path: Path, groups: Sequence[list[Measurement]], outcomes: Mapping[str, str]) -> None:
@@ -351,6 +420,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--warm-up", type=int, help="untimed steps before")
     parser.add_argument("--check", action="store_true", help="compare with eager in float64 instead of timing")
     parser.add_argument("--report", action="store_true", help="print the shim's own report for every program")
+    parser.add_argument("--minutes", type=float, help="begin nothing new after so many minutes, most important first")
+    parser.add_argument("--document", type=Path, help="put the table between the marks of this page")
     parser.add_argument("--csv", type=Path, help="write the numbers to this file")
     parser.add_argument("--plot", type=Path, help="write a plot of the speed-ups to this SVG file")
     options = parser.parse_args(argv)
@@ -371,25 +442,33 @@ def main(argv: Sequence[str] | None = None) -> int:
                     wrong += verdict != "same" and not mode.startswith("tf.function")
         return 1 if wrong else 0
 
+    sizes = ["small", "large"] if options.size in (None, "both") else [options.size]
+    started = time.monotonic()
     groups = []
-    for size in ["small", "large"] if options.size in (None, "both") else [options.size]:
-        warm_up, rounds, steps = PLANS[size]
+    for size, some in passes(sizes, modes) if options.minutes else [(size, modes) for size in sizes]:
+        warm_up, rounds, steps = (SHORT_PLANS if options.minutes else PLANS)[size]
         plan = (
             warm_up if options.warm_up is None else options.warm_up,
             options.rounds or rounds,
             options.steps or steps,
         )
         for name in names:
-            groups.append(measure(name, size, modes, plan, options.report))
+            if options.minutes and time.monotonic() - started > 60 * options.minutes:
+                print(f"{name} {size} {', '.join(some)}: not measured, the time is up", file=sys.stderr, flush=True)
+                continue
+            groups.append(measure(name, size, some, plan, options.report))
             for m in groups[-1]:
                 said = m.error or f"{m.milliseconds:.2f} ms a step, warm-up {m.warm_up:.1f} s"
                 print(f"{name} {size} {m.mode}: {said}", file=sys.stderr, flush=True)
+    groups = merged(groups)
     outcomes = {name: row.outcome for name, row in programs.expectations().items()}
     show(groups, modes, outcomes)
     if options.csv:
         write_csv(options.csv, groups, outcomes)
     if options.plot:
         write_plot(options.plot, groups, modes)
+    if options.document:
+        document(options.document, groups, modes, outcomes)
     return 0
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import math
 import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -347,3 +349,85 @@ def test_whatever_line_of_the_shim_is_interrupted_later_calls_are_right(offset: 
                 np.testing.assert_array_equal(tape.gradient(y, v), 2.0 * np.ones([2, 3]))
     assert interrupted > 40
     assert not thread.tapes
+
+
+def load_internals(monkeypatch: pytest.MonkeyPatch, version: str) -> Any:
+    """The shim's door to TensorFlow, run anew as if TensorFlow were of another version."""
+    from terra_refactor.runtime import tf_internals  # noqa: PLC0415  (the file is wanted, under another name)
+
+    monkeypatch.setattr(tf, "__version__", version)
+    spec = importlib.util.spec_from_file_location("internals_of_another_version", tf_internals.__file__)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_version_of_tensorflow_nobody_has_tried_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.warns(RuntimeWarning, match=r"tested up to TensorFlow 2\.\d+, and found 2\.99\.0-rc1"):
+        assert load_internals(monkeypatch, "2.99.0-rc1").VERSION == (2, 99)
+
+
+def test_an_old_version_of_tensorflow_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ImportError, match=r"needs TensorFlow 2\.16 or later, and found 2\.15\.1"):
+        load_internals(monkeypatch, "2.15.1")
+
+
+def test_a_version_without_the_internals_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tensorflow.python import framework  # noqa: PLC0415
+
+    monkeypatch.delattr(framework, "func_graph")
+    monkeypatch.setitem(sys.modules, "tensorflow.python.framework.func_graph", None)
+    with pytest.raises(ImportError, match="does not have the internals that the co-execution shim uses"):
+        load_internals(monkeypatch, tf.__version__)
+
+
+def test_a_function_that_deletes_its_own_globals(same: Any) -> None:
+    source = (
+        "def step(number):\n    global scale\n    y = tf.tanh(v) * scale\n    v.assign(y)\n    del scale\n"
+        "    if number % 3 == 0:\n        scale = tf.reduce_sum(y)\n    return y * 2.0\n"
+    )
+
+    def build() -> Any:
+        names: dict[str, Any] = {"tf": tf, "v": tf.Variable(ones()), "scale": 0.5}
+        exec(source, names)
+        whole = names["step"]
+
+        def step(number: int) -> Any:
+            names.setdefault("scale", 0.5)
+            if number == 5:
+                del names["scale"]  # a NameError in the middle, after an operation
+            return whole(number)
+
+        return step, lambda: [names["v"], sorted(set(names) - {"__builtins__"})]
+
+    same(build, calls=9)
+
+
+def test_threads_that_train_at_the_same_time(same: Any) -> None:
+    def train(step: Any) -> list[Any]:
+        results: list[Any] = [None] * 4
+
+        def work(index: int) -> None:
+            v = tf.Variable(ones() * 0.1 * (index + 1))
+            losses = [float(step(v, number)) for number in range(25)]
+            results[index] = [losses, v.numpy()]
+
+        threads = [threading.Thread(target=work, args=(index,)) for index in range(4)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        return results
+
+    def step(v: Any, number: int) -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.sin(v) ** 2) * (1.0 + number % 3)
+            if number % 5 == 0 and float(loss) > 100.0:
+                loss *= 0.5
+        v.assign_sub(0.01 * tape.gradient(loss, v))
+        return loss
+
+    for (one, v), (other, w) in zip(train(step), train(co_execute(step)), strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-10)
+        np.testing.assert_allclose(w, v, rtol=1e-10)
