@@ -55,7 +55,8 @@ def assemble_facts(
         calls: list[CallFact] = []
         for op, record in sorted(summary.calls.items()):
             callees = tuple(sorted(numbers[callee] for callee in record.callees if callee in numbers))
-            calls.append(CallFact(op, callees, tuple(record.library), record.unknown))
+            certain = tuple(sorted(numbers[callee] for callee in record.certain if callee in numbers))
+            calls.append(CallFact(op, callees, tuple(record.library), record.unknown, certain))
             for callee in callees:
                 target = live[callee].function.id
                 graph.add_edge(identity, target)

@@ -59,6 +59,8 @@ class CallFact:
     """Canonical names of library functions."""
     unknown: str | None
     """What could not be resolved, in the program's words (`mylib.scale`), or None if everything was."""
+    certain: tuple[ContextId, ...] = ()
+    """Those of the callees that are called under no condition on the function's parameters that is not known to hold."""
 
 
 @dataclass(frozen=True, slots=True)

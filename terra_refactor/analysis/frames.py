@@ -77,6 +77,8 @@ class CallRecord:
     """What one operation called, collected over the times it ran in this context."""
 
     callees: dict[int, None] = field(default_factory=dict)
+    certain: set[int] = field(default_factory=set)
+    """Those of the callees that were called without a condition on parameters that is not known to hold."""
     library: dict[str, None] = field(default_factory=dict)
     unknown: str | None = None
 
@@ -131,6 +133,7 @@ class Frame:
         "class_object",
         "closure",
         "collectors",
+        "conditions",
         "doubt",
         "earlier_values",
         "effects",
@@ -199,6 +202,8 @@ class Frame:
         """In how many final blocks it is that ran before, on another way out."""
         self.exits = 0
         """How often control has left by `return`, `break` or `continue`, or been caught."""
+        self.conditions = 0
+        """How many branches are entered whose conditions speak of parameters and are not known to hold."""
         self.doubt = 0
         """How many branches of the innermost unrolled loop (or of the function) are entered without knowing whether."""
         self.uncertainty = 0

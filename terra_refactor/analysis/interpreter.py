@@ -138,8 +138,8 @@ class Interpreter(AbstractHeap, Notes):
         """What a test runner passes to a test, by parameter."""
         self.other_floats = False
         """The program makes Keras compute in other floats than float32."""
-        self.expecting_errors = 0
-        """How many enclosing `with` statements expect an error, as `pytest.raises` does."""
+        self.one_of_several = 0
+        """How many enclosing calls of library functions are tried with one alternative of their arguments after the other."""
         self._general: dict[tuple[FunctionId, tuple[tuple[str, ObjectId], ...], bool], dict[str, Value]] = {}
         self._active: dict[tuple[object, ...], list[_Running]] = {}
         """The contexts that are being interpreted, innermost last: of one key there may be several, in different states."""
@@ -402,8 +402,8 @@ class Interpreter(AbstractHeap, Notes):
         if general:
             # its arguments are put together from several calls: that an operation fails on them proves nothing
             summary.failures = {}
-        if self.expecting_errors:
-            # a test that wants the error
+        if self.expecting_errors or self.one_of_several:
+            # a test that wants the error, or an argument that another one may exclude
             summary.failures = {}
         return summary
 
@@ -679,7 +679,10 @@ class Interpreter(AbstractHeap, Notes):
     def apply(self, frame: Frame, op: OpId, summary: Summary, bound: Mapping[str, Value], naming: Naming) -> Value:
         """Makes a summary's effects and writes those of the caller; its result, with new objects named by this call."""
         if summary.identity >= 0:
-            frame.call_record(op).callees[summary.identity] = None
+            record = frame.call_record(op)
+            record.callees[summary.identity] = None
+            if not frame.conditions:
+                record.certain.add(summary.identity)
         mapping: dict[ObjectId, ObjectId] = {}
         if summary.allocated:
             call = (frame.function.id, op, frame.iteration)

@@ -25,6 +25,8 @@ class Notes:
     """Notes of one analysis."""
 
     def __init__(self) -> None:
+        self.expecting_errors = 0
+        """How many enclosing `with` statements expect an error, as `pytest.raises` does."""
         self.missing_rules: dict[str, dict[tuple[FunctionId, OpId], None]] = {}
         self.usage: dict[FunctionId, set[str]] = {}
         """Parameters that were handed, still unknown, to operations that take tensors."""
@@ -48,6 +50,11 @@ class Notes:
         """Records an operation that certainly fails in this context."""
         if failure.message.startswith("None cannot be"):
             # an attribute that some other method sets, most likely: None alone proves nothing
+            return
+        if self.expecting_errors:
+            return
+        if frame.conditions:
+            # the branch may be for other arguments than these
             return
         if frame.iteration and frame.doubt:
             # whether this iteration gets here is not known, and the condition may well leave out the one that would fail

@@ -12,6 +12,7 @@ from terra_refactor.analysis.facts import ContextId, ProgramFacts
 from terra_refactor.classify.decision import Action, Classification, Decision, Level
 from terra_refactor.classify.generation import tensorflow_1_modules
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
+from terra_refactor.classify.shape_findings import failures
 from terra_refactor.domain.effect import EffectKind, EffectSite, RootKind
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
@@ -19,9 +20,6 @@ from terra_refactor.ir.program import Program
 from terra_refactor.rules.registry import all_rules, local_hazards
 from terra_refactor.rules.rule import CureHint, Finding, RelatedPlace, Rule, RuleKind, Severity
 from terra_refactor.syntax.location import Span
-
-FAILURE_RULES = {"shape": "TR401", "rank": "TR402", "dtype": "TR403"}
-"""The rule that reports each kind of operation that certainly fails."""
 
 
 def find(program: Program, facts: ProgramFacts, decisions: tuple[Decision, ...]) -> tuple[Finding, ...]:
@@ -31,7 +29,7 @@ def find(program: Program, facts: ProgramFacts, decisions: tuple[Decision, ...])
     for finding in (
         *_in_graphs(program, facts, hazards),
         *_diagnostics(program, facts, hazards),
-        *_failures(program, facts),
+        *failures(program, facts, hazards),
         *_decided(program, decisions),
     ):
         found.setdefault((finding.rule, finding.path, finding.span), finding)
@@ -92,23 +90,6 @@ def _diagnostics(program: Program, facts: ProgramFacts, hazards: HazardMap) -> I
             if rule.kind is RuleKind.DIAGNOSTIC and place.assumption is None:
                 site = EffectSite(identity.module, identity.index, place.op)
                 yield _finding(program, rule, site, place.message, (), place.cure)
-
-
-def _failures(program: Program, facts: ProgramFacts) -> Iterator[Finding]:
-    """Operations that certainly fail, in the contexts of definite calls."""
-    old = tensorflow_1_modules(facts)
-    for context in facts.contexts:
-        code = program.function(context.function)
-        if context.problem is not None or code.kind is FunctionKind.CLASS_BODY:
-            continue
-        for failure in context.failures:
-            if failure.operation in ("==", "!=") and context.function.module in old:
-                # identity of tensors
-                continue
-            rule = all_rules().get(FAILURE_RULES[failure.kind.value])
-            if rule is not None:
-                site = EffectSite(context.function.module, context.function.index, failure.op)
-                yield _finding(program, rule, site, failure.message, ())
 
 
 def _decided(program: Program, decisions: tuple[Decision, ...]) -> Iterator[Finding]:

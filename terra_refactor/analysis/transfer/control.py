@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from terra_refactor.analysis.classes import class_of_instance, resolution_order
+from terra_refactor.analysis.conditions import speaks_of_parameters
 from terra_refactor.analysis.facts import BranchFact, BranchKind, ObjectKind
 from terra_refactor.analysis.frames import Collector, Frame, LoopFrame
 from terra_refactor.analysis.interpreter import TERMINATED, Handler, Interpreter, Terminated
@@ -65,7 +66,7 @@ def branch(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
     return _two_ways(
         interpreter,
         frame,
-        op.id,
+        op,
         answer,
         (op.then_block, lambda: refine(interpreter, frame, op.test, True)),
         (op.else_block, lambda: refine(interpreter, frame, op.test, False)),
@@ -75,7 +76,7 @@ def branch(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
 def _two_ways(
     interpreter: Interpreter,
     frame: Frame,
-    op: int,
+    op: ops.If,
     answer: Answer,
     first: tuple[Block, Callable[[], bool]],
     second: tuple[Block, Callable[[], bool]],
@@ -84,6 +85,14 @@ def _two_ways(
     if answer.value is None:
         frame.uncertainty += 1
         frame.doubt += 1
+    # which way a tensor's value decides has nothing to do with shapes
+    selects = (
+        answer.value is None
+        and answer.kind is not BranchKind.TENSOR
+        and speaks_of_parameters(interpreter, frame.function, op.test)
+    )
+    frame.conditions += selects
+    exits = frame.exits
     taken = answer.value is not False, answer.value is not True
     ends: list[State | None] = [None, None]
     refined: list[bool] = [False, False]
@@ -98,11 +107,14 @@ def _two_ways(
     if answer.value is None:
         frame.uncertainty -= 1
         frame.doubt -= 1
+    if selects and (None not in ends or frame.exits == exits):
+        # after a `return` on one side what follows is the other side
+        frame.conditions -= 1
     changed: tuple[tuple[str, Value, Value], ...] = ()
     if answer.kind is BranchKind.TENSOR and ends[0] is not None and ends[1] is not None:
         changed = changed_variables(ends[0].locals, ends[1].locals)
     fact = BranchFact(
-        op,
+        op.id,
         answer.kind,
         (taken[0] and refined[0], taken[1] and refined[1]),
         (ends[0] is not None, ends[1] is not None),

@@ -53,6 +53,7 @@ _SUPPRESSING: Final = frozenset(
 
 def leave(frame: Frame, op: Op, value: Value) -> Terminated:
     """Leaves by `return`, `break` or `continue`: through the innermost final block if there is one in between."""
+    frame.exits += 1
     final = frame.finals[-1] if frame.finals else None
     if final is not None and (isinstance(op, ops.Return) or final.loops == len(frame.loops)):
         final.leaving.append((op, value, frame.state.flattened(final.base)))
@@ -90,6 +91,7 @@ def raise_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminate
 def _raise_from(frame: Frame, state: State) -> None:
     """An exception leaves `state`: the innermost enclosing `try` may catch it."""
     if frame.handlers:
+        frame.exits += 1
         base, raised = frame.handlers[-1]
         raised.append(state.flattened(base))
 
@@ -280,7 +282,11 @@ def with_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated
     def run(escaping: list[State]) -> State | None:
         outer = frame.state
         body = outer.fork()
-        reached, raised = _run_guarded(interpreter, frame, body, op.body)
+        interpreter.expecting_errors += suppresses
+        try:
+            reached, raised = _run_guarded(interpreter, frame, body, op.body)
+        finally:
+            interpreter.expecting_errors -= suppresses
         if suppresses:
             return merged(outer, [outer.fork(), *raised, body])
         escaping.extend([*raised, outer.fork()] if reached else [*raised, outer.fork(), _copy(body, outer)])

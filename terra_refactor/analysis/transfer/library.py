@@ -313,11 +313,11 @@ def _with_rule(
 
     combinations = list(product(*slots)) if slots else [()]
     # what fails in a function that is called with one alternative of several proves nothing: they may exclude each other
-    interpreter.expecting_errors += len(combinations) > 1
+    interpreter.one_of_several += len(combinations) > 1
     try:
         result = interpreter.over_combinations(frame, op, short_name(entity.name), combinations, run)
     finally:
-        interpreter.expecting_errors -= len(combinations) > 1
+        interpreter.one_of_several -= len(combinations) > 1
     if frame.in_graph:
         result = with_lost_shape(entity.name, slots, result)
     is_variable = (

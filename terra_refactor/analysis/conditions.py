@@ -1,0 +1,67 @@
+"""Conditions that go with what a function is given.
+
+Computes: whether a test speaks of the parameters of its function (or of what an enclosing function was given). Needs: the operations of the
+function. Gives: `speaks_of_parameters`. Where the answer to such a test is not known, its branch may be the one for other arguments than
+those that a call brings (`if x.ndim == 3`, `if self.uses_mask`), so that what fails there proves nothing. A flag of the program or a loop
+counter tells no arguments apart.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import Function
+from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ops import Op
+from terra_refactor.ir.walk import walk
+
+MAX_DEPTH: Final = 8
+
+
+class Operations(Protocol):
+    """Finds operations by their numbers."""
+
+    def op(self, function: Function, number: OpId) -> Op | None: ...
+
+
+def speaks_of_parameters(operations: Operations, function: Function, test: OpId) -> bool:
+    """Whether a condition is computed from a parameter, through operators, attributes, items, calls and local variables."""
+    return _speaks(operations, function, test, 0)
+
+
+def _speaks(operations: Operations, function: Function, number: OpId, depth: int) -> bool:
+    op = operations.op(function, number)
+    if op is None:
+        return False
+    if depth > MAX_DEPTH:
+        return True
+    inner: tuple[OpId, ...]
+    match op:
+        case ops.LoadName(scope=ops.Scope.FREE):
+            return True
+        case ops.LoadName(name=name, scope=ops.Scope.LOCAL | ops.Scope.CELL):
+            if any(parameter.name == name for parameter in function.parameters):
+                return True
+            inner = tuple(
+                store.value
+                for store in walk(function.body)
+                if isinstance(store, ops.StoreName) and store.name == name and store.value is not None
+            )
+        case ops.LoadAttribute(object=owner) | ops.LoadItem(object=owner):
+            inner = (owner,)
+        case ops.Call():
+            inner = (op.function, *(argument.value for argument in op.arguments))
+        case ops.Binary(left=left, right=right) | ops.Compare(left=left, right=right):
+            inner = (left, right)
+        case ops.ShortCircuit(left=left, value=value):
+            inner = (left, value)
+        case ops.Unary(operand=operand):
+            inner = (operand,)
+        case ops.UnpackElement(source=source):
+            inner = (source,)
+        case ops.BuildContainer():
+            inner = tuple(element.value for element in op.elements)
+        case _:
+            inner = ()
+    return any(_speaks(operations, function, part, depth + 1) for part in inner)

@@ -1,0 +1,105 @@
+"""Findings about operations that certainly fail: TR401, TR402, TR403.
+
+Computes: which failures lie on a definite way from where the program starts, with the calls along it and where the operands come from.
+Needs: facts. Gives: `failures`. A context that is only called under a condition about its caller's arguments that is not known to hold
+is not on such a way.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind, FailureFact, ProgramFacts
+from terra_refactor.classify.generation import tensorflow_1_modules
+from terra_refactor.classify.hazards import HazardMap
+from terra_refactor.domain.value import TensorValue, members
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.program import Program
+from terra_refactor.rules.registry import all_rules
+from terra_refactor.rules.rule import Finding, RelatedPlace
+from terra_refactor.rules.view import ContextView
+
+FAILURE_RULES = {"shape": "TR401", "rank": "TR402", "dtype": "TR403"}
+"""The rule that reports each kind of operation that certainly fails."""
+
+
+def failures(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Iterator[Finding]:
+    """Operations that certainly fail, in the contexts of definite calls."""
+    old = tensorflow_1_modules(facts)
+    reached = definitely_reached(facts)
+    for context in facts.contexts:
+        code = program.function(context.function)
+        if context.problem is not None or code.kind is FunctionKind.CLASS_BODY or context.id not in reached:
+            continue
+        for failure in context.failures:
+            if failure.operation in ("==", "!=") and context.function.module in old:
+                # identity of tensors
+                continue
+            rule = all_rules().get(FAILURE_RULES[failure.kind.value])
+            if rule is not None:
+                module = program.modules[context.function.module]
+                places = (
+                    *_operands(hazards.view(context), failure, module.path),
+                    *_way(program, facts, reached, context),
+                )
+                span = code.span_of(failure.op)
+                yield Finding(rule.id, rule.name, rule.severity, module.path, span, failure.message, related=places)
+
+
+def definitely_reached(facts: ProgramFacts) -> dict[ContextId, tuple[ContextId, OpId] | None]:
+    """The contexts that the program comes to without a condition that may exclude them, each with the call by which; None for entries."""
+    found: dict[ContextId, tuple[ContextId, OpId] | None] = {
+        context.id: None for context in facts.contexts if context.entry is not EntryKind.CALLED
+    }
+    pending = deque(found)
+    while pending:
+        context = facts.contexts[pending.popleft()]
+        for call in context.calls:
+            for callee in call.certain:
+                if callee not in found:
+                    found[callee] = (context.id, call.op)
+                    pending.append(callee)
+    return found
+
+
+def _way(
+    program: Program,
+    facts: ProgramFacts,
+    reached: dict[ContextId, tuple[ContextId, OpId] | None],
+    context: ContextFacts,
+) -> Iterator[RelatedPlace]:
+    """The calls that lead to a context, the nearest first."""
+    step = reached[context.id]
+    while step is not None:
+        caller, op = facts.contexts[step[0]], step[1]
+        code = program.function(caller.function)
+        path = program.modules[caller.function.module].path
+        yield RelatedPlace(path, code.span_of(op), f"called from {code.qualname}")
+        step = reached[caller.id]
+
+
+def _operands(view: ContextView, failure: FailureFact, path: str) -> Iterator[RelatedPlace]:
+    """Where the tensors come from that do not go together, as far as the function itself says."""
+    for operand in _inputs(view.op(failure.op)):
+        alternatives = members(view.value(operand))
+        if len(alternatives) != 1 or not isinstance(alternatives[0], TensorValue):
+            continue
+        made = view.behind_name(operand)
+        if made != operand:
+            message = f"`{view.written(operand)}` is {alternatives[0].type}"
+            yield RelatedPlace(path, view.function.span_of(made), message)
+
+
+def _inputs(op: ops.Op) -> tuple[OpId, ...]:
+    match op:
+        case ops.Binary(left=left, right=right) | ops.Compare(left=left, right=right):
+            return (left, right)
+        case ops.Call(arguments=arguments):
+            return tuple(argument.value for argument in arguments)
+        case ops.LoadItem(object=container):
+            return (container,)
+        case _:
+            return ()
