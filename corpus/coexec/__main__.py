@@ -1,41 +1,20 @@
-"""Runs a few eager steps of every program: `python -m corpus.coexec [STEPS]`."""
+"""Runs one of the programs eagerly, as its author wrote it: `python -m corpus.coexec NAME [STEPS]`.
 
-import sys
+Prints what each step returns, and leaves results and state in global variables, where `terra-refactor verify --run` compares them.
+"""
 
-from corpus.coexec import (
-    bert_classification,
-    bert_question_answering,
-    dcgan,
-    dropblock,
-    faster_rcnn,
-    gpt2,
-    music_transformer,
-    resnet50,
-    sdpoint,
-    yolov3,
-)
+from __future__ import annotations
 
-PROGRAMS = (
-    dropblock,
-    bert_question_answering,
-    music_transformer,
-    sdpoint,
-    bert_classification,
-    gpt2,
-    dcgan,
-    resnet50,
-    faster_rcnn,
-    yolov3,
-)
+import argparse
 
+from corpus.coexec.program import NAMES, build, record
 
-def main(steps):
-    for module in PROGRAMS:
-        program = module.build("small", "float32")
-        for number in range(steps):
-            program.step(*program.batches[number % len(program.batches)])
-        print(module.__name__)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2)
+parser = argparse.ArgumentParser(prog="python -m corpus.coexec")
+parser.add_argument("name", choices=NAMES)
+parser.add_argument("steps", type=int, nargs="?", default=4)
+options = parser.parse_args()
+done = record(build(options.name, "small", "float32"), options.steps)
+results, printed, state = done.results, done.printed, done.state
+print(printed, end="")
+for number, result in enumerate(results):
+    print(number, result)

@@ -15,6 +15,7 @@ from terra_refactor.domain.value import Reference, members
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.tf_model.decorators import Decoration, decoration
 
+_TAPES = frozenset({"GradientTape", "ForwardAccumulator"})
 _UNDERSTOOD = frozenset(
     {
         Decoration.TRANSPARENT,
@@ -49,6 +50,15 @@ def _holds_instance(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
     return bool(objects) and not (len(places) <= 1 and len(classes) == 1 and parameter.evidence is Evidence.DATAFLOW)
 
 
+def _is_tape(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
+    """Whether a `tf.GradientTape` (or forward accumulator) may be passed. Inside of its caller's graph that is fine."""
+    return any(
+        isinstance(member, Reference) and facts.objects[member.object].name.rpartition(".")[2] in _TAPES
+        for value in parameter.values
+        for member in members(value)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Assumptions:
     """What must hold for the function to be safe."""
@@ -72,6 +82,12 @@ def gather_assumptions(
         return Assumptions((), f"the analysis did not finish with it ({found.problem})")
     if not found.contexts:
         return Assumptions((), "the analysis never reached it: the code around it does not run, as far as it can tell")
+    for parameter_facts in found.parameters:
+        if _is_tape(facts, parameter_facts):
+            return Assumptions(
+                (),
+                f"`{parameter_facts.name}` is a gradient tape of its caller: a tape that records eagerly knows no tensor of a graph",
+            )
     sentences: dict[str, None] = {}
     kinds = {parameter.name: parameter.kind for parameter in code.parameters}
     for position, parameter in enumerate(parameters):
