@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from terra_refactor.domain.value import Constant
 from terra_refactor.ir import ops
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView, has_trait
@@ -15,6 +16,13 @@ _TENSOR_METHODS: Final = ("tensorflow.Tensor.", "tensorflow.Variable.")
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for op, name in view.library_calls():
+        if name == "builtins.hasattr" and _asks_for_eager_method(view, op):
+            yield LocalHazard(
+                op.id, f"`{view.written(op.id)}` is True of eager tensors only: a graph takes the other way"
+            )
+        if name == "tensorflow.executing_eagerly":
+            other = f"what happens where `{view.written(op.id)}` is False means the same"
+            yield LocalHazard(op.id, "it asks whether it runs eagerly: in a graph it takes the other way", other)
         if not has_trait(name, Trait.EAGER_ONLY):
             continue
         function = view.op(op.function)
@@ -27,6 +35,16 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             # a tensor that was made before the trace is still an eager one; a variable's value is read in the graph
             continue
         yield LocalHazard(op.id, f"`{view.written(op.id)}` works on eager tensors only: in a graph it raises")
+
+
+def _asks_for_eager_method(view: ContextView, call: ops.Call) -> bool:
+    """`hasattr(tensor, "numpy")`, or another method that symbolic tensors do not have."""
+    if len(call.arguments) != 2:
+        return False
+    tensor, attribute = call.arguments[0].value, view.value(call.arguments[1].value)
+    if not isinstance(attribute, Constant) or not isinstance(attribute.value, str) or not view.is_symbolic(tensor):
+        return False
+    return has_trait(f"tensorflow.Tensor.{attribute.value}", Trait.EAGER_ONLY)
 
 
 RULE: Final = Rule(

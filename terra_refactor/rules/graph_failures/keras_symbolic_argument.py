@@ -6,21 +6,26 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.domain.value import TensorKind, TensorValue, members
+from terra_refactor.ir import ops
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for op in view.code.ops:
-        if op is None:
+        if not isinstance(op, ops.LoadName | ops.LoadAttribute):
             continue
-        value = view.context.values[op.id]
-        if value is not None and any(
-            isinstance(member, TensorValue) and member.kind is TensorKind.KERAS for member in members(value)
+        if not any(
+            isinstance(member, TensorValue) and member.kind is TensorKind.KERAS for member in members(view.value(op.id))
         ):
+            continue
+        parameter = view.parameter_behind(op.id)
+        if parameter is not None or view.is_captured(op.id):
+            # one that is made during the trace is fine there
             yield LocalHazard(
                 op.id,
-                f"`{view.written(op.id)}` is a symbolic tensor of Keras: a model is built here, which a graph cannot do",
+                f"`{view.written(op.id)}` is a symbolic tensor of Keras: a model is built with it, which a traced function refuses",
+                parameter=parameter,
             )
             return
 
