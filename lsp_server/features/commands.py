@@ -70,6 +70,10 @@ def register(server: TerraServer) -> None:
         async with _progress(server, "Looking for safe changes") as progress:
             for session in _projects(server):
                 changes.extend(await _working(server, session, progress, safe_changes))
+        closed = [new.path for snapshot, new in changes if _is_closed_notebook(server, snapshot, new.path)]
+        if closed:
+            server.tell(f"safe changes of notebooks that are not open were left out: {', '.join(closed)}")
+            changes = [(snapshot, new) for snapshot, new in changes if new.path not in closed]
         if not changes:
             server.window_show_message(types.ShowMessageParams(types.MessageType.Info, "There is no safe change left."))
             return 0
@@ -140,6 +144,11 @@ async def _apply(server: TerraServer, request: Request) -> bool:
             return applied.applied
     server.tell(result.reason)
     return False
+
+
+def _is_closed_notebook(server: TerraServer, snapshot: Snapshot, path: str) -> bool:
+    """Whether a path is a notebook that the client does not keep: an edit has no text to go to."""
+    return snapshot.sources[path].notebook is not None and not server.documents.is_open(path)
 
 
 def _projects(server: TerraServer) -> tuple[Session, ...]:

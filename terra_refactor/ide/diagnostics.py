@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.ide.snapshot import NAMED, Snapshot, name_span
 from terra_refactor.rules.rule import RelatedPlace, Severity
 from terra_refactor.syntax.location import Span
 
@@ -53,7 +53,7 @@ def diagnostics(snapshot: Snapshot, path: str) -> tuple[Problem, ...]:
             finding.rule,
             finding.name,
             finding.severity,
-            finding.span,
+            _place(snapshot, path, finding.span),
             finding.message,
             finding.fixable,
             finding.related,
@@ -61,3 +61,13 @@ def diagnostics(snapshot: Snapshot, path: str) -> tuple[Problem, ...]:
         )
         for finding in snapshot.findings.get(path, ())
     )
+
+
+def _place(snapshot: Snapshot, path: str, span: Span) -> Span:
+    """Where a finding is drawn: one that speaks of a whole function is drawn under its name."""
+    if (span.line, span.column) != (span.end_line, span.end_column):
+        return span
+    for function in snapshot.functions(path):
+        if function.def_line == span.line and function.kind in NAMED:
+            return name_span(snapshot, path, function)
+    return span

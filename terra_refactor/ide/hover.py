@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from terra_refactor.domain.value import Bottom, FunctionValue, LibraryValue, ModuleValue, Value
 from terra_refactor.ide.diagnostics import diagnostics
 from terra_refactor.ide.explanations import function_card
-from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.ide.snapshot import NAMED, Snapshot, name_span
 from terra_refactor.ide.values import full_text, tensor_text
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind
@@ -64,7 +64,7 @@ def _card(
     snapshot: Snapshot, path: str, line: int, column: int, rule_link: Callable[[str], str]
 ) -> tuple[Span, str] | None:
     for function in snapshot.functions(path):
-        if function.kind not in (FunctionKind.FUNCTION, FunctionKind.METHOD, FunctionKind.NESTED):
+        if function.kind not in NAMED:
             continue
         place = name_span(snapshot, path, function)
         spans = [place, *(decorator.span for decorator in function.decorators)]
@@ -74,25 +74,6 @@ def _card(
                     if decision.function == function.id:
                         return span, function_card(decision, rule_link)
     return None
-
-
-def name_span(snapshot: Snapshot, path: str, function: Function) -> Span:
-    """Where the name of a function stands in its `def`."""
-    text = snapshot.sources[path].text
-    line = _line(text, function.def_line)
-    start = line.find(f" {function.name}", function.span.column - 1)
-    column = start + 2 if start >= 0 else function.span.column
-    return Span(function.def_line, column, function.def_line, column + len(function.name))
-
-
-def _line(text: str, number: int) -> str:
-    at = 0
-    for _ in range(number - 1):
-        at = text.find("\n", at) + 1
-        if at == 0:
-            return ""
-    end = text.find("\n", at)
-    return text[at : end if end >= 0 else len(text)]
 
 
 def _expression(snapshot: Snapshot, path: str, line: int, column: int) -> tuple[Span, str] | None:
@@ -159,11 +140,7 @@ def _rules(
 ) -> Iterator[tuple[Span, str]]:
     rules = all_rules()
     for problem in diagnostics(snapshot, path):
-        inside = problem.span.contains(line, column) or (
-            (problem.span.line, problem.span.column) == (problem.span.end_line, problem.span.end_column)
-            and problem.span.line == line
-            and problem.span.column == column
-        )
+        inside = problem.span.contains(line, column)
         if inside and problem.rule is not None:
             rule = rules[problem.rule]
             cure = f"\n\n{rule.cure}" if rule.cure else ""

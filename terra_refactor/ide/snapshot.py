@@ -1,7 +1,7 @@
 """What is known about the files that belong together, at one moment.
 
-Computes: look-ups only. Needs: the session, which makes it. Gives: `Snapshot`, frozen: every answer to the editor is computed from
-one, so that an answer never mixes two versions of a text.
+Computes: look-ups only. Needs: the session, which makes it. Gives: `name_span`, and `Snapshot`, frozen: every answer to the editor is
+computed from one, so that an answer never mixes two versions of a text.
 """
 
 from __future__ import annotations
@@ -12,11 +12,15 @@ from dataclasses import dataclass, field
 from terra_refactor.analysis.facts import ContextFacts, ProgramFacts
 from terra_refactor.classify.decision import Decision
 from terra_refactor.config import Config
-from terra_refactor.ir.function import Function
+from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.rules.rule import Finding
+from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.results import FileError
+
+NAMED = (FunctionKind.FUNCTION, FunctionKind.METHOD, FunctionKind.NESTED)
+"""Functions that are written with `def`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +67,22 @@ class Snapshot:
         for function in reversed(self.functions(path)):
             if function.span.contains(line, column):
                 yield function
+
+
+def name_span(snapshot: Snapshot, path: str, function: Function) -> Span:
+    """Where the name of a function stands in its `def`."""
+    text = snapshot.sources[path].text
+    line = _line(text, function.def_line)
+    start = line.find(f" {function.name}", function.span.column - 1)
+    column = start + 2 if start >= 0 else function.span.column
+    return Span(function.def_line, column, function.def_line, column + len(function.name))
+
+
+def _line(text: str, number: int) -> str:
+    at = 0
+    for _ in range(number - 1):
+        at = text.find("\n", at) + 1
+        if at == 0:
+            return ""
+    end = text.find("\n", at)
+    return text[at : end if end >= 0 else len(text)]

@@ -1,54 +1,37 @@
-// Starts the language server of terra-refactor for Python files, and stops it with the editor.
+// Wiring: finds and starts the language server of terra-refactor, and stops it with the editor.
 
 import * as vscode from "vscode";
-import { LanguageClient, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
+import { registerCommands } from "./common/commands";
+import { disposeLogs } from "./common/logger";
+import { onInterpreterChange } from "./common/python";
+import { SELECTOR, ServerHolder } from "./common/server";
+import { SERVER_SETTINGS } from "./common/settings";
+import { Status } from "./common/status";
 
-let client: LanguageClient | undefined;
+let server: ServerHolder | undefined;
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
+    const status = new Status(SELECTOR);
+    const holder = (server = new ServerHolder(context, status));
     context.subscriptions.push(
-        vscode.commands.registerCommand("terra-refactor.restart", restart),
-        vscode.workspace.onDidChangeConfiguration(async (event) => {
-            if (event.affectsConfiguration("terra-refactor.interpreter")) {
-                await restart();
+        status,
+        ...registerCommands(holder),
+        vscode.workspace.onDidChangeConfiguration((event) => {
+            if (SERVER_SETTINGS.some((name) => event.affectsConfiguration(name))) {
+                void holder.restart(false);
             }
         }),
+        vscode.workspace.onDidGrantWorkspaceTrust(() => void holder.restart(false)),
+        { dispose: disposeLogs },
     );
-    await start();
-}
-
-export async function deactivate(): Promise<void> {
-    await stop();
-}
-
-async function start(): Promise<void> {
-    const interpreter = vscode.workspace.getConfiguration("terra-refactor").get<string>("interpreter", "python3");
-    const server: ServerOptions = { command: interpreter, args: ["-m", "lsp_server"] };
-    const options: LanguageClientOptions = {
-        documentSelector: [
-            { scheme: "file", language: "python" },
-            { scheme: "untitled", language: "python" },
-        ],
-    };
-    client = new LanguageClient("terra-refactor", "terra-refactor", server, options);
-    try {
-        await client.start();
-    } catch (error) {
-        client = undefined;
-        const reason = error instanceof Error ? error.message : String(error);
-        void vscode.window.showErrorMessage(
-            `terra-refactor: ${interpreter} -m lsp_server did not start (${reason}). Is terra-refactor[lsp] installed there?`,
-        );
+    const watching = onInterpreterChange(() => void holder.restart(false));
+    await holder.restart(true);
+    const disposable = await watching;
+    if (disposable !== undefined) {
+        context.subscriptions.push(disposable);
     }
 }
 
-async function stop(): Promise<void> {
-    const running = client;
-    client = undefined;
-    await running?.stop();
-}
-
-async function restart(): Promise<void> {
-    await stop();
-    await start();
+export async function deactivate(): Promise<void> {
+    await server?.stop();
 }

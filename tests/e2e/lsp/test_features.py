@@ -197,12 +197,16 @@ def test_suppression_with_a_reason(folder: Path) -> None:
 
 
 def test_all_safe_changes_of_the_workspace(folder: Path) -> None:
+    cell = {"cell_type": "code", "metadata": {}, "source": SHAPES + MAIN.splitlines()[3]}
+    (folder / "closed.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}))
+
     async def scenario(talk: Conversation) -> None:
         assert await talk.command("terra-refactor.applyAllSafe") == 1
         (request,) = talk.applied
         (change,) = request.edit.document_changes
         assert change.text_document.uri == talk.uri("shapes.py")
         assert change.text_document.version is None
+        assert any("closed.ipynb" in message for message in talk.shown)
         assert [annotation.needs_confirmation for annotation in request.edit.change_annotations.values()] == [True]
         assert any(getattr(value, "kind", None) == "begin" or value.get("kind") == "begin" for value in talk.progress)
 

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Installs a real VS Code workbench (code-server) into the folder $1, from the npm registry and Debian's packages alone. Native modules
+# are built here: their install scripts would fetch prebuilt programs. Does nothing if the workbench is there already.
+set -euo pipefail
+folder=${1:?a folder is needed}
+version=4.100.0 # the newest that runs on Node 20
+entry=$folder/node_modules/code-server/out/node/entry.js
+if [ -f "$folder/complete" ]; then
+    exit 0
+fi
+packages=()
+command -v chromium > /dev/null || packages+=(chromium)
+command -v rg > /dev/null || packages+=(ripgrep)
+[ -e /usr/include/krb5.h ] || packages+=(libkrb5-dev)
+command -v g++ > /dev/null || packages+=(build-essential)
+if [ ${#packages[@]} -gt 0 ]; then
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${packages[@]}" > /dev/null
+fi
+mkdir -p "$folder"
+cd "$folder"
+npm_flags=(--no-audit --no-fund --ignore-scripts --loglevel=error)
+npm install "${npm_flags[@]}" "code-server@$version"
+code=$PWD/node_modules/code-server/lib/vscode
+(cd "$code" && npm install "${npm_flags[@]}" --omit=dev)
+(cd "$code/extensions" && npm install "${npm_flags[@]}" --omit=dev)
+gyp=$(dirname "$(readlink -f "$(command -v npm)")")/../node_modules/node-gyp/bin/node-gyp.js
+headers=$(dirname "$(dirname "$(readlink -f "$(command -v node)")")")
+[ -d "$headers/include/node" ] || headers=/usr
+for module in node-pty native-watchdog @vscode/spdlog @parcel/watcher kerberos; do
+    (cd "$code/node_modules/$module" && node "$gyp" rebuild --nodedir="$headers" > build.log 2>&1) || {
+        tail -20 "$code/node_modules/$module/build.log" >&2
+        echo "could not build $module" >&2
+        exit 1
+    }
+done
+(cd node_modules/argon2 && npm_config_node_gyp=$gyp npm_config_nodedir=$headers \
+    node ../@mapbox/node-pre-gyp/bin/node-pre-gyp rebuild --build-from-source > build.log 2>&1) || {
+    tail -20 node_modules/argon2/build.log >&2
+    echo "could not build argon2" >&2
+    exit 1
+}
+mkdir -p "$code/node_modules/@vscode/ripgrep/bin"
+ln -sf "$(command -v rg)" "$code/node_modules/@vscode/ripgrep/bin/rg"
+node "$entry" --version
+touch "$folder/complete"

@@ -1,0 +1,60 @@
+// The commands of the palette, and those that the server's actions call in the editor.
+
+import * as vscode from "vscode";
+import { log } from "./logger";
+import type { ServerHolder } from "./server";
+
+export function registerCommands(server: ServerHolder): vscode.Disposable[] {
+    const register = (name: string, run: (...args: never[]) => unknown): vscode.Disposable =>
+        vscode.commands.registerCommand(`terra-refactor.${name}`, run);
+    return [
+        register("restart", () => server.restart(true)),
+        register("showLog", () => log.show()),
+        register("installServer", () => server.install()),
+        register("run.analyzeWorkspace", async () => {
+            await ask(server, "analyzeWorkspace");
+            await vscode.commands.executeCommand("workbench.actions.view.problems");
+        }),
+        register("run.applyAllSafe", () => ask(server, "applyAllSafe")),
+        register("run.clearCache", () => ask(server, "clearCache")),
+        register("run.showReport", () => showReport(server)),
+        register("suppressWithReason", (uri: string, request: unknown) => suppress(server, uri, request)),
+    ];
+}
+
+/** Has the server run one of its commands; says so where there is no server. */
+async function ask(server: ServerHolder, command: string, ...args: unknown[]): Promise<unknown> {
+    if (server.current === undefined) {
+        void vscode.window.showWarningMessage("terra-refactor: the server does not run. The log says why.", "Show Log").then((choice) => {
+            if (choice !== undefined) {
+                log.show();
+            }
+        });
+        return undefined;
+    }
+    return vscode.commands.executeCommand(`terra-refactor.${command}`, ...args);
+}
+
+async function suppress(server: ServerHolder, uri: string, request: unknown): Promise<void> {
+    const reason = await vscode.window.showInputBox({
+        title: "Ignore this finding here",
+        prompt: "Why is it no problem? The reason is written into the comment.",
+        placeHolder: "shown once on purpose",
+    });
+    if (reason !== undefined) {
+        await ask(server, "suppress", uri, request, reason);
+    }
+}
+
+async function showReport(server: ServerHolder): Promise<void> {
+    const page = await ask(server, "writeReport");
+    if (typeof page !== "string") {
+        return;
+    }
+    const html = new TextDecoder().decode(await vscode.workspace.fs.readFile(vscode.Uri.parse(page)));
+    const panel = vscode.window.createWebviewPanel("terra-refactor.report", "terra-refactor report", vscode.ViewColumn.Active, {
+        enableScripts: true,
+        retainContextWhenHidden: true,
+    });
+    panel.webview.html = html;
+}

@@ -1,0 +1,100 @@
+// Interpreters: the Python extension's choice, what an interpreter has installed, and the extension's own environment.
+
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import * as path from "node:path";
+import { promisify } from "node:util";
+import * as vscode from "vscode";
+import type { Probe } from "./resolve";
+
+const run = promisify(execFile);
+const PROBE = `
+import json, sys
+found = {"python": "%d.%d" % sys.version_info[:2], "server": None}
+try:
+    import lsp_server.server, terra_refactor
+    found["server"] = terra_refactor.__version__
+except ImportError as error:
+    found["missing"] = str(error)
+print(json.dumps(found))
+`;
+
+/** The part of the Python extension's API that is used (ms-python.python). */
+interface PythonApi {
+    readonly environments: {
+        getActiveEnvironmentPath(resource?: vscode.Uri): { readonly path: string };
+        resolveEnvironment(place: unknown): Promise<{ readonly executable: { readonly uri?: vscode.Uri } } | undefined>;
+        readonly onDidChangeActiveEnvironmentPath: vscode.Event<unknown>;
+    };
+}
+
+async function pythonApi(): Promise<PythonApi | undefined> {
+    const extension = vscode.extensions.getExtension<PythonApi>("ms-python.python");
+    if (extension === undefined) {
+        return undefined;
+    }
+    const api = extension.isActive ? extension.exports : await extension.activate();
+    return api?.environments === undefined ? undefined : api;
+}
+
+/** The interpreter that the Python extension has chosen; undefined where that extension is not installed. */
+export async function activeInterpreter(resource?: vscode.Uri): Promise<string | undefined> {
+    try {
+        const api = await pythonApi();
+        if (api === undefined) {
+            return undefined;
+        }
+        const environment = await api.environments.resolveEnvironment(api.environments.getActiveEnvironmentPath(resource));
+        return environment?.executable.uri?.fsPath;
+    } catch {
+        return undefined; // another version of that extension: do without
+    }
+}
+
+/** Calls back when the Python extension's choice changes. */
+export async function onInterpreterChange(callback: () => void): Promise<vscode.Disposable | undefined> {
+    try {
+        return (await pythonApi())?.environments.onDidChangeActiveEnvironmentPath(callback);
+    } catch {
+        return undefined;
+    }
+}
+
+/** What an interpreter says about itself; undefined if it does not run. Isolated (-I): nothing of the current folder is imported. */
+export async function probe(interpreter: string): Promise<Probe | undefined> {
+    try {
+        const { stdout } = await run(interpreter, ["-I", "-c", PROBE], { timeout: 60_000 });
+        const found = JSON.parse(stdout) as { python: string; server: string | null; missing?: string };
+        return { python: found.python, server: found.server ?? undefined, ...(found.missing ? { missing: found.missing } : {}) };
+    } catch {
+        return undefined;
+    }
+}
+
+/** Where the interpreter of an environment lies. */
+export function interpreterOf(environment: string): string {
+    return process.platform === "win32" ? path.join(environment, "Scripts", "python.exe") : path.join(environment, "bin", "python");
+}
+
+/** The wheel that the extension carries; undefined in a development checkout without one. */
+export function bundledWheel(extension: string): string | undefined {
+    const folder = path.join(extension, "bundled", "wheels");
+    const wheel = existsSync(folder) ? readdirSync(folder).find((name) => name.endsWith(".whl")) : undefined;
+    return wheel === undefined ? undefined : path.join(folder, wheel);
+}
+
+/** Makes the extension's own environment and installs the server there. Rejects with pip's last words. */
+export async function installServer(interpreter: string, environment: string, wheel: string | undefined): Promise<void> {
+    const requirement = `${wheel ?? "terra-refactor"}[lsp]`;
+    await execute(interpreter, ["-I", "-m", "venv", "--clear", environment]);
+    await execute(interpreterOf(environment), ["-I", "-m", "pip", "install", "--disable-pip-version-check", requirement]);
+}
+
+async function execute(program: string, args: readonly string[]): Promise<void> {
+    try {
+        await run(program, [...args], { timeout: 600_000, maxBuffer: 64 * 1024 * 1024 });
+    } catch (error) {
+        const stderr = (error as { stderr?: string }).stderr?.trim();
+        throw new Error(stderr ? stderr.split("\n").slice(-3).join("\n") : String(error));
+    }
+}

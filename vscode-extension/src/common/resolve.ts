@@ -1,0 +1,114 @@
+// Which program is the server: decided from settings and from what is installed. Knows no editor, so that it can be tested.
+
+import type { ServerSettings } from "./settings";
+
+/** What an interpreter says about itself. */
+export interface Probe {
+    readonly python: string;
+    /** Version of the server package; undefined where it is not installed. */
+    readonly server: string | undefined;
+    /** What is missing, in the words of Python. */
+    readonly missing?: string;
+}
+
+/** What the decision needs to know of the world. */
+export interface World {
+    /** Asks an interpreter; undefined if it does not run. */
+    probe(interpreter: string): Promise<Probe | undefined>;
+    /** The interpreter that the Python extension has chosen. */
+    activeInterpreter(): Promise<string | undefined>;
+    /** The interpreter of the extension's own environment, if that was made. */
+    ownInterpreter(): string | undefined;
+    /** Names that may be interpreters on the search path. */
+    readonly fallbacks: readonly string[];
+    exists(program: string): boolean;
+}
+
+export type Server =
+    | { readonly kind: "command"; readonly command: string; readonly args: readonly string[]; readonly from: string }
+    | { readonly kind: "python"; readonly interpreter: string; readonly version: string; readonly from: string };
+
+export type Resolved =
+    | { readonly found: true; readonly server: Server }
+    | {
+          readonly found: false;
+          /** One sentence for a person. */
+          readonly reason: string;
+          /** An interpreter into whose copy the server could be installed. */
+          readonly interpreter: string | undefined;
+      };
+
+export const OLDEST_PYTHON = "3.10";
+
+export async function resolveServer(settings: ServerSettings, world: World): Promise<Resolved> {
+    const [command, ...args] = settings.path;
+    if (command !== undefined) {
+        if (!world.exists(command)) {
+            return missing(`${command}, which \`terra-refactor.path\` names, does not exist`, undefined);
+        }
+        return { found: true, server: { kind: "command", command, args, from: "terra-refactor.path" } };
+    }
+    const reasons: string[] = [];
+    let usable: string | undefined;
+    for (const [interpreter, from] of await candidates(settings, world)) {
+        const probe = await world.probe(interpreter);
+        if (probe === undefined) {
+            reasons.push(`${interpreter} (${from}) does not run`);
+            continue;
+        }
+        if (!isAtLeast(probe.python, OLDEST_PYTHON)) {
+            reasons.push(`${interpreter} (${from}) is Python ${probe.python}; ${OLDEST_PYTHON} or newer is needed`);
+            continue;
+        }
+        usable ??= from === OWN ? undefined : interpreter;
+        if (probe.server !== undefined && (from === OWN || settings.importStrategy === "fromEnvironment")) {
+            return { found: true, server: { kind: "python", interpreter, version: probe.server, from } };
+        }
+        if (settings.importStrategy === "fromEnvironment" || from === OWN) {
+            reasons.push(`${interpreter} (${from}) has no terra-refactor[lsp]${probe.missing ? `: ${probe.missing}` : ""}`);
+        }
+    }
+    if (settings.importStrategy === "useBundled" && world.ownInterpreter() === undefined) {
+        reasons.push("the extension's own server is not installed yet");
+    }
+    return missing(reasons.length > 0 ? reasons.join("; ") : "no Python was found", usable);
+}
+
+const OWN = "the extension's own environment";
+
+async function candidates(settings: ServerSettings, world: World): Promise<[string, string][]> {
+    const found: [string, string][] = [];
+    const own = world.ownInterpreter();
+    if (own !== undefined && settings.importStrategy === "useBundled") {
+        found.push([own, OWN]);
+    }
+    if (settings.interpreter !== "") {
+        found.push([settings.interpreter, "terra-refactor.interpreter"]);
+    } else {
+        const active = await world.activeInterpreter();
+        if (active !== undefined) {
+            found.push([active, "the Python extension's choice"]);
+        } else {
+            found.push(...world.fallbacks.map((name): [string, string] => [name, "the search path"]));
+        }
+    }
+    if (own !== undefined && settings.importStrategy === "fromEnvironment") {
+        found.push([own, OWN]);
+    }
+    return found;
+}
+
+function missing(reason: string, interpreter: string | undefined): Resolved {
+    return { found: false, reason, interpreter };
+}
+
+export function isAtLeast(version: string, oldest: string): boolean {
+    const [major = 0, minor = 0] = version.split(".").map(Number);
+    const [oldMajor = 0, oldMinor = 0] = oldest.split(".").map(Number);
+    return major > oldMajor || (major === oldMajor && minor >= oldMinor);
+}
+
+/** Whether another server would have to be started. */
+export function sameServer(one: Server | undefined, other: Server | undefined): boolean {
+    return JSON.stringify(one) === JSON.stringify(other);
+}

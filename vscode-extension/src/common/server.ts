@@ -1,0 +1,252 @@
+// The life of the language server: find it, start it, stop it. Restarts are queued, and happen only if they would change something.
+
+import { existsSync } from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import * as vscode from "vscode";
+import { LanguageClient, RevealOutputChannelOn, State, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
+import { log, traceChannel } from "./logger";
+import { activeInterpreter, bundledWheel, installServer, interpreterOf, probe } from "./python";
+import { resolveServer, sameServer, type Resolved, type Server } from "./resolve";
+import { expand, SECTION, type ImportStrategy, type ServerSettings } from "./settings";
+import type { Status } from "./status";
+import { allSettings, askError, setContext, setting, withProgress, workspaceFolders } from "./vscodeapi";
+
+export const SELECTOR = [
+    { scheme: "file", language: "python" },
+    { scheme: "untitled", language: "python" },
+    { scheme: "vscode-notebook-cell", language: "python" },
+];
+
+/** Commands of the server that end in a change, perhaps after a preview. */
+const CHANGING = new Set(["terra-refactor.applyFunction", "terra-refactor.applyAllSafe"]);
+const INSTALL = "Install";
+const SETTINGS = "Open Settings";
+const LOG = "Show Log";
+
+export class ServerHolder implements vscode.Disposable {
+    private client: LanguageClient | undefined;
+    private running: Server | undefined;
+    private queue: Promise<void> = Promise.resolve();
+
+    constructor(
+        private readonly context: vscode.ExtensionContext,
+        private readonly status: Status,
+    ) {}
+
+    /** The client of the running server. */
+    get current(): LanguageClient | undefined {
+        return this.client?.state === State.Running ? this.client : undefined;
+    }
+
+    /** Starts the server that settings and environment ask for; with `always`, even if the same one runs. */
+    restart(always: boolean): Promise<void> {
+        this.queue = this.queue.then(() => this.restartNow(always)).catch((error: unknown) => log.error(String(error)));
+        return this.queue;
+    }
+
+    async stop(): Promise<void> {
+        const client = this.client;
+        this.client = undefined;
+        this.running = undefined;
+        setContext("ready", false);
+        if (client !== undefined) {
+            try {
+                await client.stop(2000);
+            } catch (error) {
+                log.warn(`the server did not stop in order: ${String(error)}`);
+            }
+            await client.dispose().catch(() => undefined);
+        }
+    }
+
+    dispose(): void {
+        void this.stop();
+    }
+
+    private get ownEnvironment(): string {
+        return path.join(this.context.globalStorageUri.fsPath, "server");
+    }
+
+    private settings(): ServerSettings {
+        const folder = workspaceFolders()[0]?.uri.fsPath;
+        const expanded = (text: string): string => expand(text, folder, os.homedir());
+        return {
+            importStrategy: setting<ImportStrategy>("importStrategy", "fromEnvironment"),
+            interpreter: expanded(setting("interpreter", "")),
+            path: setting<string[]>("path", []).map(expanded),
+        };
+    }
+
+    private resolve(): Promise<Resolved> {
+        const own = interpreterOf(this.ownEnvironment);
+        return resolveServer(this.settings(), {
+            probe,
+            activeInterpreter: () => activeInterpreter(workspaceFolders()[0]?.uri),
+            ownInterpreter: () => (existsSync(own) ? own : undefined),
+            fallbacks: process.platform === "win32" ? ["py", "python"] : ["python3", "python"],
+            exists: (program) => !path.isAbsolute(program) || existsSync(program),
+        });
+    }
+
+    private async restartNow(always: boolean): Promise<void> {
+        this.status.busy("Looking for the server");
+        const resolved = await this.resolve();
+        if (!resolved.found) {
+            await this.stop();
+            this.tellMissing(resolved.reason);
+            return;
+        }
+        if (!always && this.current !== undefined && sameServer(this.running, resolved.server)) {
+            this.tellReady(resolved.server);
+            return;
+        }
+        await this.stop();
+        await this.start(resolved.server);
+    }
+
+    private async start(server: Server): Promise<void> {
+        const [command, args] =
+            server.kind === "command"
+                ? [server.command, [...server.args]]
+                : [server.interpreter, [this.context.asAbsolutePath("bundled/tool/launch.py")]];
+        log.info(`starting ${[command, ...args].join(" ")} (${server.from})`);
+        this.status.busy("Starting the server");
+        const folder = workspaceFolders()[0]?.uri.fsPath;
+        const options: ServerOptions = { command, args, options: folder === undefined ? {} : { cwd: folder } };
+        const client = new LanguageClient(SECTION, "terra-refactor", options, this.clientOptions());
+        this.client = client;
+        try {
+            await client.start();
+        } catch (error) {
+            log.error(String(error));
+            await this.stop();
+            this.tellFailed(`the server did not start (${[command, ...args].join(" ")}): ${String(error)}`);
+            return;
+        }
+        this.running = server;
+        client.onDidChangeState(({ newState }) => {
+            if (newState === State.Stopped && this.client === client) {
+                setContext("ready", false);
+                this.status.failed("the server has stopped");
+            } else if (newState === State.Running) {
+                this.tellReady(server);
+            }
+        });
+        this.tellReady(server);
+    }
+
+    private clientOptions(): LanguageClientOptions {
+        const folders: Record<string, unknown> = {};
+        for (const folder of workspaceFolders()) {
+            folders[folder.uri.toString()] = allSettings(folder);
+        }
+        return {
+            documentSelector: SELECTOR,
+            outputChannel: log,
+            traceOutputChannel: traceChannel(),
+            revealOutputChannelOn: RevealOutputChannelOn.Never,
+            initializationOptions: { asksReason: true, settings: allSettings(), folders },
+            diagnosticPullOptions: { onChange: true, onTabs: true, onSave: true },
+            middleware: {
+                resolveCodeAction: async (action, token, next) => {
+                    const resolved = await next(action, token);
+                    if (resolved?.edit !== undefined && hasAssumptions(resolved)) {
+                        void showAssumptions();
+                    }
+                    return resolved;
+                },
+                executeCommand: async (command, args, next): Promise<unknown> => {
+                    if (CHANGING.has(command)) {
+                        void showAssumptions();
+                    }
+                    const result: unknown = await next(command, args);
+                    if (command === "terra-refactor.explainFunction") {
+                        await showFunction(args as [string, string, number]);
+                    }
+                    return result;
+                },
+            },
+        };
+    }
+
+    private tellReady(server: Server): void {
+        const version = server.kind === "python" ? server.version : "";
+        this.status.ready(version, server.kind === "python" ? `${server.interpreter} (${server.from})` : server.command);
+        setContext("ready", true);
+    }
+
+    private tellFailed(why: string): void {
+        this.status.failed(why);
+        void askError(`terra-refactor: ${why}`, LOG, SETTINGS).then(answered);
+    }
+
+    /** Says what is missing, and offers to install it. Does not wait for the answer. */
+    private tellMissing(reason: string): void {
+        log.error(reason);
+        this.status.failed(reason);
+        const choices = setting<string[]>("path", []).length > 0 ? [SETTINGS, LOG] : [INSTALL, SETTINGS, LOG];
+        void askError(`terra-refactor has no server to start: ${reason}.`, ...choices).then(answered);
+    }
+
+    /** Makes the extension's own environment with a server in it, and starts that where the settings allow. */
+    async install(): Promise<void> {
+        const resolved = await this.resolve();
+        const interpreter = resolved.found
+            ? resolved.server.kind === "python"
+                ? resolved.server.interpreter
+                : undefined
+            : resolved.interpreter;
+        if (interpreter === undefined) {
+            await askError("terra-refactor: no Python 3.10 or newer was found. Name one in the setting `terra-refactor.interpreter`.", SETTINGS).then(answered);
+            return;
+        }
+        try {
+            await withProgress("terra-refactor: installing the server", () =>
+                installServer(interpreter, this.ownEnvironment, bundledWheel(this.context.extensionPath)),
+            );
+        } catch (error) {
+            log.error(String(error));
+            await askError(`terra-refactor: the server could not be installed: ${String(error)}`, LOG).then(answered);
+            return;
+        }
+        await this.restart(true);
+    }
+}
+
+/** Whether the menu said that an action assumes something. */
+function hasAssumptions(action: vscode.CodeAction): boolean {
+    return /assumption|speculative|coexec/.test(action.title);
+}
+
+/** The preview of a change groups by file at first, and then shows no assumptions: it is made to group by what is assumed. */
+async function showAssumptions(): Promise<void> {
+    for (let tries = 0; tries < 20; tries += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 250));
+        await vscode.commands.executeCommand("refactorPreview.groupByType").then(undefined, () => undefined);
+    }
+}
+
+function answered(choice: string | undefined): void {
+    if (choice === INSTALL) {
+        void vscode.commands.executeCommand("terra-refactor.installServer");
+    } else if (choice === SETTINGS) {
+        void vscode.commands.executeCommand("workbench.action.openSettings", "terra-refactor");
+    } else if (choice === LOG) {
+        log.show(true);
+    }
+}
+
+/** Shows the hover of a function: the reason that a click on its lens asks for. */
+async function showFunction([uri, qualname, line]: [string, string, number]): Promise<void> {
+    const editor = vscode.window.visibleTextEditors.find((each) => each.document.uri.toString() === vscode.Uri.parse(uri).toString());
+    if (editor === undefined) {
+        return;
+    }
+    const name = qualname.slice(qualname.lastIndexOf(".") + 1);
+    const text = editor.document.lineAt(line - 1).text;
+    const place = new vscode.Position(line - 1, Math.max(0, text.indexOf(name, text.indexOf("def "))));
+    await vscode.window.showTextDocument(editor.document, { viewColumn: editor.viewColumn ?? vscode.ViewColumn.Active });
+    editor.selection = new vscode.Selection(place, place);
+    await vscode.commands.executeCommand("editor.action.showHover");
+}

@@ -1,0 +1,30 @@
+// A thin wall around the editor's API: what the rest of the extension asks of it.
+
+import * as vscode from "vscode";
+import { SECTION } from "./settings";
+
+export function setting<T>(name: string, fallback: T, scope?: vscode.ConfigurationScope): T {
+    return vscode.workspace.getConfiguration(SECTION, scope).get<T>(name) ?? fallback;
+}
+
+export function allSettings(scope?: vscode.ConfigurationScope): Record<string, unknown> {
+    const configuration = vscode.workspace.getConfiguration(SECTION, scope);
+    return JSON.parse(JSON.stringify(configuration)) as Record<string, unknown>;
+}
+
+export function workspaceFolders(): readonly vscode.WorkspaceFolder[] {
+    return vscode.workspace.workspaceFolders ?? [];
+}
+
+/** Asks a question with buttons; the answer is a button's text, or undefined. */
+export function askError(message: string, ...choices: string[]): Thenable<string | undefined> {
+    return vscode.window.showErrorMessage(message, ...choices);
+}
+
+export function withProgress<T>(title: string, work: () => Promise<T>): Thenable<T> {
+    return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, work);
+}
+
+export function setContext(name: string, value: boolean): void {
+    void vscode.commands.executeCommand("setContext", `${SECTION}.${name}`, value);
+}

@@ -1,0 +1,87 @@
+// Which server is started, against a made-up world.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isAtLeast, resolveServer, sameServer, type Probe, type World } from "../common/resolve";
+import type { ServerSettings } from "../common/settings";
+
+const DEFAULTS: ServerSettings = { importStrategy: "fromEnvironment", interpreter: "", path: [] };
+const GOOD: Probe = { python: "3.12", server: "0.1.0" };
+const BARE: Probe = { python: "3.12", server: undefined, missing: "No module named 'pygls'" };
+
+function world(probes: Record<string, Probe>, more: Partial<World> = {}): World {
+    return {
+        probe: (interpreter) => Promise.resolve(probes[interpreter]),
+        activeInterpreter: () => Promise.resolve(undefined),
+        ownInterpreter: () => undefined,
+        fallbacks: ["python3", "python"],
+        exists: (program) => program !== "/no/such/program",
+        ...more,
+    };
+}
+
+async function interpreterOf(settings: Partial<ServerSettings>, there: World): Promise<string> {
+    const resolved = await resolveServer({ ...DEFAULTS, ...settings }, there);
+    if (!resolved.found) {
+        return `none: ${resolved.reason}`;
+    }
+    return resolved.server.kind === "python" ? resolved.server.interpreter : resolved.server.command;
+}
+
+test("an explicit command wins over everything", async () => {
+    const there = world({ "/env/python": GOOD }, { activeInterpreter: () => Promise.resolve("/env/python") });
+    assert.equal(await interpreterOf({ path: ["/opt/lsp", "--x"], interpreter: "/env/python" }, there), "/opt/lsp");
+    const resolved = await resolveServer({ ...DEFAULTS, path: ["/no/such/program"] }, there);
+    assert.ok(!resolved.found && resolved.reason.includes("does not exist"));
+});
+
+test("the interpreter of the settings wins over the Python extension's", async () => {
+    const there = world({ "/a/python": GOOD, "/b/python": GOOD }, { activeInterpreter: () => Promise.resolve("/b/python") });
+    assert.equal(await interpreterOf({ interpreter: "/a/python" }, there), "/a/python");
+    assert.equal(await interpreterOf({}, there), "/b/python");
+});
+
+test("without the Python extension the search path is used", async () => {
+    assert.equal(await interpreterOf({}, world({ python: GOOD })), "python");
+});
+
+test("the extension's own environment stands in for one without a server", async () => {
+    const there = world(
+        { "/b/python": BARE, "/own/python": GOOD },
+        { activeInterpreter: () => Promise.resolve("/b/python"), ownInterpreter: () => "/own/python" },
+    );
+    assert.equal(await interpreterOf({}, there), "/own/python");
+});
+
+test("the extension's own environment comes first where that is wanted", async () => {
+    const there = world({ python3: GOOD, "/own/python": GOOD }, { ownInterpreter: () => "/own/python" });
+    assert.equal(await interpreterOf({ importStrategy: "useBundled" }, there), "/own/python");
+    const without = await resolveServer({ ...DEFAULTS, importStrategy: "useBundled" }, world({ python3: GOOD }));
+    assert.ok(!without.found && without.interpreter === "python3");
+});
+
+test("what is missing is said, with an interpreter to install from", async () => {
+    const resolved = await resolveServer(DEFAULTS, world({ python3: BARE }));
+    assert.ok(!resolved.found);
+    assert.match(resolved.reason, /python3 .* has no terra-refactor\[lsp\]: No module named 'pygls'/);
+    assert.match(resolved.reason, /python \(the search path\) does not run/);
+    assert.equal(resolved.interpreter, "python3");
+});
+
+test("an old Python is no candidate", async () => {
+    const resolved = await resolveServer(DEFAULTS, world({ python3: { python: "3.9", server: "0.1.0" } }));
+    assert.ok(!resolved.found && resolved.reason.includes("Python 3.9") && resolved.interpreter === undefined);
+});
+
+test("versions are compared as numbers", () => {
+    assert.ok(isAtLeast("3.10", "3.9"));
+    assert.ok(!isAtLeast("3.9", "3.10"));
+    assert.ok(isAtLeast("4.0", "3.10"));
+});
+
+test("a server is the same if nothing of it differs", () => {
+    const server = { kind: "python", interpreter: "p", version: "1", from: "x" } as const;
+    assert.ok(sameServer(server, { ...server }));
+    assert.ok(!sameServer(server, { ...server, version: "2" }));
+    assert.ok(!sameServer(undefined, server));
+});
