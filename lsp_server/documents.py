@@ -256,6 +256,14 @@ class Documents:
         """Whether the client keeps the text."""
         return path in self._uris
 
+    def is_cell(self, uri: str) -> bool:
+        """Whether a URI is that of a cell of an open notebook."""
+        return uri in self._cells
+
+    def is_notebook(self, path: str) -> bool:
+        """Whether a path is an open notebook."""
+        return self._uris.get(path, "") in self.notebooks
+
     def open_paths(self) -> tuple[str, ...]:
         """All open texts and notebooks, sorted."""
         return tuple(sorted(self._uris))

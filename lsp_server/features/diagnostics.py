@@ -1,4 +1,7 @@
-"""Diagnostics: pulled by clients that can, pushed to the others, never both for one text."""
+"""Diagnostics: pulled by clients that can, pushed to the others, never both for one text.
+
+Cells of notebooks are always pushed to: clients that pull do so for the texts of their tabs (vscode-languageclient 9), and a cell has none.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,8 @@ def register(server: TerraServer) -> None:
     async def pull(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
         uri = params.text_document.uri
         path = server.documents.path_of(uri)
+        if server.documents.is_cell(uri):
+            return types.RelatedFullDocumentDiagnosticReport(items=[])
         snapshot = await server.snapshot(path)
         items = [] if snapshot is None else problems_of(server, snapshot, path).get(uri, [])
         result_id = result_of(items)
@@ -44,7 +49,7 @@ def _related(
     """Reports of the other open texts that the snapshot speaks of, where they differ from what was told last."""
     reports: dict[str, types.FullDocumentDiagnosticReport | types.UnchangedDocumentDiagnosticReport] = {}
     for other in server.documents.open_paths():
-        if other == path or other not in snapshot.sources:
+        if other == path or other not in snapshot.sources or server.documents.is_notebook(other):
             continue
         for uri, items in problems_of(server, snapshot, other).items():
             result_id = result_of(items)
@@ -138,9 +143,7 @@ def _tag(tag: Tag) -> types.DiagnosticTag:
 
 
 def publish_soon(server: TerraServer) -> None:
-    """Publishes the diagnostics of all open texts, once the analysis of the newest text is done."""
-    if server.client.pulls:
-        return
+    """Publishes the diagnostics of the open texts that are not pulled, once the analysis of the newest text is done."""
     if server.publishing is not None:
         server.publishing.cancel()
     server.publishing = asyncio.ensure_future(_publish(server))
@@ -149,6 +152,8 @@ def publish_soon(server: TerraServer) -> None:
 
 async def _publish(server: TerraServer) -> None:
     for path in server.documents.open_paths():
+        if server.client.pulls and not server.documents.is_notebook(path):
+            continue
         snapshot = await server.snapshot(path)
         if not server.documents.is_open(path):
             continue
@@ -166,9 +171,9 @@ def publish(server: TerraServer, uri: str, items: list[types.Diagnostic]) -> Non
         server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, items, version))
 
 
-def forget(server: TerraServer, closed: Iterable[str]) -> None:
-    """Texts were closed: nothing is shown for them any more."""
+def forget(server: TerraServer, closed: Iterable[str], *, pushed: bool = False) -> None:
+    """Texts were closed: nothing is shown for them any more. `pushed`: they are cells."""
     for uri in closed:
         server.told.pop(uri, None)
-        if not server.client.pulls:
+        if pushed or not server.client.pulls:
             server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))

@@ -80,7 +80,7 @@ def register(server: TerraServer) -> None:
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
     def notebook_did_close(params: types.DidCloseNotebookDocumentParams) -> None:
         documents.close_notebook(params.notebook_document.uri)
-        forget(server, [cell.uri for cell in params.cell_text_documents])
+        forget(server, [cell.uri for cell in params.cell_text_documents], pushed=True)
         changed()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)

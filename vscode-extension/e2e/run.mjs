@@ -167,11 +167,14 @@ async function report() {
 }
 
 async function missingServer() {
-    await bench.page.locator(".tab:has-text('train.py')").click(); // the keys still go to the report
     bench.set({ "terra-refactor.path": ["/no/such/server"] });
+    await bench.page.reload();
+    await bench.page.locator(".tab:has-text('train.py')").click();
     await bench.page.locator(".notification-list-item:has-text('/no/such/server')").first().waitFor();
     await bench.shot("missing-server");
     bench.set({ "terra-refactor.path": [] });
+    await bench.page.reload();
+    await bench.page.locator(".tab:has-text('train.py')").click();
     await bench.shows("batch: float32 (32, 8)");
 }
 

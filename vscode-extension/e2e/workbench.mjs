@@ -87,34 +87,50 @@ export class Workbench {
         await this.page.screenshot({ path: file });
     }
 
+    /** Opens the box at the top with a key and writes into it. */
+    async ask(key, text) {
+        const input = this.page.locator(".quick-input-widget input.input");
+        await until(async () => {
+            await this.page.keyboard.press(key);
+            return input.waitFor({ timeout: 3000 }).then(
+                () => true,
+                () => false,
+            );
+        }, `${key} opens nothing`);
+        await input.fill(text);
+        return input;
+    }
+
     /** Opens a file of the project in the editor. */
     async open(name) {
-        await this.page.keyboard.press("Control+P");
-        const input = this.page.locator(".quick-input-widget input.input");
-        await input.waitFor();
-        await input.fill(name);
-        await this.page.locator(`.quick-input-list .monaco-list-row:has-text("${path.basename(name)}")`).first().waitFor();
-        await this.page.keyboard.press("Enter");
-        await this.page.locator(`.tab.active:has-text("${path.basename(name)}")`).waitFor();
+        const tab = this.page.locator(`.tab.active:has-text("${path.basename(name)}")`);
+        await until(async () => {
+            await this.ask("Control+P", name);
+            await this.page.locator(`.quick-input-list .monaco-list-row:has-text("${path.basename(name)}")`).first().waitFor();
+            await this.page.keyboard.press("Enter");
+            return tab.waitFor({ timeout: 5000 }).then(
+                () => true,
+                () => false,
+            );
+        }, `${name} cannot be opened`);
     }
 
     /** Runs a command of the palette. */
     async run(title) {
-        await this.page.keyboard.press("F1");
-        const input = this.page.locator(".quick-input-widget input.input");
-        await input.waitFor();
-        await input.fill(`>${title}`);
+        await this.ask("F1", `>${title}`);
         await this.page.locator(`.quick-input-list .monaco-list-row:has-text("${title.split(": ").at(-1)}")`).first().click();
     }
 
     /** Puts the cursor at a line and column. */
     async goTo(line, column = 1) {
-        await this.page.keyboard.press("Control+G");
-        const input = this.page.locator(".quick-input-widget input.input");
-        await input.waitFor();
-        await input.fill(`:${line}:${column}`);
-        await this.page.keyboard.press("Enter");
-        await input.waitFor({ state: "hidden" });
+        const input = await this.ask("Control+G", `:${line}:${column}`);
+        await until(async () => {
+            await this.page.keyboard.press("Enter");
+            return input.waitFor({ state: "hidden", timeout: 2000 }).then(
+                () => true,
+                () => false,
+            );
+        }, "the cursor cannot be moved");
     }
 
     /** Waits until the text of the editor shows something; spaces of the editor are no plain spaces. */

@@ -341,6 +341,12 @@ def test_several_folders_and_files_of_none(folder: Path, tmp_path: Path) -> None
     converse(folder, modern(), scenario)
 
 
+def codes(talk: Conversation, uri: str) -> list[str]:
+    """The rules of the diagnostics that were published last for a text."""
+    published = talk.published.get(uri)
+    return [] if published is None else [str(item.code) for item in published.diagnostics]
+
+
 def notebook_of(uri: str, *sources: str) -> types.DidOpenNotebookDocumentParams:
     cells = [
         types.NotebookCell(
@@ -363,8 +369,9 @@ def test_a_notebook_is_one_module_of_several_texts(folder: Path) -> None:
         params = notebook_of(uri, "# Title", first, SHAPES.partition("\n\n")[2].rstrip("\n"), MAIN.splitlines()[3])
         talk.client.notebook_document_did_open(params)
         texts = {item.uri: item.text for item in params.cell_text_documents}
-        assert await talk.rules(f"{uri}#2") == ["TR506"]
-        assert await talk.rules(f"{uri}#3") == []
+        await talk.until(lambda: codes(talk, f"{uri}#2") == ["TR506"])
+        assert codes(talk, f"{uri}#3") == []
+        assert await talk.rules(f"{uri}#2") == [], "what is pushed is not pulled, too"
         hints = await talk.client.text_document_inlay_hint_async(
             types.InlayHintParams(
                 types.TextDocumentIdentifier(f"{uri}#2"), types.Range(types.Position(0, 0), types.Position(9, 0))
@@ -391,7 +398,7 @@ def test_a_notebook_is_one_module_of_several_texts(folder: Path) -> None:
                 ),
             )
         )
-        assert "TR401" in await talk.rules(f"{uri}#2")
+        await talk.until(lambda: "TR401" in codes(talk, f"{uri}#2"))
         talk.client.notebook_document_did_close(
             types.DidCloseNotebookDocumentParams(
                 types.NotebookDocumentIdentifier(uri),
