@@ -10,7 +10,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test check format lint types fast-tests explore generated coexec docs extension clean
+.PHONY: help demo test check format lint types fast-tests explore generated coexec docs extension extension-e2e clean
 
 help:
 	@echo "make demo        analyse the bundled example and show the diff; no TensorFlow needed"
@@ -21,7 +21,8 @@ help:
 	@echo "make generated   write the generated pages of docs/ anew"
 	@echo "make docs        build the documentation's site into build/site; a broken link is an error"
 	@echo "make coexec      time the ten programs of the shim, a quarter of an hour, and write the table into docs/benchmarks.md"
-	@echo "make extension   check the types of the VS Code extension (Node 20)"
+	@echo "make extension   check the VS Code extension: types, tests, bundle (Node 20)"
+	@echo "make extension-e2e  drive the packaged extension in a real workbench (Debian as root, or with its packages there)"
 	@echo "make clean       remove the environments and the tools' caches"
 
 demo: $(DEMO_VENV)/installed
@@ -61,7 +62,10 @@ docs: $(VENV)/installed
 	$(BIN)/python -m mkdocs build --strict --quiet
 
 extension:
-	cd vscode-extension && npm ci --no-audit --no-fund --loglevel=error && npm run check
+	cd vscode-extension && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && npm run check
+
+extension-e2e: extension $(VENV)/installed
+	cd vscode-extension && npm run package && bash e2e/install-code-server.sh $(CURDIR)/.code-server && npm run e2e
 
 $(DEMO_VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(DEMO_VENV)

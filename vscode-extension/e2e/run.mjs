@@ -58,7 +58,7 @@ async function diagnostics() {
 
 async function hover() {
     await bench.open("train.py");
-    await bench.goTo(7, 3);
+    await bench.goTo(8, 7);
     await bench.run("Show or Focus Hover");
     await bench.page.locator(".monaco-hover:visible:has-text('float32 (32, 8)')").first().waitFor();
     await bench.shot("hover-shape");
@@ -131,7 +131,7 @@ async function allSafe() {
 
 async function suppression() {
     await bench.open("train.py");
-    await bench.goTo(9, 10);
+    await bench.goTo(10, 10);
     await bench.openActions("Ignore TR401");
     await bench.choose("Ignore TR401");
     const input = bench.page.locator(".quick-input-widget input.input");

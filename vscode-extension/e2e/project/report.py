@@ -16,5 +16,6 @@ def loud(values):
     return scaled
 
 
-summary(tf.ones([4, 4]))
-loud(tf.ones([4, 4]))
+for _ in range(1000):
+    summary(tf.ones([4, 4]))
+    loud(tf.ones([4, 4]))

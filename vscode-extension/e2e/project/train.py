@@ -4,6 +4,7 @@ from model import Tower
 
 tower = Tower(8)
 batch = tf.ones([32, 8])
-outputs = tower.forward(batch)
-spread = tower.spread(batch)
+for _ in range(1000):
+    outputs = tower.forward(batch)
+    spread = tower.spread(batch)
 wrong = tf.matmul(batch, tf.ones([32, 4]))
