@@ -19,9 +19,12 @@ from terra_refactor.classify.decision import Action, Classification, Decision, L
 from terra_refactor.ide.explanations import action_title
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.function import FunctionKind
+from terra_refactor.refactor.cures import TITLES, cure_of
 from terra_refactor.refactor.plan import refactor_file
 from terra_refactor.refactor.result import Change, Outcome
+from terra_refactor.refactor.transforms.context import NotMade
 from terra_refactor.rules.rule import Finding
+from terra_refactor.syntax.edit import apply_edits
 from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.suppress import suppressed_text
 
@@ -30,6 +33,7 @@ class Task(Enum):
     """What is asked for. The values travel to the editor and back."""
 
     REFACTOR = "refactor"
+    CURE = "cure"
     SUPPRESS = "suppress"
     FIX_ALL = "fix-all"
 
@@ -120,6 +124,12 @@ def _for_findings(snapshot: Snapshot, path: str, first_line: int, last_line: int
                 preferred=decision.level is Level.SAFE,
                 assumptions=_assumptions(decision),
             )
+        if finding.cure is not None:
+            request = Request(Task.CURE, path, rule=finding.rule, span=finding.span)
+            yield Offer(TITLES[finding.cure.kind], OfferKind.QUICK_FIX, request, finding)
+        elif finding.fix:
+            request = Request(Task.CURE, path, rule=finding.rule, span=finding.span)
+            yield Offer(f"Remove what {finding.rule} reports", OfferKind.QUICK_FIX, request, finding)
     for finding in here:
         request = Request(Task.SUPPRESS, path, rule=finding.rule, span=finding.span)
         yield Offer(f"Ignore {finding.rule} ({finding.name}) here", OfferKind.QUICK_FIX, request, finding)
@@ -215,6 +225,8 @@ def perform(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
     match request.task:
         case Task.REFACTOR:
             return _refactored(snapshot, request)
+        case Task.CURE:
+            return _cured(snapshot, request)
         case Task.SUPPRESS:
             assert request.span is not None
             text = suppressed_text(source.text, request.rule, request.span, request.reason)
@@ -240,6 +252,22 @@ def _refactored(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
             title = f"{action_title(decision.action)}: {decision.qualname}"
             return NewText(request.path, done.new_text, title, _assumptions(decision))
     return NotPossible(f"{request.qualname} is not there any more")
+
+
+def _cured(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
+    """The file after the cure of one finding."""
+    source = snapshot.sources[request.path]
+    for finding in snapshot.findings.get(request.path, ()):
+        if (finding.rule, finding.span) != (request.rule, request.span):
+            continue
+        if finding.cure is None:
+            text = apply_edits(source.text, finding.fix)
+            return NewText(request.path, text, f"Remove what {finding.rule} reports", ())
+        cure = cure_of(source, finding)
+        if isinstance(cure, NotMade):
+            return NotPossible(cure.reason)
+        return NewText(request.path, apply_edits(source.text, cure.edits), cure.title, cure.assumptions)
+    return NotPossible(f"{request.rule} is not reported there any more")
 
 
 def _failure(changes: tuple[Change, ...]) -> str | None:

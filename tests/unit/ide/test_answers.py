@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -210,6 +211,29 @@ def test_a_speculative_change_names_its_assumptions(tmp_path: Path) -> None:
     result = perform(snapshot, rewrite.request)
     assert isinstance(result, NewText)
     assert result.assumptions == rewrite.assumptions
+
+
+def test_a_finding_with_a_cure_offers_it(tmp_path: Path) -> None:
+    text = """
+        import tensorflow as tf
+
+        @tf.function
+        def f(x):
+            print(x)
+            return x * 2.0
+
+        f(tf.ones([3]))
+    """
+    path = shown(tmp_path, "m.py")
+    snapshot = project(tmp_path, {"m.py": text}).snapshot(path)
+    (cure,) = [offer for offer in offers(snapshot, path, 6) if offer.request.task is Task.CURE]
+    assert cure.title == "Print with tf.print"
+    assert cure.finding is not None
+    assert cure.finding.rule == "TR101"
+    result = perform(snapshot, cure.request)
+    assert isinstance(result, NewText)
+    assert "    tf.print(x)\n" in result.text
+    assert isinstance(perform(snapshot, replace(cure.request, rule="TR102")), NotPossible)
 
 
 def test_an_action_on_what_is_gone_says_so(tmp_path: Path) -> None:
