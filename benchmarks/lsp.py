@@ -2,9 +2,9 @@
 
     python benchmarks/lsp.py [--edits N] [--soak N] [FILE ...]
 
-Measured from outside, through a real client over standard input and output, in wall-clock seconds. Without FILE: a made-up file of about
-2,000 lines, and a made-up workspace of 100 files in one chain of imports. `--soak N` makes N random edits instead, compares the answer with that
-of a cold analysis now and then, and watches the server's memory. Prints a table.
+Measured from outside, through a real client over standard input and output, in wall-clock seconds. Without FILE: a made-up file of
+about 2,000 lines, and a made-up workspace of 100 files in one chain of imports. `--soak N` makes N random edits instead, compares the
+answer with that of a cold analysis now and then, and watches the server's memory. Prints a table.
 """
 
 from __future__ import annotations
