@@ -152,8 +152,13 @@ class _Decider:
                 known = merged.get((hazard.rule, hazard.site))
                 if known is None or (known.assumption is not None and hazard.assumption is None):
                     merged[hazard.rule, hazard.site] = hazard
-        hazards = tuple(merged.values())
         operations = max((self.counts.of(context) for context in contexts), default=0)
+        found_hazards = merged.values()
+        if not operations and found.hybrid is None and not _takes_tensors(parameters):
+            # plain Python: in a graph it runs while the graph is traced, and its callers get the Python value that they got
+            hazards = tuple(hazard for hazard in found_hazards if not (hazard.rule == "TR318" and hazard.boundary))
+        else:
+            hazards = tuple(found_hazards)
         assumptions = gather_assumptions(self.facts, code, found, parameters, hazards)
         extra = dict.fromkeys(
             f"what subclasses make of `{name}` has no side effects"

@@ -48,7 +48,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         message = f"it returns {text}, which a graph returns as a tensor"
         called = any(not view.facts.contexts[caller.context].in_graph for caller in view.function_facts.callers)
         # a caller that is known gets something else than it got; of one that is not, that is an assumption
-        yield LocalHazard(op.id, message, None if called else f"callers take a tensor where it returns {text}")
+        assumption = None if called else f"callers take a tensor where it returns {text}"
+        yield LocalHazard(op.id, message, assumption, boundary=True)
     elif len(problems) == len(alternatives):
         yield LocalHazard(op.id, f"it returns {text}: a traced function can only return tensors and None")
     else:
