@@ -681,7 +681,7 @@ class Interpreter(AbstractHeap, Notes):
         if summary.identity >= 0:
             record = frame.call_record(op)
             record.callees[summary.identity] = None
-            if not frame.conditions:
+            if not frame.conditions and not self.expecting_errors and not self.one_of_several:
                 record.certain.add(summary.identity)
         mapping: dict[ObjectId, ObjectId] = {}
         if summary.allocated:

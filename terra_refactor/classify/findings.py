@@ -12,7 +12,7 @@ from terra_refactor.analysis.facts import ContextId, ProgramFacts
 from terra_refactor.classify.decision import Action, Classification, Decision, Level
 from terra_refactor.classify.generation import tensorflow_1_modules
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
-from terra_refactor.classify.shape_findings import failures
+from terra_refactor.classify.shape_findings import definitely_reached, failures
 from terra_refactor.domain.effect import EffectKind, EffectSite, RootKind
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
@@ -77,10 +77,12 @@ def _entered_from_outside(facts: ProgramFacts) -> frozenset[ContextId]:
 
 def _diagnostics(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Iterator[Finding]:
     """What rules find that say nothing about safety."""
-    old = tensorflow_1_modules(facts)
+    old, reached = tensorflow_1_modules(facts), definitely_reached(facts)
     for context in facts.contexts:
         identity = context.function
         for rule, place in local_hazards(hazards.view(context)):
+            if rule.id.startswith("TR4") and context.id not in reached:
+                continue
             if (
                 identity.module in old
                 and isinstance(hazards.view(context).op(place.op), ops.Compare)

@@ -40,7 +40,6 @@ FORMER_NAMES: Final[Mapping[str, str]] = {
     "tensorflow.contrib.eager.GradientTape": "tensorflow.GradientTape",
     "tensorflow.contrib.eager.Variable": "tensorflow.Variable",
     "tensorflow.contrib.eager.defun": "tensorflow.function",
-    "tensorflow.contrib.layers.flatten": "tensorflow.compat.v1.layers.flatten",
     "tensorflow.contrib.layers.l1_regularizer": "keras.regularizers.L1",
     "tensorflow.contrib.layers.l2_regularizer": "keras.regularizers.L2",
     "tensorflow.contrib.layers.variance_scaling_initializer": "tensorflow.compat.v1.variance_scaling_initializer",
@@ -48,7 +47,6 @@ FORMER_NAMES: Final[Mapping[str, str]] = {
     "tensorflow.contrib.layers.xavier_initializer_conv2d": "tensorflow.compat.v1.glorot_uniform_initializer",
     "tensorflow.contrib.rnn.static_bidirectional_rnn": "tensorflow.compat.v1.nn.static_bidirectional_rnn",
     "tensorflow.contrib.rnn.static_rnn": "tensorflow.compat.v1.nn.static_rnn",
-    "tensorflow.contrib.slim.flatten": "tensorflow.compat.v1.layers.flatten",
     "tensorflow.nn.rnn": "tensorflow.compat.v1.nn.static_rnn",
     # NumPy's former names of Python's own types, and others that NumPy 1.x dropped
     "numpy.complex": "builtins.complex",

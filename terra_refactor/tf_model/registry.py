@@ -54,6 +54,7 @@ FAMILIES: Final = (
     "terra_refactor.tf_model.numpy_api",
     "terra_refactor.tf_model.ops.array",
     "terra_refactor.tf_model.ops.compat_v1",
+    "terra_refactor.tf_model.ops.contrib",
     "terra_refactor.tf_model.ops.control",
     "terra_refactor.tf_model.ops.creation",
     "terra_refactor.tf_model.ops.image",

@@ -210,6 +210,9 @@ def _range(call: BoundCall) -> Value:
         dtype = order[max(ranked)] if len(ranked) == 3 else None
     for name, value in (("start", start), ("limit", limit), ("delta", delta)):
         shape = operand(value).type.shape
+        if shape and len(shape) == 1 and not definitely_different(shape[0], 1):
+            # a vector of one element is a number to the kernel, though not to a graph
+            return result(dtype, (None,))
         if shape:
             raise OperationError(
                 ErrorKind.RANK, f"range: {name} has shape {format_shape(shape)}; it must be a number", (name,)

@@ -75,6 +75,9 @@ def list_dtype(call: BoundCall, parts: list[Operand], name: str = "values") -> D
 
 def _concat(call: BoundCall) -> Value:
     values, axis_value = call.argument("values"), argument(call, "axis", "concat_dim")
+    if integer(values) is not None and axis_value is not None and elements(axis_value) is not None:
+        # `tf.concat(axis, values)` of TensorFlow 0.12
+        values, axis_value = axis_value, values
     axis = integer(axis_value)
     known_axis = axis if isinstance(axis, int) else None
     parts = _item_operands(values)
@@ -177,9 +180,12 @@ def _unstack(call: BoundCall) -> Value:
 
 
 def _split(call: BoundCall) -> Value:
-    data = primary(call)
+    data, axis_value = primary(call), argument(call, "axis", "split_dim")
+    if isinstance(axis_value, TensorValue) and axis_value.type.shape != () and data.type.shape == ():
+        # `tf.split(axis, number, value)` of TensorFlow 0.12
+        data, axis_value = operand(axis_value), call.argument("value")
     shape = data.type.shape
-    axis = integer(argument(call, "axis", "split_dim"))
+    axis = integer(axis_value)
     wanted = call.argument("num_or_size_splits")
     sizes = None if isinstance(wanted, Constant) else integers(wanted)
     count = integer(wanted)

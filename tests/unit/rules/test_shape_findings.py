@@ -254,3 +254,28 @@ def test_thousands_of_layers() -> None:
         }
     )
     assert all(context.problem is None for context in result.facts.contexts)
+
+
+OLD = {
+    "concat": ("c = tf.concat(1, [tf.zeros([2, 3]), tf.zeros([2, 4])])\ntf.matmul(c, tf.zeros([6, 1]))\n", "(2, 7)"),
+    "split": ("a, b = tf.split(1, 2, tf.zeros([2, 6]))\ntf.matmul(a, tf.zeros([6, 1]))\n", "(2, 3)"),
+    "mul": ("c = tf.mul(tf.zeros([2, 3]), 2.0)\ntf.matmul(c, tf.zeros([6, 1]))\n", "(2, 3)"),
+    "pack": ("c = tf.pack([tf.zeros([3]), tf.zeros([3])])\ntf.matmul(c, tf.zeros([6, 1]))\n", "(2, 3)"),
+    "dense": ("c = tf.layers.dense(tf.zeros([2, 3]), 5)\ntf.matmul(c, tf.zeros([6, 1]))\n", "(2, 5)"),
+    "fully connected": (
+        "c = tf.contrib.layers.fully_connected(tf.zeros([2, 3]), 5)\ntf.matmul(c, tf.zeros([6, 1]))\n",
+        "(2, 5)",
+    ),
+    "convolution": (
+        "c = tf.contrib.slim.conv2d(tf.zeros([2, 8, 8, 3]), 5, [3, 3], 1, 'VALID')\n"
+        "tf.matmul(tf.contrib.layers.flatten(c), tf.zeros([6, 1]))\n",
+        "(2, 180)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "shape"), OLD.values(), ids=OLD.keys())
+def test_names_of_tensorflow_1_are_no_errors_and_have_shapes(text: str, shape: str) -> None:
+    (finding,) = findings(text)
+    assert (finding.rule, finding.span.line) == ("TR401", 4)
+    assert shape in finding.message
