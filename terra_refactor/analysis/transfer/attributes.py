@@ -19,6 +19,7 @@ from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Handler, Interpreter
 from terra_refactor.analysis.modules import library_member
 from terra_refactor.analysis.transfer.containers import size_value
+from terra_refactor.analysis.transfer.layer_weights import weight_attribute
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import filter_members, join, join_all
 from terra_refactor.domain.state import CLASS
@@ -214,6 +215,9 @@ def _object_attribute(interpreter: Interpreter, frame: Frame, op: int, value: Re
             return own
         rest = _through_class(interpreter, frame, op, value, cls, name)
         return set_here if rest is None else join(set_here, rest)
+    weight = weight_attribute(interpreter, frame, op, value, name)
+    if weight is not None:
+        return weight
     found = _through_class(interpreter, frame, op, value, cls, name)
     if found is not None:
         return found

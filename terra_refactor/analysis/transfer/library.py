@@ -33,6 +33,7 @@ from terra_refactor.analysis.transfer.containers import thaw
 from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
 from terra_refactor.analysis.transfer.keras_shapes import build_sequential
 from terra_refactor.analysis.transfer.keras_training import KERAS_TRAINING
+from terra_refactor.analysis.transfer.layer_weights import note_input
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import join, join_all, list_element, references
 from terra_refactor.domain.state import CLASS, ITEMS
@@ -96,6 +97,8 @@ def call_library(
             _note_effects(interpreter, frame, op, name, registry.lookup(name), receiver)
             return result
     entity = registry.lookup(name)
+    if receiver is not None and name.endswith(".__call__"):
+        note_input(frame, receiver, arguments)
     leaf = name.rpartition(".")[2]
     protocol = KERAS_PROTOCOL.get(leaf) or KERAS_TRAINING.get(leaf) if receiver is not None else None
     if protocol is not None and receiver is not None:

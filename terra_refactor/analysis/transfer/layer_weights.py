@@ -1,0 +1,62 @@
+"""The weights of Keras's own layers: `layer.kernel`, `layer.weights`.
+
+Computes: their types from what the layer was made with and what it was last called on. Needs: the tables `WEIGHTS` of `tf_model.keras`. Gives:
+`note_input`, which a call of a layer notes; `weight_attribute`, which attributes are asked for.
+
+Ignores: layers of the program's own classes that derive from Keras's, and the weights of models.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.analysis.configuration import configuration_of
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.transfer.containers import new_list
+from terra_refactor.domain.state import CLASS
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import (
+    NONE,
+    FrozenList,
+    LibraryValue,
+    Reference,
+    TensorKind,
+    TensorValue,
+    Value,
+)
+from terra_refactor.tf_model.keras import WEIGHTS
+from terra_refactor.tf_model.keras.layer_call import Settings
+
+_INPUT: Final = "@input"
+_LISTS: Final = frozenset({"weights", "variables"})
+_BIAS: Final = "bias"
+
+
+def note_input(frame: Frame, receiver: Value, arguments: CallArguments) -> None:
+    """Keeps what a layer is called on. Nothing is read: a summary does not depend on whether that was known before."""
+    if not isinstance(receiver, Reference) or not arguments.positional:
+        return
+    cls = frame.state.get((receiver.object, CLASS))
+    given = arguments.positional[0]
+    if isinstance(cls, LibraryValue) and cls.name in WEIGHTS and isinstance(given, TensorValue):
+        frame.state.set((receiver.object, _INPUT), TensorValue(given.type))
+
+
+def weight_attribute(interpreter: Interpreter, frame: Frame, op: int, layer: Reference, name: str) -> Value | None:
+    """A weight, or the list of all; None where the attribute is neither."""
+    cls = frame.state.get((layer.object, CLASS))
+    rule = WEIGHTS.get(cls.name) if isinstance(cls, LibraryValue) else None
+    if rule is None:
+        return None
+    settings = Settings(configuration_of(frame, layer))
+    given = frame.state.get((layer.object, _INPUT))
+    types = rule(settings, given.type if isinstance(given, TensorValue) else TensorType())
+    if name in types:
+        return TensorValue(types[name], TensorKind.VARIABLE)
+    if name == _BIAS and settings.truth("use_bias") is False:
+        return NONE
+    if name in _LISTS:
+        elements = tuple(TensorValue(type_, TensorKind.VARIABLE) for type_ in types.values())
+        return new_list(interpreter, frame, op, FrozenList(elements))
+    return None
