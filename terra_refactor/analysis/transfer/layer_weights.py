@@ -1,7 +1,7 @@
 """The weights of Keras's own layers: `layer.kernel`, `layer.weights`.
 
-Computes: their types from what the layer was made with and what it was last called on. Needs: the tables `WEIGHTS` of `tf_model.keras`. Gives:
-`note_input`, which a call of a layer notes; `weight_attribute`, which attributes are asked for.
+Computes: their types from what the layer was made with and what it was last called on. Needs: the tables `WEIGHTS` of `tf_model.keras`.
+Gives: `note_input`, which a call of a layer notes; `weight_attribute`, which attributes are asked for.
 
 Ignores: layers of the program's own classes that derive from Keras's, and the weights of models.
 """
