@@ -194,3 +194,30 @@ def test_completion_is_offered(folder: Path) -> None:
         check=False,
     )
     assert "lint" in done.stdout
+
+
+def test_fixes_of_selected_rules_can_be_chosen(folder: Path) -> None:
+    Path("m.py").write_text(LINTED.replace("return x * 2", "return x * 2  # terra: ignore[TR302]"))
+    result = run("fix", ".", "--select", "TR101,TR901", "--interactive", stdin="n\ny\n")
+    assert result.exit_code == 0, result.output
+    assert Path("m.py").read_text() == LINTED
+
+
+def test_a_cache_that_cannot_be_written_changes_nothing(folder: Path) -> None:
+    Path("m.py").write_text(LINTED)
+    expected = run("lint", ".").stdout
+    Path("file").write_text("")
+    Path("terra-refactor.toml").write_text('cache-dir = "file/below"\n')
+    result = run("lint", ".")
+    assert (result.exit_code, result.stdout, result.stderr) == (1, expected, "")
+
+
+def test_the_page_tells_the_trend(folder: Path) -> None:
+    Path("m.py").write_text(LINTED)
+    run("lint", ".", "--write-baseline")
+    Path("m.py").write_text(LINTED.replace("    print(x)\n", ""))
+    page = run("lint", ".", "--baseline", "terra-refactor-baseline.json", "--format", "html").stdout
+    data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+    assert data["comparison"]["totals"]["findings"] == 2
+    assert data["comparison"]["known"] == 1
+    assert [entry["rule"] for entry in data["comparison"]["gone"]] == ["TR101"]
