@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import pickle
 
@@ -212,3 +213,15 @@ def test_kind_of_comprehension_scope_in_nested_class() -> None:
         ("i%1", Scope.LOCAL),
         ("xs", Scope.CLASS),
     }
+
+
+def test_lowering_leaves_nothing_that_only_a_search_for_cycles_would_find() -> None:
+    text = "class A:\n    def f(self, x):\n        return [y + x for y in self.z]\n"
+    lower_text(text)  # what is made once is made now
+    gc.collect()
+    gc.disable()
+    try:
+        assert len(lower_text(text).functions) == 3
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
