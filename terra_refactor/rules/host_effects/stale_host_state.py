@@ -2,10 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
+from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind
 from terra_refactor.domain.effect import EffectKind
-from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
+from terra_refactor.ir import ops
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.walk import walk
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+
+_LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    """Lists of trainable variables, where a script freezes or thaws layers between calls: state of Keras, which is no effect here."""
+    reads = [op for op in view.reached(ops.LoadAttribute) if op.name in _LISTS]
+    if not reads or not any(_freezes_between_calls(view, context) for context in view.facts.contexts):
+        return
+    for op in reads:
+        written = view.written(op.id)
+        message = f"`{written}` is read when the graph is traced, and `trainable` is set between calls"
+        yield LocalHazard(op.id, message, f"`{written}` does not change between calls")
+
+
+def _freezes_between_calls(view: ContextView, module: ContextFacts) -> bool:
+    """Whether a module body sets some `trainable` after a call that reaches the function, and before another."""
+    if module.entry is not EntryKind.MODULE:
+        return False
+    body = view.program.function(module.function).body
+    sets = [op.id for op in walk(body) if isinstance(op, ops.StoreAttribute) and op.name == "trainable"]
+    if not sets:
+        return False
+    calls = [call.op for call in module.calls if _reaches(view, call.callees, view.function.id)]
+    return any(min(calls) < number < max(calls) for number in sets) if calls else False
+
+
+def _reaches(view: ContextView, callees: tuple[ContextId, ...], function: FunctionId) -> bool:
+    pending, seen = list(callees), set(callees)
+    while pending:
+        context = view.facts.contexts[pending.pop()]
+        if context.function == function:
+            return True
+        for call in context.calls:
+            for callee in call.callees:
+                if callee not in seen:
+                    seen.add(callee)
+                    pending.append(callee)
+    return False
+
 
 RULE: Final = Rule(
     id="TR106",
@@ -80,4 +126,5 @@ result = model.apply(tf.ones([2]))
     ),
     cure="Keep what changes in a `tf.Variable`, or pass it as an argument.",
     effects=frozenset({EffectKind.STATE_READ}),
+    check=check,
 )
