@@ -219,11 +219,24 @@ function hasAssumptions(action: vscode.CodeAction): boolean {
     return /assumption|speculative|coexec/.test(action.title);
 }
 
-/** The preview of a change groups by file at first, and then shows no assumptions: it is made to group by what is assumed. */
+/**
+ * The preview of a change groups by file at first, and then shows no assumptions: it is made to group by what is assumed. Asking for that
+ * takes the focus, so it ends as soon as a text changes: then the change was made.
+ */
 async function showAssumptions(): Promise<void> {
-    for (let tries = 0; tries < 20; tries += 1) {
-        await new Promise((resolve) => setTimeout(resolve, 250));
-        await vscode.commands.executeCommand("refactorPreview.groupByType").then(undefined, () => undefined);
+    let made = false;
+    const watching = vscode.workspace.onDidChangeTextDocument(({ document }) => {
+        made ||= document.uri.scheme === "file" || document.uri.scheme === "vscode-notebook-cell";
+    });
+    try {
+        for (let tries = 0; tries < 8 && !made; tries += 1) {
+            await new Promise((resolve) => setTimeout(resolve, 400));
+            if (!made) {
+                await vscode.commands.executeCommand("refactorPreview.groupByType").then(undefined, () => undefined);
+            }
+        }
+    } finally {
+        watching.dispose();
     }
 }
 
