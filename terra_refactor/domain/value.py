@@ -85,8 +85,9 @@ class Constant:
 class Scalar:
     """A Python number or text whose content is unknown. `dim` is an int's value where it is a symbolic size.
 
-    `symbolic`: it was taken from a tensor by `int()` or `float()`, or computed from such. It is a Python number only in eager code:
-    in a graph AutoGraph makes a tensor of it. Its `dim` may then be a plain int, too. `limit` is the largest value of an int that counts up
+    `symbolic`: a tensor's content decides what it is: it was taken from a tensor by `int()` or `float()`, set on one side of a condition on
+    a tensor or in a loop over one, or computed from such. It is a Python value only in eager code: in a graph AutoGraph makes a tensor of
+    it. Its `dim` may then be a plain int, too. `limit` is the largest value of an int that counts up
     from 0 or more, as the variable of a loop over a range does.
     """
 
@@ -341,7 +342,7 @@ UNKNOWN_STR = Scalar(PythonType.STR)
 
 
 def as_symbolic(value: Value) -> Value:
-    """A Python number that is computed from a tensor's content: see `Scalar.symbolic`. What is no number stays what it is."""
+    """A Python number or text that a tensor's content decides: see `Scalar.symbolic`. What is neither stays what it is."""
     match value:
         case Constant(bool()):
             return Scalar(PythonType.BOOL, None, symbolic=True)
@@ -349,7 +350,9 @@ def as_symbolic(value: Value) -> Value:
             return Scalar(PythonType.INT, number, symbolic=True)
         case Constant(float()):
             return Scalar(PythonType.FLOAT, None, symbolic=True)
-        case Scalar(type=kind, dim=dim) if kind not in (PythonType.STR, PythonType.BYTES):
+        case Constant(str()):
+            return Scalar(PythonType.STR, None, symbolic=True)
+        case Scalar(type=kind, dim=dim):
             return Scalar(kind, dim, symbolic=True)
         case _:
             return value

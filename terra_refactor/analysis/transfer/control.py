@@ -41,6 +41,7 @@ from terra_refactor.domain.value import (
     TupleValue,
     UnknownValue,
     Value,
+    as_symbolic,
     members,
 )
 from terra_refactor.ir import ops
@@ -125,7 +126,16 @@ def _two_ways(
     if not reached:
         return TERMINATED
     outer.merge(reached)
+    _make_symbolic(outer, changed)
     return None
+
+
+def _make_symbolic(state: State, changed: Sequence[tuple[str, Value, Value]]) -> None:
+    """Python values that a condition or loop on a tensor has set: in a graph AutoGraph makes tensors of them."""
+    for name, _, _ in changed:
+        value = state.locals.get(name)
+        if value is not None:
+            state.locals[name] = join_all(as_symbolic(member) for member in members(value))
 
 
 def note_branch(frame: Frame, fact: BranchFact) -> None:
@@ -218,6 +228,7 @@ def for_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | Non
     changed: tuple[tuple[str, Value, Value], ...] = ()
     if found.kind in (BranchKind.TENSOR, BranchKind.DATASET):
         changed = changed_variables(frame.state.locals, before)
+        _make_symbolic(frame.state, changed)
     note_branch(frame, BranchFact(op.id, found.kind, (found.element != BOTTOM, True), (True, True), changed))
     return outcome
 
@@ -383,6 +394,7 @@ def while_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | N
     )
     kind = BranchKind.TENSOR if BranchKind.TENSOR in kinds else kinds[-1] if kinds else BranchKind.UNKNOWN
     changed = changed_variables(frame.state.locals, before) if kind is BranchKind.TENSOR else ()
+    _make_symbolic(frame.state, changed)
     note_branch(frame, BranchFact(op.id, kind, (True, True), (True, True), changed))
     return outcome
 
