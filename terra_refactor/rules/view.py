@@ -21,6 +21,8 @@ from terra_refactor.analysis.facts import (
 )
 from terra_refactor.domain.value import (
     BOTTOM,
+    Constant,
+    Scalar,
     TensorKind,
     TensorValue,
     TupleValue,
@@ -167,7 +169,12 @@ class ContextView:
             isinstance(member, TensorValue) and member.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
             for member in members(self.value(number))
         )
-        return self.parameter_behind(number) if is_array and members(self.value(number)) else None
+        name = self.parameter_behind(number) if is_array and members(self.value(number)) else None
+        given = members(self.context.parameters.get(name, BOTTOM)) if name is not None else ()
+        if given and all(isinstance(member, Constant | Scalar) for member in given):
+            # an array that is computed from a Python number is made while the graph is
+            return None
+        return name
 
     def reached_stores(self) -> Iterator[ops.StoreName]:
         """The assignments to names that this context reaches."""
