@@ -126,7 +126,7 @@ def speculative(
 
 
 def disable() -> None:
-    """Switch the shim off: decorated functions run as if they were not decorated, and all hooks are removed."""
+    """Switch the shim off: decorated functions run as if they were not decorated, and the hooks at TensorFlow's API are removed."""
     global _disabled  # noqa: PLW0603  (one switch for the process is the meaning)
     _disabled = True
     hooks = sys.modules.get("terra_refactor.runtime.api_hooks")

@@ -12,6 +12,7 @@ import types
 from typing import Any
 
 from terra_refactor.runtime import foreign, keras_hooks, raw_ops, run_tapes
+from terra_refactor.runtime.executor import wait_for_segments
 from terra_refactor.runtime.op_rules import names
 from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import (
@@ -88,6 +89,7 @@ _VARIABLE_METHODS = sorted(
 )
 
 _installed: list[tuple[Any, str, Any, bool]] = []
+_below: list[tuple[Any, str, Any, bool]] = []
 
 
 def hook(original: Any, call: Call) -> Any:
@@ -211,15 +213,21 @@ def install() -> None:
     """Put every hook in place; a second call does nothing."""
     if _installed:
         return
-    hooks = [*_api_hooks(), *_operator_hooks(), *_tape_hooks(), *keras_hooks.hooks(), *raw_ops.raw_hooks()]
-    hooks.extend(foreign.thread_hooks())
+    if not _below:
+        _below.extend(_put(raw_ops.raw_hooks()))
+    hooks = [*_api_hooks(), *_operator_hooks(), *_tape_hooks(), *keras_hooks.hooks(), *foreign.thread_hooks()]
     hooks.append((Function, "__call__", _function_hook()))
     run_eagerly = keras_hooks.setting_hook(eager_function_run.run_functions_eagerly)
     hooks.extend((owner, "run_functions_eagerly", run_eagerly) for owner in (eager_function_run, tf.config))
+    _installed.extend(_put(hooks))
+
+
+def _put(hooks: list[tuple[Any, str, Any]]) -> list[tuple[Any, str, Any, bool]]:
+    replaced: list[tuple[Any, str, Any, bool]] = []
     for owner, name, replacement in hooks:
-        own = name in vars(owner)
-        _installed.append((owner, name, vars(owner).get(name), own))
+        replaced.append((owner, name, vars(owner).get(name), name in vars(owner)))
         setattr(owner, name, replacement)
+    return replaced
 
 
 def _function_hook() -> Any:
@@ -246,7 +254,14 @@ def _function_graph_call(function: Any, original: Any) -> Call | None:
 
 
 def remove() -> None:
-    """Take every hook away again."""
+    """Take the hooks at the public API away again; what was deferred has run then.
+
+    Those below it stay: they let operations take the tensors that the program kept from earlier calls.
+    """
+    run = thread.run
+    if run is not None and not run.depth:
+        run.bail_out("switched off in the middle of a call")
+    wait_for_segments()
     while _installed:
         owner, name, original, own = _installed.pop()
         if own:

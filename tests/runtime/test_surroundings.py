@@ -16,7 +16,7 @@ tf = pytest.importorskip("tensorflow")
 
 import keras  # noqa: E402
 
-from terra_refactor.runtime import co_execute  # noqa: E402
+from terra_refactor.runtime import co_execute, disable, enable  # noqa: E402
 from terra_refactor.runtime.state import thread  # noqa: E402
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
@@ -431,3 +431,43 @@ def test_threads_that_train_at_the_same_time(same: Any) -> None:
     for (one, v), (other, w) in zip(train(step), train(co_execute(step)), strict=True):
         np.testing.assert_allclose(other, one, rtol=1e-10)
         np.testing.assert_allclose(w, v, rtol=1e-10)
+
+
+def test_switched_off_variables_are_up_to_date_and_kept_tensors_are_of_use() -> None:
+    large = tf.Variable(ones(500, 500) * 0.001)
+    kept: list[Any] = []
+
+    @co_execute
+    def step(switch: bool) -> Any:
+        x = large * 1.0
+        for _ in range(6):
+            x = tf.matmul(x, large)
+        large.assign(x * 0.0 + large + 1.0)
+        kept.append(tf.reduce_mean(x))
+        if switch:
+            disable()
+        return tf.reduce_sum(large[0, :2] * 2.0)
+
+    try:
+        for _ in range(6):
+            step(False)
+        disable()
+        np.testing.assert_allclose(large.numpy()[0, 0], 6.001)
+        enable()
+        np.testing.assert_allclose(float(step(True)), 4 * 7.001)
+        for x in kept:
+            value = float(x)
+            for result in (
+                x + 1.0,
+                1.0 + x,
+                tf.add(x, 1.0),
+                tf.stack([x, 1.0])[0] + 1.0,
+                tf.function(lambda y: y + 1.0)(x),
+            ):
+                np.testing.assert_allclose(result.numpy(), value + 1.0)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = x * x
+            np.testing.assert_allclose(tape.gradient(y, x).numpy(), 2.0 * value)
+    finally:
+        enable()
