@@ -87,7 +87,12 @@ def _map_structure(call: BoundCall) -> Value:
     function = call.argument("func")
     if function is None or not call.extra_arguments or call.incomplete:
         return UNKNOWN
-    return map_structures(lambda row: call.invoke(function, row), call.extra_arguments)
+
+    def mapped(row: tuple[Value, ...]) -> Value:
+        # where one structure is not known, what the others have there is no leaf
+        return UNKNOWN if any(_structure(value) for value in row) else call.invoke(function, row)
+
+    return map_structures(mapped, call.extra_arguments)
 
 
 def _up_to(call: BoundCall) -> Value:
