@@ -125,7 +125,10 @@ class StateChanges:
 
     def __init__(self, interpreter: Interpreter, live: Sequence[Summary]) -> None:
         self._interpreter = interpreter
-        self._certain: set[StaleRead] = {read for summary in live for read in summary.stale_reads}
+        # a test that tries one setting after another is no program that changes it between calls: there it stays an assumption
+        self._certain: set[StaleRead] = {
+            read for summary in live if not summary.function.name.startswith("test") for read in summary.stale_reads
+        }
         self._writers: dict[FieldKey, set[FunctionId]] = {}
         before = _constructing(interpreter, live)
         for summary in live:

@@ -18,9 +18,12 @@ pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 
 @pytest.fixture(autouse=True)
 def float64() -> Any:
+    # Keras keeps the policy that it made of the setting when it was first asked
     keras.config.set_floatx("float64")
+    keras.config.set_dtype_policy("float64")
     yield
     keras.config.set_floatx("float32")
+    keras.config.set_dtype_policy("float32")
 
 
 def data(*shape: int) -> Any:

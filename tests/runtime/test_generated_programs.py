@@ -25,9 +25,12 @@ COUNT = int(os.environ.get("TERRA_REFACTOR_GENERATED", "25"))
 @pytest.fixture(autouse=True, scope="module")
 def float64() -> Iterator[None]:
     """Keras computes learning rates in its default type: float32 would leave seven digits to compare."""
+    # Keras keeps the policy that it made of the setting when it was first asked
     keras.config.set_floatx("float64")
+    keras.config.set_dtype_policy("float64")
     yield
     keras.config.set_floatx("float32")
+    keras.config.set_dtype_policy("float32")
 
 
 @pytest.mark.tensorflow

@@ -68,36 +68,45 @@ RULE: Final = Rule(
         bad="""\
 import tensorflow as tf
 
+encoded = tf.io.encode_png(tf.zeros([8, 8, 3], tf.uint8))
 
-def load(path):
-    image = tf.io.decode_image(tf.io.read_file(path), channels=3)
+
+@tf.function
+def load(data):
+    image = tf.io.decode_image(data, channels=3)
     return tf.image.resize(image, [64, 64])  # TR406
 
 
-images = tf.data.Dataset.list_files("*.png").map(load)
+image = load(encoded)
 """,
         good="""\
 import tensorflow as tf
 
+encoded = tf.io.encode_png(tf.zeros([8, 8, 3], tf.uint8))
 
-def load(path):
-    image = tf.io.decode_image(tf.io.read_file(path), channels=3, expand_animations=False)
+
+@tf.function
+def load(data):
+    image = tf.io.decode_image(data, channels=3, expand_animations=False)
     return tf.image.resize(image, [64, 64])
 
 
-images = tf.data.Dataset.list_files("*.png").map(load)
+image = load(encoded)
 """,
         near_miss="""\
 import tensorflow as tf
 
+pixels = tf.zeros([8, 8, 3])
 
-def load(path):
-    image = tf.numpy_function(lambda name: name, [path], tf.float32)
+
+@tf.function
+def load(data):
+    image = tf.numpy_function(lambda array: array, [data], tf.float32)
     image.set_shape([None, None, 3])
     return tf.image.resize(image, [64, 64])
 
 
-images = tf.data.Dataset.list_files("*.png").map(load)
+image = load(pixels)
 """,
     ),
     cure="Say what you know: `x.set_shape([...])` or `tf.ensure_shape`, and `expand_animations=False` for `decode_image`.",

@@ -33,6 +33,8 @@ TOLERANCE: Final = {
     "complex128": 1e-7,
 }
 """Relative to the numbers, and to the largest of the array."""
+SMALLEST_SCALE: Final = 1e-3
+"""Arrays of smaller numbers are compared as if this were the largest: a gradient of nothing leaves rounding alone in an optimizer."""
 PYTHON_TOLERANCE: Final = 1e-4
 """Python floats are mostly float32 results."""
 MAX_DRIFT: Final = 100
@@ -324,10 +326,10 @@ def _number_difference(
         alike = (one == other) | (np.isnan(one) & np.isnan(other))
         scale = float(np.max(np.abs(one[finite]))) if finite.any() else 0.0
         distance = np.where(finite, np.abs(one - other), np.inf)
-        wrong = ~alike & ~(distance <= tolerance * drift * (np.abs(one) + max(scale, 1e-7)))
+        wrong = ~alike & ~(distance <= tolerance * drift * (np.abs(one) + max(scale, SMALLEST_SCALE)))
     if wrong.any():
         place = int(np.argmax(np.where(wrong, distance, -1)))
-        size = float(distance[place]) / max(scale, 1e-7)
+        size = float(distance[place]) / max(scale, SMALLEST_SCALE)
         text = f"{one[place]} eagerly, {other[place]} refactored"
         yield Difference(
             f"{path}", f"{text} (at {_index(place, left)})" if left["shape"] else text, _rounding_size(size)
