@@ -104,7 +104,9 @@ def _shown(value: Any, depth: int = 0) -> Any:
             "tensor",
             value.dtype.name,
             value.shape.as_list(),
-            repr(np.round(value.numpy(), 4).tolist()) if value.dtype.is_floating else repr(np.asarray(value.numpy()).tolist()),
+            repr(np.round(value.numpy(), 4).tolist())
+            if value.dtype.is_floating
+            else repr(np.asarray(value.numpy()).tolist()),
         ]
     if isinstance(value, np.ndarray | np.generic):
         return ["array", str(value.dtype), repr(value.tolist())]

@@ -16,7 +16,7 @@ interface Manifest {
 const manifest = JSON.parse(readFileSync("package.json", "utf-8")) as Manifest;
 
 test("folders are put into settings", () => {
-    assert.equal(expand("${workspaceFolder}/.venv/bin/python", "/work", "/home/me"), "/work/.venv/bin/python");
+    assert.equal(expand("${workspaceFolder}/.venv/bin/python", "/projects", "/home/me"), "/projects/.venv/bin/python");
     assert.equal(expand("~/venv", undefined, "/home/me"), "/home/me/venv");
     assert.equal(expand("${userHome}/x", undefined, "/home/me"), "/home/me/x");
     assert.equal(expand("a~b", undefined, "/home/me"), "a~b");
