@@ -98,6 +98,7 @@ class _Judgement:
     level: Level = Level.SAFE
     reason: str = ""
     covered: bool = False
+    covered_at_speculative: bool = False
 
 
 def decide(program: Program, facts: ProgramFacts, options: DecisionOptions) -> tuple[Decision, ...]:
@@ -213,6 +214,7 @@ class _Decider:
                 judgement.reason = "every caller is, or becomes, a graph: it is part of that graph"
         for judgement in wanted.values():
             if not judgement.covered:
+                judgement.covered_at_speculative = self.is_covered(judgement, wanted, Level.SPECULATIVE)
                 judgement.action = Action.ADD_TF_FUNCTION
                 judgement.reason = self.why_add(judgement)
         for judgement in self.judgements.values():
@@ -290,15 +292,18 @@ class _Decider:
             what = f"about {judgement.operations} tensor operations per call; safe if {held}"
         return what
 
-    def is_covered(self, judgement: _Judgement, wanted: Mapping[FunctionId, _Judgement]) -> bool:
-        """Whether every caller is a graph, or will be one at the level at which this function would be changed."""
+    def is_covered(
+        self, judgement: _Judgement, wanted: Mapping[FunctionId, _Judgement], level: Level | None = None
+    ) -> bool:
+        """Whether every caller is a graph, or will be one at a level: by default that at which this function would be changed."""
+        level = level or judgement.level
         if any(context.entry is not EntryKind.CALLED for context in judgement.contexts):
             return False
         callers = {self.facts.contexts[caller.context].function for caller in judgement.found.callers}
         callers.discard(judgement.code.id)
         if not callers:
             return False
-        return all(self._runs_as_graph(caller, judgement.level, wanted, {judgement.code.id}) for caller in callers)
+        return all(self._runs_as_graph(caller, level, wanted, {judgement.code.id}) for caller in callers)
 
     def _runs_as_graph(
         self, identity: FunctionId, level: Level, wanted: Mapping[FunctionId, _Judgement], seen: set[FunctionId]
@@ -315,6 +320,8 @@ class _Decider:
             return False
         if any(context.entry is not EntryKind.CALLED for context in caller.contexts):
             return False
+        if all(context.in_graph for context in caller.contexts):
+            return True
         outer = {self.facts.contexts[place.context].function for place in caller.found.callers}
         return bool(outer) and all(self._runs_as_graph(each, level, wanted, {*seen, identity}) for each in outer)
 
@@ -376,6 +383,8 @@ class _Decider:
             return True
         nested = (
             not options
+            # the same test by which nothing is added: what one run adds, the next one leaves
+            and self.is_covered(judgement, {})
             and bool(judgement.found.callers)
             and all(context.entry is EntryKind.CALLED and context.in_graph for context in judgement.contexts)
             and all(
@@ -458,6 +467,7 @@ class _Decider:
             recursive=found.recursive,
             tensor_computation=judgement.tensor_computation,
             covered_by_graph_callers=judgement.covered,
+            covered_at_speculative=judgement.covered_at_speculative,
             input_signature=signature_text(code, found, judgement.parameters),
             proposal=proposal,
             hazards=tuple(

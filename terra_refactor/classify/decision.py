@@ -147,3 +147,5 @@ class Decision:
     """Some analysed call runs it inside a graph."""
     runs_eagerly: bool = False
     """Some analysed call runs it outside of graphs."""
+    covered_at_speculative: bool = False
+    """With the changes of level `speculative`, every caller is a graph: at that level it needs no change of its own."""
