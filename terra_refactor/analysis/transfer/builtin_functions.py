@@ -327,6 +327,8 @@ def zip_(
     found = [iterate(interpreter, frame, op, value) for value in arguments.positional]
     if arguments.open_positional is not None:
         return SequenceValue(SequenceValue(UNKNOWN), "zip")
+    if not found:
+        return TupleValue(())
     known = [part.elements for part in found]
     if known and all(elements is not None for elements in known):
         rows = zip(*[elements or () for elements in known], strict=False)
