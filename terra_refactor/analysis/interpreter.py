@@ -20,16 +20,23 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from terra_refactor.analysis import classes, entries, instances, staleness
 from terra_refactor.analysis.abstract_heap import AbstractHeap
+from terra_refactor.analysis.application import (
+    DEPTH_OF_ARRIVALS,
+    apply_summary,
+    note_arrival,
+    outward,
+    stand_ins,
+)
 from terra_refactor.analysis.binding import bind_arguments
 from terra_refactor.analysis.boundary import as_parameter, less_known, surviving_writes, widened_parameters
-from terra_refactor.analysis.effects import EXTERNAL, compose_effects, resolve_targets
+from terra_refactor.analysis.effects import EXTERNAL, resolve_targets
 from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
-from terra_refactor.analysis.freezing import MAX_FREEZE_DEPTH, freeze
+from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.lost_shapes import concrete
 from terra_refactor.analysis.notes import Notes
 from terra_refactor.domain.effect import Effect, EffectKind
-from terra_refactor.domain.lattice import join, references, rename, widen
+from terra_refactor.domain.lattice import join, references, widen
 from terra_refactor.domain.state import CELL, CLASS, EXISTS, HeapKey, Naming, State, same_reads
 from terra_refactor.domain.value import (
     BOTTOM,
@@ -83,6 +90,7 @@ MAX_DEPTH: Final = 80
 MAX_STEPS: Final = 60_000
 """So many operations are run for one context; one that takes more has an unknown result."""
 MAX_ROUNDS_OF_RECURSION: Final = 5
+_ABSTRACT: Final = ("abstractmethod", "abstractproperty")
 
 
 @dataclass(slots=True)
@@ -314,49 +322,18 @@ class Interpreter(AbstractHeap, Notes):
         for name, value in bound.items():
             seen = arrivals.setdefault(name, {})
             note_arrival(seen, value if not references(value) else freeze(frame, value, DEPTH_OF_ARRIVALS))
-        naming = Naming(self._stand_ins(bound), self.objects.level_names)
+        naming = Naming(stand_ins(self, bound), self.objects.level_names)
         parameters = {name: naming.inward(as_parameter(name, value)) for name, value in bound.items()}
         closure = tuple((name, naming.inward_object(cell)) for name, cell in function.closure)
         summary = self.summarize(frame.state, identity, closure, parameters, EntryKind.CALLED, in_graph, naming)
         if isinstance(summary, Summary):
-            returned = self.apply(frame, op, summary, bound, naming)
+            returned = apply_summary(self, frame, op, summary, bound, naming)
             return returned if frame.in_graph or graph else concrete(returned)
         if isinstance(summary, UnknownValue):
             # what it does is not followed any further: nobody can tell
             detail = f"{code.qualname} (called too deep to follow)"
             frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, EXTERNAL, detail, frame.site(op)))
-        return self._outward(summary, naming, {})
-
-    def _outward(self, value: Value, naming: Naming, mapping: Mapping[ObjectId, ObjectId]) -> Value:
-        """A callee's value in the caller's names; unknown where it holds what only another call gave."""
-        found = references(value)
-        if not found:
-            return value
-        renamed: dict[ObjectId, ObjectId] = {}
-        for number in found:
-            outer = mapping.get(number)
-            if outer is None:
-                outer = naming.outward_object(number)
-            if outer is None:
-                return UnknownValue(reason="an object that another call gave")
-            renamed[number] = outer
-        return rename(value, renamed)
-
-    def _stand_ins(self, bound: Mapping[str, Value]) -> dict[ObjectId, ObjectId]:
-        """The names by which a callee knows the objects that it is given. Classes and modules keep theirs: they are what they are."""
-        inward: dict[ObjectId, ObjectId] = {}
-        for value in bound.values():
-            for number in sorted(references(value)):
-                if number not in inward and self.objects.facts[number].kind not in (
-                    ObjectKind.CLASS,
-                    ObjectKind.MODULE,
-                ):
-                    is_open = number in self.open_instances
-                    inner = self.objects.stand_in(len(inward), number, open_instance=is_open)
-                    inward[number] = inner
-                    if is_open:
-                        self.open_instances.add(inner)
-        return inward
+        return outward(summary, naming, {})
 
     def summarize(
         self,
@@ -675,68 +652,3 @@ class Interpreter(AbstractHeap, Notes):
         if frame.abstract and (type(result) is Bottom or frame.function.kind is FunctionKind.METHOD):
             return join(result, UnknownValue(reason="abstract method"))
         return result
-
-    def apply(self, frame: Frame, op: OpId, summary: Summary, bound: Mapping[str, Value], naming: Naming) -> Value:
-        """Makes a summary's effects and writes those of the caller; its result, with new objects named by this call."""
-        if summary.identity >= 0:
-            record = frame.call_record(op)
-            record.callees[summary.identity] = None
-            if not frame.conditions and not self.expecting_errors and not self.one_of_several:
-                record.certain.add(summary.identity)
-        mapping: dict[ObjectId, ObjectId] = {}
-        if summary.allocated:
-            call = (frame.function.id, op, frame.iteration)
-            surviving = {key[0] for key in summary.writes if key[0] in summary.allocated}
-            surviving |= references(summary.returns) & summary.allocated
-            for inner in sorted(surviving):
-                outer = self.objects.derive(call, inner)
-                mapping[inner] = outer
-                self.make_room(frame, outer)
-                frame.allocated.add(outer)
-        collapsed = len(set(mapping.values())) < len(mapping)
-        for (number, name), value in summary.writes.items():
-            target = mapping.get(number)
-            if target is None:
-                target = naming.outward_object(number)
-            if target is None:
-                # a context that several calls share: this speaks of what another one gave
-                continue
-            key = (target, name)
-            # a recursive call happens in another state than the one that the summary was made in
-            recursive = summary.identity < 0 and name not in (EXISTS, CLASS)
-            renamed = self._outward(less_known(value) if recursive else value, naming, mapping)
-            if collapsed and number in mapping and name != EXISTS:
-                # several objects collapsed into one: keep what the others wrote
-                known = frame.state.heap.get(key)
-                renamed = renamed if known is None else join(known, renamed)
-            frame.state.set(key, renamed)
-        for name in self.usage.get(summary.function.id, ()):
-            if name in bound:
-                self.note_usage(bound[name], frame)
-        for effect in compose_effects(self, frame, op, summary, bound, mapping, naming):
-            frame.add_effect(effect)
-        for read, (site, via) in summary.state_reads.items():
-            if read[0] in summary.allocated or len(via) >= MAX_VIA:
-                continue
-            actual = naming.outward_object(read[0])
-            if actual is not None:
-                sites = frame.callee_reads.setdefault((actual, read[1]), {})
-                sites[site] = (sites[site][0], op) if site in sites else (op, op)
-            if actual is not None and actual not in frame.allocated and (actual, read[1]) not in frame.state_reads:
-                frame.state_reads[actual, read[1]] = (site, (frame.site(op), *via))
-        return self._outward(summary.returns, naming, mapping)
-
-
-def note_arrival(seen: dict[Value, None], value: Value) -> None:
-    """Keeps what a call brings; of very many values the last ones are joined."""
-    if len(seen) >= 2 * MAX_CONTEXTS and value not in seen:
-        last, _ = seen.popitem()
-        value = widen(last, value)
-    seen[value] = None
-
-
-DEPTH_OF_ARRIVALS: Final = MAX_FREEZE_DEPTH - 3
-"""The contents of containers that are passed are kept for the facts three levels deep."""
-_ABSTRACT: Final = ("abstractmethod", "abstractproperty")
-MAX_VIA: Final = 8
-"""Chains of calls are kept up to this length."""

@@ -30,7 +30,8 @@ from terra_refactor.domain.value import (
     UnknownValue,
     Value,
 )
-from terra_refactor.tf_model.data import RULES, element_spec
+from terra_refactor.tf_model.data import RULES
+from terra_refactor.tf_model.data.reading import element_spec
 from terra_refactor.tf_model.registry import lookup
 from terra_refactor.tf_model.spec import BoundCall, OperationError, ParameterPassing
 

@@ -1,0 +1,122 @@
+"""A call of a function whose summary is known: names and values on the way in, effects and writes on the way out.
+
+Computes: the stand-ins by which a callee knows what it is given, the caller's names of what it gives back, the effects and writes of a
+call. Needs: the summary of the callee. Gives: functions for the interpreter; what a summary holds is not changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from terra_refactor.analysis.boundary import less_known
+from terra_refactor.analysis.effects import MAX_VIA, compose_effects
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.frames import Frame, Summary
+from terra_refactor.analysis.freezing import MAX_FREEZE_DEPTH
+from terra_refactor.domain.lattice import join, references, rename, widen
+from terra_refactor.domain.state import CLASS, EXISTS, Naming
+from terra_refactor.domain.value import ObjectId, UnknownValue, Value
+from terra_refactor.ir.ids import OpId
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.interpreter import Interpreter
+
+MAX_ARRIVALS: Final = 24
+"""So many distinct values of one argument of one function are kept for each caller."""
+DEPTH_OF_ARRIVALS: Final = MAX_FREEZE_DEPTH - 3
+"""The contents of containers that are passed are kept for the facts three levels deep."""
+
+
+def stand_ins(interpreter: Interpreter, bound: Mapping[str, Value]) -> dict[ObjectId, ObjectId]:
+    """The names by which a callee knows the objects that it is given. Classes and modules keep theirs: they are what they are."""
+    inward: dict[ObjectId, ObjectId] = {}
+    for value in bound.values():
+        for number in sorted(references(value)):
+            if number not in inward and interpreter.objects.facts[number].kind not in (
+                ObjectKind.CLASS,
+                ObjectKind.MODULE,
+            ):
+                is_open = number in interpreter.open_instances
+                inner = interpreter.objects.stand_in(len(inward), number, open_instance=is_open)
+                inward[number] = inner
+                if is_open:
+                    interpreter.open_instances.add(inner)
+    return inward
+
+
+def outward(value: Value, naming: Naming, mapping: Mapping[ObjectId, ObjectId]) -> Value:
+    """A callee's value in the caller's names; unknown where it holds what only another call gave."""
+    found = references(value)
+    if not found:
+        return value
+    renamed: dict[ObjectId, ObjectId] = {}
+    for number in found:
+        outer = mapping.get(number)
+        if outer is None:
+            outer = naming.outward_object(number)
+        if outer is None:
+            return UnknownValue(reason="an object that another call gave")
+        renamed[number] = outer
+    return rename(value, renamed)
+
+
+def apply_summary(
+    interpreter: Interpreter, frame: Frame, op: OpId, summary: Summary, bound: Mapping[str, Value], naming: Naming
+) -> Value:
+    """Makes a summary's effects and writes those of the caller; its result, with new objects named by this call."""
+    if summary.identity >= 0:
+        record = frame.call_record(op)
+        record.callees[summary.identity] = None
+        if not frame.conditions and not interpreter.expecting_errors and not interpreter.one_of_several:
+            record.certain.add(summary.identity)
+    mapping: dict[ObjectId, ObjectId] = {}
+    if summary.allocated:
+        call = (frame.function.id, op, frame.iteration)
+        surviving = {key[0] for key in summary.writes if key[0] in summary.allocated}
+        surviving |= references(summary.returns) & summary.allocated
+        for inner in sorted(surviving):
+            outer = interpreter.objects.derive(call, inner)
+            mapping[inner] = outer
+            interpreter.make_room(frame, outer)
+            frame.allocated.add(outer)
+    collapsed = len(set(mapping.values())) < len(mapping)
+    for (number, name), value in summary.writes.items():
+        target = mapping.get(number)
+        if target is None:
+            target = naming.outward_object(number)
+        if target is None:
+            # a context that several calls share: this speaks of what another one gave
+            continue
+        key = (target, name)
+        # a recursive call happens in another state than the one that the summary was made in
+        recursive = summary.identity < 0 and name not in (EXISTS, CLASS)
+        renamed = outward(less_known(value) if recursive else value, naming, mapping)
+        if collapsed and number in mapping and name != EXISTS:
+            # several objects collapsed into one: keep what the others wrote
+            known = frame.state.heap.get(key)
+            renamed = renamed if known is None else join(known, renamed)
+        frame.state.set(key, renamed)
+    for name in interpreter.usage.get(summary.function.id, ()):
+        if name in bound:
+            interpreter.note_usage(bound[name], frame)
+    for effect in compose_effects(interpreter, frame, op, summary, bound, mapping, naming):
+        frame.add_effect(effect)
+    for read, (site, via) in summary.state_reads.items():
+        if read[0] in summary.allocated or len(via) >= MAX_VIA:
+            continue
+        actual = naming.outward_object(read[0])
+        if actual is not None:
+            sites = frame.callee_reads.setdefault((actual, read[1]), {})
+            sites[site] = (sites[site][0], op) if site in sites else (op, op)
+        if actual is not None and actual not in frame.allocated and (actual, read[1]) not in frame.state_reads:
+            frame.state_reads[actual, read[1]] = (site, (frame.site(op), *via))
+    return outward(summary.returns, naming, mapping)
+
+
+def note_arrival(seen: dict[Value, None], value: Value) -> None:
+    """Keeps what a call brings; of very many values the last ones are joined."""
+    if len(seen) >= MAX_ARRIVALS and value not in seen:
+        last, _ = seen.popitem()
+        value = widen(last, value)
+    seen[value] = None

@@ -1,0 +1,175 @@
+"""Methods of datasets that keep, drop, repeat or change elements.
+
+Computes: the new element and, where it is known, how many there are. Functions that a dataset applies are called through
+`BoundCall.invoke` as graphs. Gives: `METHODS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from terra_refactor.domain.dim import add, multiply
+from terra_refactor.domain.value import (
+    UNKNOWN,
+    DatasetValue,
+    FrozenList,
+    TupleValue,
+    UnknownValue,
+    Value,
+)
+from terra_refactor.tf_model import arguments as read
+from terra_refactor.tf_model.data.elements import (
+    INT64_SCALAR,
+    DatasetMethod,
+    as_element,
+    join_elements,
+)
+from terra_refactor.tf_model.spec import BoundCall
+
+
+def _same(call: BoundCall, dataset: DatasetValue) -> Value:
+    """`shuffle`, `prefetch`, `cache`, `with_options`: the same elements, perhaps in another order."""
+    return dataset
+
+
+def _fewer(call: BoundCall, dataset: DatasetValue) -> Value:
+    """`filter`, `take_while`, `shard`, `unique`: some of the elements."""
+    return DatasetValue(dataset.element)
+
+
+def _take(call: BoundCall, dataset: DatasetValue) -> Value:
+    count, size = read.integer(call.argument("count")), dataset.cardinality
+    if count == -1:
+        return dataset
+    if isinstance(count, int) and isinstance(size, int):
+        return DatasetValue(dataset.element, min(count, size))
+    return DatasetValue(dataset.element)
+
+
+def _skip(call: BoundCall, dataset: DatasetValue) -> Value:
+    count, size = read.integer(call.argument("count")), dataset.cardinality
+    if isinstance(count, int) and isinstance(size, int):
+        return DatasetValue(dataset.element, 0 if count == -1 else max(size - count, 0))
+    return DatasetValue(dataset.element)
+
+
+def _repeat(call: BoundCall, dataset: DatasetValue) -> Value:
+    count = call.argument("count")
+    times = None if read.is_none(count) else read.integer(count)
+    if isinstance(times, int) and times < 0:
+        times = None
+    last = None if times == 0 else dataset.last
+    return DatasetValue(dataset.element, multiply(dataset.cardinality, times), last=last)
+
+
+def _arguments(element: Value) -> list[Value]:
+    """How an element is passed to a function: a plain tuple as several arguments."""
+    if isinstance(element, TupleValue) and element.name is None:
+        return list(element.elements)
+    return [element]
+
+
+def _returned(outcome: Value) -> Value:
+    """What a function's result becomes as an element: a list is a structure here, as a tuple is."""
+    if isinstance(outcome, FrozenList):
+        return UNKNOWN if outcome.elements is None else as_element(TupleValue(outcome.elements))
+    return as_element(outcome)
+
+
+def _map_function(call: BoundCall, dataset: DatasetValue) -> Value:
+    function = call.argument("map_func")
+    if function is None or isinstance(dataset.element, UnknownValue):
+        return DatasetValue(UNKNOWN, dataset.cardinality)
+    outcome = call.invoke(function, _arguments(dataset.element), graph=True)
+    return DatasetValue(_returned(outcome), dataset.cardinality)
+
+
+def _flat_map(call: BoundCall, dataset: DatasetValue) -> Value:
+    """`flat_map`, `interleave`: the elements of the datasets that the function makes."""
+    function = call.argument("map_func")
+    if function is None or isinstance(dataset.element, UnknownValue):
+        return DatasetValue(UNKNOWN)
+    outcome = call.invoke(function, _arguments(dataset.element), graph=True)
+    return DatasetValue(outcome.element if isinstance(outcome, DatasetValue) else UNKNOWN)
+
+
+def _filter(call: BoundCall, dataset: DatasetValue) -> Value:
+    predicate = call.argument("predicate")
+    if predicate is not None and not isinstance(dataset.element, UnknownValue):
+        call.invoke(predicate, _arguments(dataset.element), graph=True)
+    return DatasetValue(dataset.element)
+
+
+def _apply(call: BoundCall, dataset: DatasetValue) -> Value:
+    function = call.argument("transformation_func")
+    outcome = UNKNOWN if function is None else call.invoke(function, [dataset])
+    return outcome if isinstance(outcome, DatasetValue) else DatasetValue(UNKNOWN)
+
+
+def _concatenate(call: BoundCall, dataset: DatasetValue) -> Value:
+    other = call.argument("dataset")
+    if not isinstance(other, DatasetValue):
+        return DatasetValue(UNKNOWN)
+    return DatasetValue(join_elements(dataset.element, other.element), add(dataset.cardinality, other.cardinality))
+
+
+def _enumerate(call: BoundCall, dataset: DatasetValue) -> Value:
+    return DatasetValue(TupleValue((INT64_SCALAR, dataset.element)), dataset.cardinality)
+
+
+def _reduce(call: BoundCall, dataset: DatasetValue) -> Value:
+    """The final state: that of one step joined with the initial one."""
+    initial, function = call.argument("initial_state"), call.argument("reduce_func")
+    if initial is None or function is None:
+        return UNKNOWN
+    state = as_element(initial)
+    outcome = call.invoke(function, [state, dataset.element], graph=True)
+    if isinstance(outcome, UnknownValue):
+        return UNKNOWN
+    return join_elements(state, as_element(outcome))
+
+
+def _scan(call: BoundCall, dataset: DatasetValue) -> Value:
+    initial, function = call.argument("initial_state"), call.argument("scan_func")
+    if initial is None or function is None or isinstance(dataset.element, UnknownValue):
+        return DatasetValue(UNKNOWN, dataset.cardinality)
+    outcome = call.invoke(function, [as_element(initial), dataset.element], graph=True)
+    parts = read.elements(outcome)
+    if parts is None or len(parts) != 2:
+        return DatasetValue(UNKNOWN, dataset.cardinality)
+    return DatasetValue(as_element(parts[1]), dataset.cardinality)
+
+
+def _group_by_window(call: BoundCall, dataset: DatasetValue) -> Value:
+    function = call.argument("reduce_func")
+    if function is None or isinstance(dataset.element, UnknownValue):
+        return DatasetValue(UNKNOWN)
+    outcome = call.invoke(function, [INT64_SCALAR, DatasetValue(dataset.element)], graph=True)
+    return DatasetValue(outcome.element if isinstance(outcome, DatasetValue) else UNKNOWN)
+
+
+METHODS: Final[Mapping[str, DatasetMethod]] = {
+    "shuffle": _same,
+    "prefetch": _same,
+    "cache": _same,
+    "with_options": _same,
+    "snapshot": _same,
+    "ignore_errors": _fewer,
+    "take": _take,
+    "skip": _skip,
+    "repeat": _repeat,
+    "shard": _fewer,
+    "unique": _fewer,
+    "take_while": _fewer,
+    "filter": _filter,
+    "map": _map_function,
+    "flat_map": _flat_map,
+    "interleave": _flat_map,
+    "apply": _apply,
+    "concatenate": _concatenate,
+    "enumerate": _enumerate,
+    "reduce": _reduce,
+    "scan": _scan,
+    "group_by_window": _group_by_window,
+}
