@@ -34,7 +34,7 @@ from terra_refactor.tf_model.keras.layer_call import (
     require_rank,
 )
 from terra_refactor.tf_model.keras.weights import WeightsRule, typed_weights
-from terra_refactor.tf_model.keras.windows import spatial_axes, window_output
+from terra_refactor.tf_model.shape_rules.windows import spatial_axes, window_output
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
 
 

@@ -24,7 +24,6 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.tf_model.arguments import integer, is_none, map_structure, shape_argument
-from terra_refactor.tf_model.keras.windows import window_output
 from terra_refactor.tf_model.ops import array, control, creation, math, nn, random
 from terra_refactor.tf_model.ops import linalg as linear_algebra
 from terra_refactor.tf_model.ops.conversion import operand
@@ -32,6 +31,7 @@ from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.operators import operator_rule
 from terra_refactor.tf_model.ops.results import argument, primary, result, table
 from terra_refactor.tf_model.ops.variables import variable
+from terra_refactor.tf_model.shape_rules.windows import window_output
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
 
 _SUCCESSORS: Final = {

@@ -16,9 +16,9 @@ from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.shape import Shape, element_count, format_shape
 from terra_refactor.domain.value import Value
 from terra_refactor.tf_model.arguments import integer, is_none, method_argument, size_tuple, text
-from terra_refactor.tf_model.keras.windows import window_output
 from terra_refactor.tf_model.ops.conversion import Operand, operand
 from terra_refactor.tf_model.ops.results import dense_only, result
+from terra_refactor.tf_model.shape_rules.windows import window_output
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
 
 

@@ -14,12 +14,12 @@ from terra_refactor.domain.dim import Dim, add, definitely_different, format_dim
 from terra_refactor.domain.shape import Shape, format_shape, meet_shapes
 from terra_refactor.domain.value import Constant, TensorValue, TupleValue, Value
 from terra_refactor.tf_model.arguments import elements, integer, integers, is_none, text
-from terra_refactor.tf_model.keras.windows import check_positive, effective_window, window_output
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.math import agreed_dtype
 from terra_refactor.tf_model.ops.results import argument, axes_of, flag, primary, result, short_name, table
 from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
 from terra_refactor.tf_model.shape_rules.reduction import reduced_shape
+from terra_refactor.tf_model.shape_rules.windows import check_positive, effective_window, window_output
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
 
 
