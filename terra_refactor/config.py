@@ -31,7 +31,7 @@ LEVELS = ("safe", "speculative", "coexec")
 SEVERITIES = ("error", "warning", "information")
 """From the worst down."""
 NEVER = "never"
-_TF_VERSION = re.compile(r"\d+\.\d+")
+_TF_VERSION = re.compile(r"[2-9]\.\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,9 @@ def _count(value: Any, where: str) -> int:
 def _version(value: Any, where: str) -> str:
     if isinstance(value, str) and _TF_VERSION.fullmatch(value):
         return value
-    raise UsageError(f'{where} takes a version as "X.Y", such as "2.21", not {_described(value)}')
+    raise UsageError(
+        f'{where} takes a version of TensorFlow 2 or later as "X.Y", such as "2.21", not {_described(value)}'
+    )
 
 
 def _level(value: Any, where: str) -> str:
@@ -276,7 +278,9 @@ KEYS: Mapping[str, Key] = {
     "extend": Key(
         _text, _PATH, "A file whose values hold where this one says nothing; relative to this file's folder."
     ),
-    "select": Key(_names, _STRINGS, "Rules or families to report (`TR3`, `TR101`, `shape-mismatch`); empty for all."),
+    "select": Key(
+        _names, _STRINGS, "Rules or families to report (`TR3`, `TR101`, `shape-mismatch`); empty, or `ALL`, for all."
+    ),
     "extend-select": Key(_names, _STRINGS, "Rules or families to report besides those of `select`."),
     "ignore": Key(_names, _STRINGS, "Rules or families not to report."),
     "per-file-ignores": Key(

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from terra_refactor.cli.errors import guarded
 from terra_refactor.cli.exit_codes import DONE, UNREADABLE
+from terra_refactor.cli.groups import grouped
 from terra_refactor.cli.options import (
     Baseline,
-    ConfigFile,
     DiffBase,
-    Exclude,
     Format,
     Ignore,
-    Isolated,
-    Jobs,
     MinOps,
-    NoCache,
     Output,
     Paths,
-    Quiet,
+    RunOptions,
     Select,
-    ShowSettings,
-    StdinFilename,
-    TfVersion,
-    Verbose,
-    make_options,
-    read_config,
     show_settings,
 )
 from terra_refactor.cli.output import progress_bar
@@ -34,6 +24,7 @@ from terra_refactor.workspace.workspace import analyze
 
 
 @guarded
+@grouped
 def analyze_command(
     paths: Paths,
     *,
@@ -41,45 +32,17 @@ def analyze_command(
     output: Output = None,
     select: Select = None,
     ignore: Ignore = None,
-    config: ConfigFile = None,
-    isolated: Isolated = False,
-    show_settings_only: ShowSettings = False,
-    exclude: Exclude = None,
     baseline: Baseline = None,
     diff_base: DiffBase = None,
-    jobs: Jobs = None,
-    no_cache: NoCache = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    stdin_filename: StdinFilename = None,
     min_ops: MinOps = None,
-    tf_version: TfVersion = None,
+    run: RunOptions,
 ) -> int:
     """Classify every function: may it run as a graph, does it pay, and what should be done."""
     targets = read_targets(format, output)
-    settings = read_config(
-        paths,
-        config=config,
-        select=select,
-        ignore=ignore,
-        baseline=baseline,
-        jobs=jobs,
-        min_ops=min_ops,
-        tf_version=tf_version,
-        isolated=isolated,
-    )
-    if show_settings_only:
+    settings = run.settings(paths, select=select, ignore=ignore, baseline=baseline, min_ops=min_ops)
+    if run.show_settings:
         return show_settings(settings)
-    with progress_bar(quiet=quiet) as progress:
-        options = make_options(
-            paths,
-            settings,
-            exclude=exclude,
-            no_cache=no_cache,
-            stdin_filename=stdin_filename,
-            progress=progress,
-            diff_base=diff_base,
-        )
-        report = analyze(paths, options)
-    write_reports(targets, report, lambda console: print_analysis(console, report, verbose=verbose))
+    with progress_bar(quiet=run.quiet) as progress:
+        report = analyze(paths, run.options(paths, settings, progress, diff_base=diff_base))
+    write_reports(targets, report, lambda console: print_analysis(console, report, verbose=run.verbose))
     return UNREADABLE if report.errors else DONE

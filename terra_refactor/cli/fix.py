@@ -10,34 +10,19 @@ from rich.console import Console
 
 from terra_refactor.cli.errors import guarded
 from terra_refactor.cli.exit_codes import DONE, FINDINGS, INTERRUPTED, UNREADABLE
+from terra_refactor.cli.groups import grouped
 from terra_refactor.cli.interactive import choose
 from terra_refactor.cli.options import (
-    ConfigFile,
-    Exclude,
     Format,
     Functions,
     Ignore,
-    Isolated,
-    Jobs,
     Level,
-    Memory,
     MinOps,
-    NoCache,
     Output,
     Paths,
-    Pytest,
-    Python,
-    Quiet,
-    Run,
+    RunOptions,
     Select,
-    ShowSettings,
-    StdinFilename,
-    TfVersion,
-    Timeout,
-    Verbose,
-    make_options,
-    make_setting,
-    read_config,
+    VerifyOptions,
     show_settings,
 )
 from terra_refactor.cli.output import err, progress_bar
@@ -64,36 +49,24 @@ Interactive = Annotated[
 
 
 @guarded
+@grouped
 def fix_command(
     paths: Paths,
     *,
     level: Level = None,
     function: Functions = None,
+    select: Select = None,
+    ignore: Ignore = None,
     write: Write = False,
     diff: Diff = False,
     check: Check = False,
-    verify: Verify = False,
-    run: Run = None,
-    tests: Pytest = None,
-    python: Python = None,
-    timeout: Timeout = None,
-    memory: Memory = None,
     interactive: Interactive = False,
-    select: Select = None,
-    ignore: Ignore = None,
+    verify: Verify = False,
+    how: VerifyOptions,
     format: Format = "text",  # noqa: A002 - the option's name
     output: Output = None,
-    config: ConfigFile = None,
-    isolated: Isolated = False,
-    show_settings_only: ShowSettings = False,
-    exclude: Exclude = None,
-    jobs: Jobs = None,
-    no_cache: NoCache = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    stdin_filename: StdinFilename = None,
     min_ops: MinOps = None,
-    tf_version: TfVersion = None,
+    run: RunOptions,
 ) -> int:
     """Add, remove and tune tf.function where that keeps the meaning and pays.
 
@@ -110,34 +83,16 @@ def fix_command(
         raise UsageError(
             f"{'--write' if write else '--interactive'}: standard input cannot be written to; --diff prints the changes"
         )
-    if not verify and any(option is not None for option in (run, tests, python, timeout, memory)):
+    if not verify and how.are_given:
         raise UsageError("--run, --pytest, --python, --timeout and --memory: only together with --verify")
-    setting = make_setting(run, tests, python, timeout, memory)
-    settings = read_config(
-        paths,
-        config=config,
-        select=select,
-        ignore=ignore,
-        baseline=None,
-        jobs=jobs,
-        min_ops=min_ops,
-        tf_version=tf_version,
-        level=level,
-        isolated=isolated,
-    )
-    if show_settings_only:
+    setting = how.setting()
+    settings = run.settings(paths, select=select, ignore=ignore, min_ops=min_ops, level=level)
+    if run.show_settings:
         return show_settings(settings)
     settings = replace(settings, baseline=None)  # what is known is fixed as well
-    with progress_bar(quiet=quiet) as progress:
-        options = make_options(
-            paths,
-            settings,
-            exclude=exclude,
-            no_cache=no_cache,
-            stdin_filename=stdin_filename,
-            progress=progress,
-            every_file=bool(function) or any(target.format not in OF_FINDINGS for target in targets),
-        )
+    with progress_bar(quiet=run.quiet) as progress:
+        every_file = bool(function) or any(target.format not in OF_FINDINGS for target in targets)
+        options = run.options(paths, settings, progress, every_file=every_file)
         if verify:
             fixed = fix_verified(paths, options, setting, function or ()).fixed
         else:
@@ -157,8 +112,8 @@ def fix_command(
             _say_what_was_written(err(), fixed)
             return INTERRUPTED
     console = err()
-    if not quiet:
-        print_changes(console, fixed, written=frozenset(written), verbose=verbose)
+    if not run.quiet:
+        print_changes(console, fixed, written=frozenset(written), verbose=run.verbose)
     print_errors(console, errors)
     if errors:
         return UNREADABLE

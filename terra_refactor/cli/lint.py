@@ -10,30 +10,21 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from terra_refactor.cli.completion import complete_threshold
 from terra_refactor.cli.errors import guarded
 from terra_refactor.cli.exit_codes import DONE, FINDINGS, UNREADABLE
+from terra_refactor.cli.groups import grouped
 from terra_refactor.cli.options import (
     Baseline,
-    ConfigFile,
     DiffBase,
-    Exclude,
     Format,
     Ignore,
-    Isolated,
-    Jobs,
-    NoCache,
     Output,
     Paths,
-    Quiet,
+    RunOptions,
     Select,
-    ShowSettings,
     ShrinkBaseline,
-    StdinFilename,
-    TfVersion,
-    Verbose,
     WriteBaseline,
-    make_options,
-    read_config,
     show_settings,
 )
 from terra_refactor.cli.output import err, progress_bar
@@ -66,12 +57,18 @@ Statistics = Annotated[bool, typer.Option("--statistics", help="Print how often 
 Watch = Annotated[bool, typer.Option("--watch", help="Lint again whenever a file changes, until Ctrl-C.")]
 FailOn = Annotated[
     str | None,
-    typer.Option("--fail-on", metavar="SEVERITY", help="End with 1 only for findings at least as severe; or never."),
+    typer.Option(
+        "--fail-on",
+        metavar="SEVERITY",
+        autocompletion=complete_threshold,
+        help="End with 1 only for findings at least as severe; or never.",
+    ),
 ]
 ExitZero = Annotated[bool, typer.Option("--exit-zero", help="End with 0 whatever is found.")]
 
 
 @guarded
+@grouped
 def lint_command(
     paths: Paths,
     *,
@@ -79,10 +76,6 @@ def lint_command(
     output: Output = None,
     select: Select = None,
     ignore: Ignore = None,
-    config: ConfigFile = None,
-    isolated: Isolated = False,
-    show_settings_only: ShowSettings = False,
-    exclude: Exclude = None,
     baseline: Baseline = None,
     write_baseline: WriteBaseline = False,
     shrink_baseline: ShrinkBaseline = False,
@@ -93,27 +86,14 @@ def lint_command(
     watch: Watch = False,
     fail_on: FailOn = None,
     exit_zero: ExitZero = False,
-    jobs: Jobs = None,
-    no_cache: NoCache = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    stdin_filename: StdinFilename = None,
-    tf_version: TfVersion = None,
+    run: RunOptions,
 ) -> int:
     """Find what fails, differs or is slow as a graph, and shapes that cannot work."""
     targets = read_targets(format, output)
-    settings = read_config(
-        paths,
-        config=config,
-        select=select,
-        ignore=ignore,
-        baseline=baseline,
-        jobs=jobs,
-        tf_version=tf_version,
-        fail_on=NEVER if exit_zero else fail_on,
-        isolated=isolated,
+    settings = run.settings(
+        paths, select=select, ignore=ignore, baseline=baseline, fail_on=NEVER if exit_zero else fail_on
     )
-    if show_settings_only:
+    if run.show_settings:
         return show_settings(settings)
     _check_together(("--diff-base", diff_base is not None), ("--baseline", baseline is not None))
     _check_together(
@@ -133,20 +113,12 @@ def lint_command(
     elif write_baseline or shrink_baseline:
         settings = replace(settings, baseline=str(saved_to.absolute()))
 
-    with progress_bar(quiet=quiet) as progress:
-        options = make_options(
-            paths,
-            settings,
-            exclude=exclude,
-            no_cache=no_cache,
-            stdin_filename=stdin_filename,
-            progress=progress,
-            diff_base=diff_base,
-            every_file=write_baseline or any(target.format not in OF_FINDINGS for target in targets),
-        )
+    with progress_bar(quiet=run.quiet) as progress:
+        every_file = write_baseline or any(target.format not in OF_FINDINGS for target in targets)
+        options = run.options(paths, settings, progress, diff_base=diff_base, every_file=every_file)
         report = analyze(paths, options)
     if write_baseline or shrink_baseline:
-        return _save(saved_to, report, shrink=shrink_baseline, quiet=quiet)
+        return _save(saved_to, report, shrink=shrink_baseline, quiet=run.quiet)
     if add_ignore_comments:
         return _add_ignores(report, reason or "")
 
@@ -155,9 +127,9 @@ def lint_command(
             if statistics:
                 print_statistics(console, report.findings)
             else:
-                print_findings(console, report.findings, report.sources, verbose=verbose)
+                print_findings(console, report.findings, report.sources, verbose=run.verbose)
             print_errors(console, report.errors)
-            if not quiet:
+            if not run.quiet:
                 print_findings_summary(console, report.findings)
                 print_comparison(console, report)
 
@@ -215,7 +187,7 @@ def _add_ignores(report: WorkspaceReport, reason: str) -> int:
     console = err()
     console.print(f"{added.silenced} findings silenced in {written} files", soft_wrap=True)
     if added.missed:
-        console.print("no comment can be put at:", soft_wrap=True)
+        console.print("no comment silences:", soft_wrap=True)
         print_findings(console, added.missed, report.sources)
     print_errors(console, errors)
     if errors:

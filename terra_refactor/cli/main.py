@@ -26,12 +26,13 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("analyze")(analyze_command)
-app.command("lint")(lint_command)
-app.command("fix")(fix_command)
-app.command("verify")(verify_command)
-app.command("explain")(explain_command)
+app.command("analyze", short_help="Classify every function.")(analyze_command)
+app.command("lint", short_help="Find what fails, differs or is slow as a graph.")(lint_command)
+app.command("fix", short_help="Make the changes, or show them.")(fix_command)
+app.command("verify", short_help="Run the code before and after, and compare.")(verify_command)
+app.command("explain", short_help="Say what a rule means.")(explain_command)
 app.command("rules")(rules_command)
 app.command("batch")(batch_command)
 app.add_typer(cache_app, name="cache")

@@ -1,7 +1,7 @@
 """Options that several commands share, each declared once.
 
-Computes: the configuration of a run. Needs: the command line. Gives: the annotated types of the parameters,
-`read_config`, `make_options`, `make_setting`.
+Computes: the configuration of a run. Needs: the command line. Gives: the annotated types of the parameters, and the groups that several
+commands take whole: `RunOptions`, `VerifyOptions`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import shlex
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
 
+from terra_refactor.cli.completion import complete_format, complete_level, complete_rules
 from terra_refactor.cli.exit_codes import DONE
 from terra_refactor.config import Config, as_toml, load_config
 from terra_refactor.errors import UsageError
@@ -28,13 +30,20 @@ from terra_refactor.workspace.project import STDIN
 from terra_refactor.workspace.workspace import Options, Progress
 
 Paths: TypeAlias = Annotated[
-    list[str], typer.Argument(metavar="PATH...", help="Files, folders, or - for one module on standard input.")
+    list[str],
+    typer.Argument(
+        metavar="PATH",
+        help="Files, folders, or - for one module on standard input.",
+        default_factory=lambda: ["."],
+        show_default="the current folder",
+    ),
 ]
 Format: TypeAlias = Annotated[
     str,
     typer.Option(
         "--format",
         metavar="FORMAT",
+        autocompletion=complete_format,
         help="text (the default), json, jsonl, sarif, html, github, markdown, gitlab, junit or rdjson.",
     ),
 ]
@@ -48,10 +57,16 @@ Output: TypeAlias = Annotated[
 ]
 Select: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--select", metavar="RULES", help="Report only these rules or families (TR3, TR101,shape-mismatch)."),
+    typer.Option(
+        "--select",
+        metavar="RULES",
+        autocompletion=complete_rules,
+        help="Only these rules or families (TR3, TR101,shape-mismatch), or ALL.",
+    ),
 ]
 Ignore: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--ignore", metavar="RULES", help="Do not report these rules or families.")
+    list[str] | None,
+    typer.Option("--ignore", metavar="RULES", autocompletion=complete_rules, help="Not these rules or families."),
 ]
 ConfigFile: TypeAlias = Annotated[
     str | None,
@@ -105,7 +120,10 @@ TfVersion: TypeAlias = Annotated[
 Level: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--level", metavar="LEVEL", help="safe (the default), speculative, or coexec; each includes those before."
+        "--level",
+        metavar="LEVEL",
+        autocompletion=complete_level,
+        help="safe (the default), speculative, or coexec; each includes those before.",
     ),
 ]
 Functions: TypeAlias = Annotated[
@@ -134,36 +152,49 @@ Memory: TypeAlias = Annotated[
 ]
 
 
-def make_setting(
-    run: str | None, tests: str | None, python: str | None, timeout: float | None, memory: float | None
-) -> Setting:
-    """How `verify` runs.
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions:
+    """How changes are run before and after."""
 
-    Raises:
-        UsageError: the options contradict each other, or the command is none that can be recorded.
-    """
-    if run is not None and tests is not None:
-        raise UsageError("--run: not together with --pytest")
-    if timeout is not None and timeout <= 0:
-        raise UsageError("--timeout: is a number of seconds above 0")
-    if memory is not None and memory < 0:
-        raise UsageError("--memory: is a number of GB, or 0 for no limit")
-    interpreter = shutil.which(python) if python is not None else sys.executable
-    if interpreter is None:
-        raise UsageError(f"--python: there is no interpreter {python}")
-    usual = Limits()
-    recorded = run is not None or tests is not None
-    limits = Limits(
-        function_seconds=timeout or usual.function_seconds,
-        run_seconds=(timeout if recorded and timeout is not None else usual.run_seconds),
-        memory=usual.memory if memory is None else int(memory * (1 << 30)),
-    )
-    source: Script | Tests | None = None
-    if run is not None:
-        source = _script(run)
-    elif tests is not None:
-        source = Tests(f"pytest {tests}", tuple(_split("--pytest", tests)))
-    return Setting(interpreter, source, limits)
+    run: Run = None
+    tests: Pytest = None
+    python: Python = None
+    timeout: Timeout = None
+    memory: Memory = None
+
+    @property
+    def are_given(self) -> bool:
+        """Whether there is one of them on the command line."""
+        return any(option is not None for option in (self.run, self.tests, self.python, self.timeout, self.memory))
+
+    def setting(self) -> Setting:
+        """How `verify` runs.
+
+        Raises:
+            UsageError: the options contradict each other, or the command is none that can be recorded.
+        """
+        if self.run is not None and self.tests is not None:
+            raise UsageError("--run: not together with --pytest")
+        if self.timeout is not None and self.timeout <= 0:
+            raise UsageError("--timeout: is a number of seconds above 0")
+        if self.memory is not None and self.memory < 0:
+            raise UsageError("--memory: is a number of GB, or 0 for no limit")
+        interpreter = shutil.which(self.python) if self.python is not None else sys.executable
+        if interpreter is None:
+            raise UsageError(f"--python: there is no interpreter {self.python}")
+        usual = Limits()
+        recorded = self.run is not None or self.tests is not None
+        limits = Limits(
+            function_seconds=self.timeout or usual.function_seconds,
+            run_seconds=(self.timeout if recorded and self.timeout is not None else usual.run_seconds),
+            memory=usual.memory if self.memory is None else int(self.memory * (1 << 30)),
+        )
+        source: Script | Tests | None = None
+        if self.run is not None:
+            source = _script(self.run)
+        elif self.tests is not None:
+            source = Tests(f"pytest {self.tests}", tuple(_split("--pytest", self.tests)))
+        return Setting(interpreter, source, limits)
 
 
 def _script(command: str) -> Script:
@@ -186,68 +217,77 @@ def _split(option: str, command: str) -> list[str]:
         raise UsageError(f"{option}: {error}") from error
 
 
-def read_config(
-    paths: Sequence[str],
-    *,
-    config: str | None,
-    select: list[str] | None,
-    ignore: list[str] | None,
-    baseline: str | None,
-    jobs: int | None,
-    min_ops: int | None = None,
-    tf_version: str | None = None,
-    level: str | None = None,
-    fail_on: str | None = None,
-    isolated: bool = False,
-) -> Config:
-    """The configuration nearest to the first path, with the options of the command line.
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What every command takes that analyses."""
 
-    Raises:
-        UsageError: the configuration or an option is wrong.
-    """
-    start = next((path for path in paths if path != STDIN), ".")
-    folder = start if os.path.isdir(start) else os.path.dirname(start) or "."
-    if isolated and config is not None:
-        raise UsageError("--isolated: not together with --config, which names a file to read")
-    found = Config() if isolated else load_config(config, folder)
-    return found.with_options(
-        select=_codes(select),
-        ignore=_codes(ignore),
-        baseline=None if baseline is None else str(Path(baseline).absolute()),
-        jobs=jobs,
-        min_ops=min_ops,
-        tf_version=tf_version,
-        level=level,
-        fail_on=fail_on,
-    )
+    config: ConfigFile = None
+    isolated: Isolated = False
+    show_settings: ShowSettings = False
+    exclude: Exclude = None
+    tf_version: TfVersion = None
+    jobs: Jobs = None
+    no_cache: NoCache = False
+    stdin_filename: StdinFilename = None
+    quiet: Quiet = False
+    verbose: Verbose = False
 
+    def settings(
+        self,
+        paths: Sequence[str],
+        *,
+        select: list[str] | None = None,
+        ignore: list[str] | None = None,
+        baseline: str | None = None,
+        min_ops: int | None = None,
+        level: str | None = None,
+        fail_on: str | None = None,
+    ) -> Config:
+        """The configuration nearest to the first path, with the options of the command line.
 
-def make_options(
-    paths: Sequence[str],
-    config: Config,
-    *,
-    exclude: list[str] | None,
-    no_cache: bool,
-    stdin_filename: str | None,
-    progress: Progress | None,
-    diff_base: str | None = None,
-    every_file: bool = True,
-) -> Options:
-    """The options of a run; reads standard input where a path is `-`."""
-    stdin: StandardInput | None = None
-    if STDIN in paths:
-        stdin = StandardInput(sys.stdin.buffer.read(), stdin_filename or STDIN_NAME)
-    elif stdin_filename is not None:
-        raise UsageError("--stdin-filename: no path is -, so nothing is read from standard input")
-    return Options(
-        config=config,
-        exclude=tuple(exclude or ()),
-        stdin=stdin,
-        use_cache=not no_cache,
-        every_file=every_file,
-        diff_base=diff_base,
-        progress=progress,
-    )
+        Raises:
+            UsageError: the configuration or an option is wrong.
+        """
+        start = next((path for path in paths if path != STDIN), ".")
+        folder = start if os.path.isdir(start) else os.path.dirname(start) or "."
+        if self.isolated and self.config is not None:
+            raise UsageError("--isolated: not together with --config, which names a file to read")
+        found = Config() if self.isolated else load_config(self.config, folder)
+        return found.with_options(
+            select=_codes(select),
+            ignore=_codes(ignore),
+            baseline=None if baseline is None else str(Path(baseline).absolute()),
+            jobs=self.jobs,
+            min_ops=min_ops,
+            tf_version=self.tf_version,
+            level=level,
+            fail_on=fail_on,
+        )
+
+    def options(
+        self,
+        paths: Sequence[str],
+        config: Config,
+        progress: Progress | None,
+        *,
+        diff_base: str | None = None,
+        every_file: bool = True,
+    ) -> Options:
+        """The options of a run; reads standard input where a path is `-`."""
+        stdin: StandardInput | None = None
+        if STDIN in paths:
+            stdin = StandardInput(sys.stdin.buffer.read(), self.stdin_filename or STDIN_NAME)
+        elif self.stdin_filename is not None:
+            raise UsageError("--stdin-filename: no path is -, so nothing is read from standard input")
+        return Options(
+            config=config,
+            exclude=tuple(self.exclude or ()),
+            stdin=stdin,
+            use_cache=not self.no_cache,
+            every_file=every_file,
+            diff_base=diff_base,
+            progress=progress,
+        )
 
 
 def show_settings(config: Config) -> int:

@@ -8,27 +8,8 @@ import typer
 
 from terra_refactor.cli.errors import guarded
 from terra_refactor.cli.exit_codes import DONE, FINDINGS, UNREADABLE
-from terra_refactor.cli.options import (
-    ConfigFile,
-    Exclude,
-    Functions,
-    Jobs,
-    Level,
-    Memory,
-    MinOps,
-    NoCache,
-    Paths,
-    Pytest,
-    Python,
-    Quiet,
-    Run,
-    TfVersion,
-    Timeout,
-    Verbose,
-    make_options,
-    make_setting,
-    read_config,
-)
+from terra_refactor.cli.groups import grouped
+from terra_refactor.cli.options import Functions, Level, MinOps, Paths, RunOptions, VerifyOptions, show_settings
 from terra_refactor.cli.output import emit, err, out, progress_bar, to_string
 from terra_refactor.errors import UsageError
 from terra_refactor.report.to_text import print_errors
@@ -44,55 +25,35 @@ Output = Annotated[
 
 
 @guarded
+@grouped
 def verify_command(
     paths: Paths,
     *,
     level: Level = None,
     function: Functions = None,
-    run: Run = None,
-    tests: Pytest = None,
-    python: Python = None,
-    timeout: Timeout = None,
-    memory: Memory = None,
+    how: VerifyOptions,
     format: Format = "text",  # noqa: A002 - the option's name
     output: Output = None,
-    config: ConfigFile = None,
-    exclude: Exclude = None,
-    jobs: Jobs = None,
-    no_cache: NoCache = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
     min_ops: MinOps = None,
-    tf_version: TfVersion = None,
+    run: RunOptions,
 ) -> int:
     """Run what would change before and after on the same inputs, and compare. Needs TensorFlow; changes no file."""
     if format not in _FORMATS:
         raise UsageError(f"--format: there is no format `{format}` here, only {', '.join(_FORMATS)}")
     if STDIN in paths:
         raise UsageError("verify: standard input cannot be run; give a file")
-    setting = make_setting(run, tests, python, timeout, memory)
-    settings = read_config(
-        paths,
-        config=config,
-        select=None,
-        ignore=None,
-        baseline=None,
-        jobs=jobs,
-        min_ops=min_ops,
-        tf_version=tf_version,
-        level=level,
-    )
-    with progress_bar(quiet=quiet) as progress:
-        options = make_options(
-            paths, settings, exclude=exclude, no_cache=no_cache, stdin_filename=None, progress=progress
-        )
-        report = verify(paths, options, setting, function or ())
+    setting = how.setting()
+    settings = run.settings(paths, min_ops=min_ops, level=level)
+    if run.show_settings:
+        return show_settings(settings)
+    with progress_bar(quiet=run.quiet) as progress:
+        report = verify(paths, run.options(paths, settings, progress), setting, function or ())
     if format == "json":
         emit(verification_json(report), output)
     elif output is not None:
-        emit(to_string(lambda console: print_verification(console, report, verbose=verbose)), output)
+        emit(to_string(lambda console: print_verification(console, report, verbose=run.verbose)), output)
     else:
-        print_verification(out(), report, verbose=verbose)
+        print_verification(out(), report, verbose=run.verbose)
     errors = report.fixed.report.errors
     print_errors(err(), errors)
     if report.verification.differs:

@@ -6,6 +6,7 @@ Gives: printed text.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
@@ -24,6 +25,8 @@ from terra_refactor.workspace.results import FileError, FixReport, WorkspaceRepo
 
 _NARROW = 76
 """Below this width there is no table: what is said of a function stands beneath its name."""
+_FEW = 5
+"""So many rules are named one by one."""
 
 
 def print_analysis(console: Console, report: WorkspaceReport, *, verbose: bool = False) -> None:
@@ -76,9 +79,15 @@ def print_findings_summary(console: Console, findings: Sequence[Finding]) -> Non
         _plural(count, severity.value) if severity is not Severity.INFORMATION else f"{count} information"
         for count, severity in parts
     )
-    fixable = sum(finding.fixable for finding in findings)
-    more = f"; {fixable} fixable" if fixable else ""
-    console.print(f"Found {_plural(len(findings), 'finding')} ({text}{more}).")
+    fixable = [finding for finding in findings if finding.fixable]
+    more = f"; {len(fixable)} fixable with `fix --select {_rules_of(fixable)}`" if fixable else ""
+    console.print(f"Found {_plural(len(findings), 'finding')} ({text}{more}).", soft_wrap=True)
+
+
+def _rules_of(findings: Iterable[Finding]) -> str:
+    """What `--select` takes for the findings: their rules, as long as these are few."""
+    rules = sorted({finding.rule for finding in findings})
+    return ",".join(rules) if len(rules) <= _FEW else "ALL"
 
 
 def print_comparison(console: Console, report: WorkspaceReport) -> None:
@@ -87,7 +96,7 @@ def print_comparison(console: Console, report: WorkspaceReport) -> None:
         known, gone = len(report.comparison.known), len(report.comparison.gone)
         parts = [f"{_plural(known, 'finding')} known from {report.comparison.name}"] if known else []
         if gone:
-            parts.append(f"{_plural(gone, 'finding')} of {report.comparison.name} no more")
+            parts.append(f"{_plural(gone, 'finding')} of {report.comparison.name} {'is' if gone == 1 else 'are'} gone")
         if parts:
             console.print(Text("; ".join(parts) + ".", style="dim"), soft_wrap=True)
     if report.suppressed:
@@ -152,15 +161,24 @@ def print_changes(console: Console, fixed: FixReport, *, written: frozenset[str]
             if change.outcome is Outcome.DONE:
                 for assumption in change.assumptions:
                     console.print(Text(f"      assumes: {assumption}", style="yellow"), soft_wrap=True)
-    counts = {
-        outcome: sum(change.outcome is outcome for file in fixed.files for change in file.changes)
-        for outcome in Outcome
-    }
+    console.print(_outcomes(fixed), soft_wrap=True)
+
+
+def _outcomes(fixed: FixReport) -> str:
+    """What became of the changes, in one line; nothing is said of what there is none of."""
+    changes = [change for file in fixed.files for change in file.changes]
+    done = sum(change.outcome is Outcome.DONE for change in changes)
     changed = sum(file.changed for file in fixed.files)
-    console.print(
-        f"{_plural(counts[Outcome.DONE], 'change')} in {_plural(changed, 'file')}, "
-        f"{counts[Outcome.SKIPPED]} skipped, {counts[Outcome.FAILED]} failed."
-    )
+    parts = [f"{_plural(done, 'change')} in {_plural(changed, 'file')}" if done else "No changes"]
+    needs = Counter(change.reason for change in changes if _is_level_skip(change))
+    skipped = sum(change.outcome is Outcome.SKIPPED for change in changes) - needs.total()
+    failed = sum(change.outcome is Outcome.FAILED for change in changes)
+    parts += [
+        f"{count} {'needs' if count == 1 else 'need'} {reason.removeprefix('needs ')}"
+        for reason, count in sorted(needs.items())
+    ]
+    parts += [f"{count} {word}" for count, word in ((skipped, "skipped"), (failed, "failed")) if count]
+    return ", ".join(parts) + (" (--verbose lists them)." if needs else ".")
 
 
 def _is_level_skip(change: Change) -> bool:

@@ -1,7 +1,8 @@
 """Suppression comments for findings that are to stay: what `lint --add-ignores` writes.
 
 Computes: the text of each file with a comment for each finding. Needs: findings and sources. Gives: `add_ignores`. Ignores: findings that a
-comment cannot reach, or not without changing the program (their line is part of a string, say): they are listed.
+comment cannot reach, or not without changing the program (their line is part of a string, say), and those about such comments
+themselves: they are listed.
 
     print(x)           ->  print(x)  # terra: ignore[TR101] until the logger works
 """
@@ -19,6 +20,7 @@ from terra_refactor.syntax.comments import read_suppressions
 from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.source import Source
 from terra_refactor.syntax.suppress import suppressed_text
+from terra_refactor.workspace.suppression import ABOUT_COMMENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ def add_ignores(findings: Iterable[Finding], sources: Mapping[str, Source], reas
     by_path: dict[str, list[Finding]] = {}
     missed: list[Finding] = []
     for finding in findings:
-        if finding.path in sources:
+        if finding.path in sources and finding.rule not in ABOUT_COMMENTS:
             by_path.setdefault(finding.path, []).append(finding)
         else:
             missed.append(finding)

@@ -3,7 +3,7 @@
 Computes: the findings that remain. Needs: the configuration, the sources, the rules. Gives: `check_selection`,
 `select_findings`, `without_known`, `compared`. Ignores: decisions; they are never filtered.
 
-A code selects the rule of that id or name, and every rule whose id begins with it: `TR3` is a family.
+A code selects the rule of that id or name, and every rule whose id begins with it: `TR3` is a family. `ALL` is every rule.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.baseline import Baseline, compare, read_baseline
 from terra_refactor.workspace.results import Comparison, SuppressedFinding
 from terra_refactor.workspace.suppression import suppress
+
+_EVERY_RULE = "ALL"
 
 
 def check_selection(config: Config) -> None:
@@ -139,7 +141,7 @@ class _Chooser:
 
 
 def _stands_for(code: str, rule: str, name: str) -> bool:
-    return code == name or rule.startswith(code.upper())
+    return code == name or rule.startswith(code.upper()) or code.upper() == _EVERY_RULE
 
 
 def _from_folder(path: str, config: Config) -> str:

@@ -13,6 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from terra_refactor.classify.decision import Decision
 from terra_refactor.rules.registry import all_rules
@@ -24,6 +25,8 @@ from terra_refactor.syntax.positions import LineIndex
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.results import SuppressedFinding
 
+ABOUT_COMMENTS: Final = frozenset({"TR901", "TR902"})
+"""Findings about suppression comments, which no comment suppresses."""
 _LIST = re.compile(r"\[([^\]]*)\]")
 
 

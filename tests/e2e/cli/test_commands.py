@@ -170,6 +170,7 @@ def test_standard_input(folder: Path) -> None:
         (("fix", ".", "--level", "spekulative"), "did you mean `speculative`?"),
         (("fix", ".", "--write", "--check"), "--write: not together with --check"),
         (("analyze", ".", "--tf-version", "two"), "version"),
+        (("lint", ".", "--tf-version", "1.15"), "TensorFlow 2 or later"),
         (("analyze", ".", "--min-ops", "-1"), "whole number"),
         (("analyze", ".", "--config", "none.toml"), "none.toml: cannot be read"),
         (("analyze", ".", "--output", "no/such/folder"), "cannot be written"),
@@ -189,7 +190,7 @@ def test_a_wrong_call_is_one_clear_line_and_ends_with_2(folder: Path, arguments:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("analyze",), ("analyze", ".", "--nope"), ("analyz", "."), ("fix", ".", "--jobs", "x")]
+    "arguments", [("explain", "a", "b"), ("analyze", ".", "--nope"), ("analyz", "."), ("fix", ".", "--jobs", "x")]
 )
 def test_usage_errors_of_the_command_line_end_with_2(arguments: tuple[str, ...]) -> None:
     assert run(*arguments).exit_code == 2
@@ -261,6 +262,22 @@ def test_a_full_disk_is_one_line(folder: Path) -> None:
     result = run("analyze", ".", "--output", "/dev/full")
     assert (result.exit_code, "No space left" in result.stderr) == (2, True)
     assert not Path("/dev/full").is_file()
+
+
+@pytest.mark.parametrize("command", ["analyze", "lint", "fix"])
+def test_without_a_path_the_current_folder_is_meant(folder: Path, command: str) -> None:
+    Path("m.py").write_text(CODE)
+    said = [run(command, *paths, "--format", "json").stdout for paths in ((), (".",))]
+    reports = [json.loads(text) for text in said]
+    assert reports[0]["functions"]
+    assert reports[0]["functions"] == reports[1]["functions"]
+
+
+def test_help_has_a_short_name_and_fits(folder: Path) -> None:
+    result = run("-h")
+    assert result.exit_code == 0
+    assert "..." not in result.stdout.partition("Commands")[2]
+    assert run("lint", "-h").stdout == run("lint", "--help").stdout
 
 
 def test_explain_and_the_list_of_rules() -> None:

@@ -180,20 +180,55 @@ def test_watching_runs_again_when_a_file_changes(folder: Path) -> None:
     assert len(runs) == 2
 
 
-def test_completion_is_offered(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "offered", "not_offered"),
+    [
+        ("li", "lint", "fix"),
+        ("lint --format s", "sarif", "text"),
+        ("lint --select TR101,TR90", "TR101,TR901", "TR101,TR101"),
+        ("fix --ignore shape-m", "shape-mismatch", "TR401"),
+        ("fix --level spec", "speculative", "safe"),
+        ("lint --fail-on n", "never", "error"),
+        ("explain TR9", "TR902", "unused-suppression"),
+    ],
+)
+def test_a_shell_completes_commands_and_values(folder: Path, words: str, offered: str, not_offered: str) -> None:
     done = subprocess.run(
         command(),
         env={
             **environment(),
             "_TERRA_REFACTOR_COMPLETE": "complete_bash",
-            "COMP_WORDS": "terra-refactor li",
-            "COMP_CWORD": "1",
+            "COMP_WORDS": f"terra-refactor {words}",
+            "COMP_CWORD": str(len(words.split())),
         },
         capture_output=True,
         text=True,
         check=False,
     )
-    assert "lint" in done.stdout
+    assert offered in done.stdout.split()
+    assert not_offered not in done.stdout.split()
+
+
+def test_the_summary_says_how_to_go_on(folder: Path) -> None:
+    Path("m.py").write_text(LINTED)
+    assert "2 fixable with `fix --select TR101,TR506`" in run("lint").stdout
+    result = run("fix", "--select", "ALL", "--write")
+    assert result.exit_code == 0, result.output
+    assert "tf.print(x)" in Path("m.py").read_text()
+    Path("m.py").write_text(
+        LINTED.replace("print(x)", "seen.append(x)").replace("\n\n\ndef", "\n\nseen = []\n\n\ndef", 1)
+    )
+    assert "1 needs --level speculative (--verbose lists them)" in run("fix").stderr
+
+
+def test_the_baseline_says_what_is_gone(folder: Path) -> None:
+    Path("m.py").write_text(LINTED)
+    run("lint", "--write-baseline")
+    Path("m.py").write_text(LINTED.replace("print(x)", "pass"))
+    assert (
+        "1 finding of terra-refactor-baseline.json is gone."
+        in run("lint", "--baseline", "terra-refactor-baseline.json").stdout
+    )
 
 
 def test_fixes_of_selected_rules_can_be_chosen(folder: Path) -> None:

@@ -49,6 +49,17 @@ def test_comments(before: str, after: str, newline: str) -> None:
     assert left.findings == ()
 
 
+def test_findings_about_comments_are_listed_and_get_none() -> None:
+    text = HEAD + "    x = x + 1  # terra: ignore[TR3]\n    print(x)  # terra: ignore[TR1O1]\n" + TAIL
+    Path("m.py").write_text(text)
+    report = analyze(["m.py"], Options(config=Config(jobs=1, select=("TR1", "TR9")), use_cache=False))
+    result = add_ignores(report.findings, report.sources, "")
+    assert [finding.rule for finding in result.missed] == ["TR901", "TR902"]
+    assert result.silenced == 1
+    (file,) = result.files
+    assert file.new_text == text.replace("[TR1O1]", "[TR1O1, TR101]")
+
+
 def test_where_no_comment_can_stand_the_finding_is_listed() -> None:
     result = added(HEAD + "    s = f'''\n{print(x)}\n'''\n" + TAIL)
     assert result.files == ()
