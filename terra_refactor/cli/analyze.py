@@ -18,8 +18,9 @@ from terra_refactor.cli.options import (
     show_settings,
 )
 from terra_refactor.cli.output import progress_bar
-from terra_refactor.cli.reporting import read_targets, write_reports
+from terra_refactor.cli.reporting import TEXT, read_targets, write_reports
 from terra_refactor.report.to_text import print_analysis
+from terra_refactor.workspace.components import Coverage
 from terra_refactor.workspace.workspace import analyze
 
 
@@ -42,7 +43,9 @@ def analyze_command(
     settings = run.settings(paths, select=select, ignore=ignore, baseline=baseline, min_ops=min_ops)
     if run.show_settings:
         return show_settings(settings)
+    is_for_a_person = not run.verbose and all(target.format == TEXT for target in targets)
+    coverage = Coverage.SHOWN if is_for_a_person else Coverage.EVERY
     with progress_bar(quiet=run.quiet) as progress:
-        report = analyze(paths, run.options(paths, settings, progress, diff_base=diff_base))
+        report = analyze(paths, run.options(paths, settings, progress, diff_base=diff_base, coverage=coverage))
     write_reports(targets, report, lambda console: print_analysis(console, report, verbose=run.verbose))
     return UNREADABLE if report.errors else DONE

@@ -26,11 +26,12 @@ from terra_refactor.cli.options import (
     show_settings,
 )
 from terra_refactor.cli.output import err, progress_bar
-from terra_refactor.cli.reporting import OF_FINDINGS, TEXT, read_targets, write_reports
+from terra_refactor.cli.reporting import TEXT, coverage_for, read_targets, write_reports
 from terra_refactor.errors import SourceError, UsageError
 from terra_refactor.refactor.apply import is_written, write_file
 from terra_refactor.report.to_text import print_changes, print_diff, print_errors
 from terra_refactor.syntax.edit import unified_diff
+from terra_refactor.workspace.components import Coverage
 from terra_refactor.workspace.project import STDIN
 from terra_refactor.workspace.results import FileError, FixReport
 from terra_refactor.workspace.workspace import fix, fix_verified
@@ -91,8 +92,7 @@ def fix_command(
         return show_settings(settings)
     settings = replace(settings, baseline=None)  # what is known is fixed as well
     with progress_bar(quiet=run.quiet) as progress:
-        every_file = bool(function) or any(target.format not in OF_FINDINGS for target in targets)
-        options = run.options(paths, settings, progress, every_file=every_file)
+        options = run.options(paths, settings, progress, coverage=Coverage.EVERY if function else coverage_for(targets))
         if verify:
             fixed = fix_verified(paths, options, setting, function or ()).fixed
         else:

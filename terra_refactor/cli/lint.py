@@ -28,7 +28,7 @@ from terra_refactor.cli.options import (
     show_settings,
 )
 from terra_refactor.cli.output import err, progress_bar
-from terra_refactor.cli.reporting import OF_FINDINGS, read_targets, write_reports
+from terra_refactor.cli.reporting import coverage_for, read_targets, write_reports
 from terra_refactor.cli.watch import watch_files
 from terra_refactor.config import NEVER, SEVERITIES, Config
 from terra_refactor.errors import SourceError, UsageError
@@ -42,6 +42,7 @@ from terra_refactor.report.to_text import (
 )
 from terra_refactor.rules.rule import Finding
 from terra_refactor.workspace.baseline import DEFAULT_FILE, save_baseline
+from terra_refactor.workspace.components import Coverage
 from terra_refactor.workspace.ignores import add_ignores
 from terra_refactor.workspace.results import FileError, WorkspaceReport
 from terra_refactor.workspace.workspace import Options, analyze
@@ -114,8 +115,13 @@ def lint_command(
         settings = replace(settings, baseline=str(saved_to.absolute()))
 
     with progress_bar(quiet=run.quiet) as progress:
-        every_file = write_baseline or any(target.format not in OF_FINDINGS for target in targets)
-        options = run.options(paths, settings, progress, diff_base=diff_base, every_file=every_file)
+        options = run.options(
+            paths,
+            settings,
+            progress,
+            diff_base=diff_base,
+            coverage=Coverage.EVERY if write_baseline else coverage_for(targets),
+        )
         report = analyze(paths, options)
     if write_baseline or shrink_baseline:
         return _save(saved_to, report, shrink=shrink_baseline, quiet=run.quiet)

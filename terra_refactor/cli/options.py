@@ -25,6 +25,7 @@ from terra_refactor.errors import UsageError
 from terra_refactor.syntax.source import STDIN_NAME
 from terra_refactor.verify.session import Setting
 from terra_refactor.verify.verdict import Limits, Script, Tests
+from terra_refactor.workspace.components import Coverage
 from terra_refactor.workspace.loading import StandardInput
 from terra_refactor.workspace.project import STDIN
 from terra_refactor.workspace.workspace import Options, Progress
@@ -271,7 +272,7 @@ class RunOptions:
         progress: Progress | None,
         *,
         diff_base: str | None = None,
-        every_file: bool = True,
+        coverage: Coverage = Coverage.EVERY,
     ) -> Options:
         """The options of a run; reads standard input where a path is `-`."""
         stdin: StandardInput | None = None
@@ -284,7 +285,7 @@ class RunOptions:
             exclude=tuple(self.exclude or ()),
             stdin=stdin,
             use_cache=not self.no_cache,
-            every_file=every_file,
+            coverage=coverage,
             diff_base=diff_base,
             progress=progress,
         )

@@ -28,6 +28,7 @@ from terra_refactor.report.to_junit import to_junit
 from terra_refactor.report.to_markdown import to_markdown
 from terra_refactor.report.to_rdjson import to_rdjson
 from terra_refactor.report.to_sarif import to_sarif
+from terra_refactor.workspace.components import Coverage
 from terra_refactor.workspace.results import WorkspaceReport
 
 TEXT: Final = "text"
@@ -47,6 +48,11 @@ FORMATS: Final = (TEXT, *WRITERS)
 
 OF_FINDINGS: Final = frozenset({TEXT, "sarif", "github", "gitlab", "junit", "rdjson"})
 """The formats that tell of `lint` nothing but findings and errors."""
+
+
+def coverage_for(targets: Sequence[Target]) -> Coverage:
+    """What has to be looked into for reports of findings."""
+    return Coverage.FINDINGS if all(target.format in OF_FINDINGS for target in targets) else Coverage.EVERY
 
 
 @dataclass(frozen=True, slots=True)

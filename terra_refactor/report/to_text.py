@@ -101,6 +101,8 @@ def print_comparison(console: Console, report: WorkspaceReport) -> None:
             console.print(Text("; ".join(parts) + ".", style="dim"), soft_wrap=True)
     if report.suppressed:
         console.print(Text(f"{_plural(len(report.suppressed), 'finding')} suppressed by comments.", style="dim"))
+    if report.stats.unparsed:
+        console.print(Text(f"{_without_tensors(report.stats.unparsed)}: not parsed.", style="dim"), soft_wrap=True)
 
 
 def print_statistics(console: Console, findings: Iterable[Finding]) -> None:
@@ -284,7 +286,7 @@ def _summary(report: WorkspaceReport) -> RenderableType:
     stats = report.stats
     text = Text()
     text.append(
-        f"{_plural(len(report.decisions), 'function')} in {_plural(stats.files, 'file')}"
+        f"{_plural(len(report.decisions), 'function')} in {_plural(stats.files - stats.passed_over, 'file')}"
         f" ({_plural(stats.lines, 'line')}, {stats.seconds:.1f} s): "
     )
     classes: list[Text] = []
@@ -300,9 +302,15 @@ def _summary(report: WorkspaceReport) -> RenderableType:
     text.append("\n" + ("Proposed: " + ", ".join(actions) if actions else "Nothing proposed") + ".")
     if report.findings:
         text.append(f"\n{_plural(len(report.findings), 'finding')}: see `terra-refactor lint`.")
+    if stats.passed_over:
+        text.append(f"\n{_without_tensors(stats.passed_over)}: left out; --verbose lists their functions, too.")
     if report.errors:
         text.append(f"\n{_plural(len(report.errors), 'file')} could not be analysed.", style="bold red")
     return text
+
+
+def _without_tensors(count: int) -> str:
+    return f"{_plural(count, 'file')} that no import connects with tensors"
 
 
 def _action_words(action: Action) -> str:

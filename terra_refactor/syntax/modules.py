@@ -60,6 +60,7 @@ class ModuleIndex:
     roots: tuple[str, ...]
     _by_place: Mapping[str, str] = field(repr=False)  # path without suffix or `/__init__` -> path
     _folders: frozenset[str] = field(repr=False)
+    _steps: frozenset[str] = field(repr=False)  # every folder's and file's own name, without suffix
     _by_name: Mapping[str, tuple[str, ...]] = field(repr=False)
     _children: Mapping[str, tuple[str, ...]] = field(repr=False)
     _extra_roots: Mapping[str, tuple[str, ...]] = field(repr=False)
@@ -100,19 +101,21 @@ class ModuleIndex:
 
     def _locate(self, importer: str, name: str, level: int) -> tuple[str, str] | None:
         """The absolute name and the place (folder or file without suffix) of an import."""
+        if name and name.partition(".")[0] not in self._steps:
+            return None  # most imports are of what is installed
         module = self.files[importer]
         if level:
-            anchor = PurePosixPath(importer).parent
+            anchor = _parent(importer)
             for _ in range(level - 1):
-                if anchor in {PurePosixPath("."), PurePosixPath("/")}:
+                if anchor in (".", "/"):
                     return None
-                anchor = anchor.parent
+                anchor = _parent(anchor)
             parts = module.package.split(".") if module.package else []
             keep = len(parts) - (level - 1)
             if keep < 1:
                 return None
             base = parts[:keep]
-            place = _join(str(anchor), name)
+            place = _join(anchor, name)
             absolute = ".".join([*base, name] if name else base)
             return (absolute, place) if self._exists(place) else None
         own = (*self._extra_roots.get(importer, ()), module.import_root)
@@ -146,17 +149,18 @@ def build_module_index(
     """
     ordered = sorted({path for path in paths if path.endswith(_SUFFIXES)}, key=_preference)
     additions = dict(path_additions or {})
-    packages = {_parent(path) for path in ordered if PurePosixPath(path).stem == "__init__"}
+    packages = {_parent(path) for path in ordered if _stem(path) == "__init__"}
     declared = tuple(dict.fromkeys(_normal(folder) for folder in package_dirs))
     projects = tuple(
-        dict.fromkeys(_parent(path) for path in sorted((*markers, *ordered)) if PurePosixPath(path).name in _ROOT_MARKS)
+        dict.fromkeys(_parent(path) for path in sorted((*markers, *ordered)) if path.rpartition("/")[2] in _ROOT_MARKS)
     )
+    places = [PurePosixPath(folder) for folder in sorted({_parent(path) for path in ordered})]
     sources = tuple(
         sorted(
             {
                 str(folder)
-                for path in ordered
-                for folder in PurePosixPath(path).parents
+                for parent in places
+                for folder in (parent, *parent.parents)
                 if folder.name == "src" and str(folder) not in packages
             }
         )
@@ -165,18 +169,18 @@ def build_module_index(
     fallbacks = (*known, *sorted(_normal(base) for base in bases))
     files: dict[str, ModuleFile] = {}
     by_place: dict[str, str] = {}
-    folders: set[str] = set()
+    folders = {str(folder) for parent in places for folder in (parent, *parent.parents)}
+    tops = {str(parent): _places(parent, packages, known, fallbacks) for parent in places}
     found_roots: set[str] = set()
     package_roots: set[str] = set()
     for path in ordered:
-        module = _module_file(path, packages, known, fallbacks)
+        module = _module_file(path, *tops[_parent(path)])
         files[path] = module
         found_roots.add(module.root)
         if module.is_package:
             package_roots.add(module.import_root)
         place = _parent(path) if module.is_package else _without_suffix(path)
         by_place.setdefault(place, path)
-        folders.update(str(folder) for folder in PurePosixPath(path).parents)
     inferred = (*sorted(found_roots, key=_depth), *sorted(package_roots, key=_depth))
     roots = tuple(dict.fromkeys((*declared, *sources, *inferred, *known)))
     rank = {root: number for number, root in enumerate(roots)}
@@ -191,22 +195,32 @@ def build_module_index(
     for name in named:
         children.setdefault(name.rpartition(".")[0], []).append(name)
     inside = {package: tuple(names) for package, names in children.items()}
-    return ModuleIndex(dict(sorted(files.items())), roots, by_place, frozenset(folders), named, inside, additions)
+    steps = {place.rpartition("/")[2] for place in (*by_place, *folders)}
+    return ModuleIndex(
+        dict(sorted(files.items())), roots, by_place, frozenset(folders), frozenset(steps), named, inside, additions
+    )
 
 
-def _module_file(path: str, packages: set[str], known_roots: tuple[str, ...], fallbacks: tuple[str, ...]) -> ModuleFile:
-    pure = PurePosixPath(path)
-    is_package = pure.stem == "__init__"
-    top = pure.parent  # the folder in which the topmost regular package lies
+def _places(
+    folder: PurePosixPath, packages: set[str], known_roots: tuple[str, ...], fallbacks: tuple[str, ...]
+) -> tuple[str, str, tuple[str, ...]]:
+    """Of the files in a folder: where their topmost regular package lies, the root that they count from, and the parts between root and
+    folder."""
+    top = folder
     while str(top) in packages and top != top.parent:
         top = top.parent
     root = _nearest_root(top, known_roots)
     if root is None:
         # Without a project around it, a package counts from where it lies, and all else from the folder that was asked for.
-        root = top if top != pure.parent else (_nearest_root(top, fallbacks) or _outermost(top))
-    inner = pure.parent.relative_to(root).parts if is_package else (*pure.parent.relative_to(root).parts, pure.stem)
-    name = ".".join(inner) or pure.parent.name or "__init__"
-    return ModuleFile(path, name, str(root), is_package, str(top))
+        root = top if top != folder else (_nearest_root(top, fallbacks) or _outermost(top))
+    return str(top), str(root), folder.relative_to(root).parts
+
+
+def _module_file(path: str, top: str, root: str, inner: tuple[str, ...]) -> ModuleFile:
+    stem = _stem(path)
+    is_package = stem == "__init__"
+    name = ".".join(inner if is_package else (*inner, stem))
+    return ModuleFile(path, name or PurePosixPath(path).parent.name or "__init__", root, is_package, top)
 
 
 def _outermost(folder: PurePosixPath) -> PurePosixPath:
@@ -227,17 +241,27 @@ def _nearest_root(folder: PurePosixPath, known_roots: tuple[str, ...]) -> PurePo
 
 def _preference(path: str) -> tuple[str, int, str]:
     """Sorts the files of one place: `.py` before `.pyi` before notebooks, a package before a module of its name."""
-    pure = PurePosixPath(path)
-    place = _parent(path) if pure.stem == "__init__" else _without_suffix(path)
-    return place, _SUFFIXES.index(pure.suffix) * 2 + (pure.stem != "__init__"), path
+    stem = _stem(path)
+    place = _parent(path) if stem == "__init__" else _without_suffix(path)
+    suffix = path[path.rfind(".") :]
+    return place, _SUFFIXES.index(suffix) * 2 + (stem != "__init__"), path
+
+
+def _stem(path: str) -> str:
+    """The name of a file without its suffix."""
+    name = path.rpartition("/")[2]
+    dot = name.rfind(".")
+    return name[:dot] if dot > 0 else name
 
 
 def _parent(path: str) -> str:
-    return str(PurePosixPath(path).parent)
+    folder, slash, _ = path.rpartition("/")
+    return folder or (slash or ".")
 
 
 def _without_suffix(path: str) -> str:
-    return str(PurePosixPath(path).with_suffix(""))
+    folder, slash, _ = path.rpartition("/")
+    return f"{folder}{slash}{_stem(path)}"
 
 
 def _normal(folder: str) -> str:
@@ -245,7 +269,10 @@ def _normal(folder: str) -> str:
 
 
 def _join(folder: str, dotted: str) -> str:
-    return str(PurePosixPath(folder, *dotted.split("."))) if dotted else folder
+    if not dotted:
+        return folder
+    inner = dotted.strip(".").replace(".", "/")
+    return inner if folder == "." else f"{folder.rstrip('/')}/{inner}"
 
 
 def _lies_in(folder: PurePosixPath, other: PurePosixPath) -> bool:

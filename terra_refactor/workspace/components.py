@@ -1,7 +1,7 @@
 """Judging the files of a run, those that imports connect together, and results that need not be made again.
 
 Computes: decisions and findings of each component of the import graph. Needs: the texts of a run, a judge, caches or none. Gives:
-`judge_components`.
+`judge_components`, `Coverage`.
 
 A component is analysed as a program of its own, whatever else the run holds. So its result depends on nothing but its own files (their
 texts, paths, module names and the imports between them), the configuration that the judge looks at, and the code of this tool; and a
@@ -15,8 +15,9 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import partial
-from typing import Protocol
+from typing import Final, Protocol
 
 from terra_refactor.classify.decision import Decision
 from terra_refactor.config import Config
@@ -25,12 +26,29 @@ from terra_refactor.refactor.cures import confirm_cures
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
-from terra_refactor.workspace.import_graph import components, imported_files, scan_imports
+from terra_refactor.workspace.import_graph import components, imported_files, loaded_with, scan_imports
 from terra_refactor.workspace.judging import judged_by
 from terra_refactor.workspace.loading import LoadedProgram, ReadProject, load_programs
 from terra_refactor.workspace.results import FileError
 
 _TENSORS = re.compile("tensorflow|keras|numpy")
+
+
+MANY: Final = 1_000
+"""Of more files without tensors than these, those that no program loads together with tensors are passed over where nobody needs them."""
+_PARSED_AT_MOST: Final = 10_000
+"""Of more files that are passed over than these it is not even seen whether they parse: that would take minutes."""
+
+
+class Coverage(Enum):
+    """Which files a run looks into."""
+
+    EVERY = "every"
+    """All of them: for reports that list every function."""
+    SHOWN = "shown"
+    """All of them, unless there are very many without tensors: for a person, who reads no table of a hundred thousand lines."""
+    FINDINGS = "findings"
+    """Those in which something may be found: which imports connect with tensors."""
 
 
 class Judge(Protocol):
@@ -62,6 +80,10 @@ class ComponentResult:
     lines: int
     cached_files: int
     """Of how many nothing had to be parsed."""
+    passed_over: int = 0
+    """How many were not looked into."""
+    unparsed: int = 0
+    """Of how many it is not even known whether they parse."""
 
 
 def judge_components(
@@ -71,25 +93,34 @@ def judge_components(
     caches: Caches | None,
     progress: Callable[[str, int, int], None],
     *,
-    every_file: bool = True,
+    coverage: Coverage = Coverage.EVERY,
 ) -> tuple[ComponentResult, ...]:
     """The result of each component, by its first file.
 
-    Without `every_file`, components in which nothing can be found are passed over: those of which no file names TensorFlow, Keras or NumPy.
-    Their files that do not parse are still listed as errors.
+    Where the coverage allows it, components in which nothing can be found are passed over: those of which no file names TensorFlow, Keras
+    or NumPy. Their files that do not parse are still listed as errors, unless there are very many; then those files of the other
+    components are passed over, too, that no program loads together with tensors.
     """
     imports = {
         path: imported_files(path, scan_imports(task.source.text), project.index)
         for path, task in project.tasks.items()
     }
     groups = components(imports)
-    passed_over: list[str] = []
-    if not every_file:
-        without = {group for group in groups if not _has_tensors(project, group)}
-        parsed = {path for group in without for path in group if _parses(project.tasks[path].source.text)}
-        passed_over = sorted(parsed)
-        left = (tuple(path for path in group if path not in parsed) for group in groups)
-        groups = tuple(group for group in left if group)
+    passed_over: frozenset[str] = frozenset()
+    is_parsed = True
+    if coverage is not Coverage.EVERY:
+        connected = loaded_with([path for path in project.tasks if _has_tensors(project, path)], imports)
+        if len(imports) - len(connected) > MANY:
+            passed_over = frozenset(imports.keys() - connected)
+            groups = components({path: reached for path, reached in imports.items() if path in connected})
+        elif coverage is Coverage.FINDINGS:
+            passed_over = frozenset(path for group in groups if connected.isdisjoint(group) for path in group)
+            groups = tuple(group for group in groups if not connected.isdisjoint(group))
+        is_parsed = len(passed_over) <= _PARSED_AT_MOST
+        if is_parsed:
+            broken = {path for path in passed_over if not _parses(project.tasks[path].source.text)}
+            passed_over -= broken
+            groups = tuple(sorted((*groups, *((path,) for path in broken))))
     modules = None if caches is None else caches.modules
     results = None if caches is None else caches.results
     found: dict[tuple[str, ...], ComponentResult] = {}
@@ -110,13 +141,14 @@ def judge_components(
             results.keep(keys[group], made)
         found[group] = made
     if passed_over:
-        found[()] = ComponentResult((), (), (), tuple(passed_over), 0, 0)
+        files = tuple(sorted(passed_over))
+        found[()] = ComponentResult((), (), (), files, 0, 0, len(files), 0 if is_parsed else len(files))
         groups = (*groups, ())
     return tuple(found[group] for group in groups)
 
 
-def _has_tensors(project: ReadProject, group: Sequence[str]) -> bool:
-    return any(path not in project.index.files or _TENSORS.search(project.tasks[path].source.text) for path in group)
+def _has_tensors(project: ReadProject, path: str) -> bool:
+    return path not in project.index.files or _TENSORS.search(project.tasks[path].source.text) is not None
 
 
 def _parses(text: str) -> bool:

@@ -1,7 +1,8 @@
 """Which files have to be analysed together: those that imports connect.
 
 Computes: the module names that a text imports, by a scan that does not parse; and the files that are connected with some.
-Needs: texts and the index of modules. Gives: `scan_imports`, `ImportScan`, `imported_files`, `connected_files`, `components`.
+Needs: texts and the index of modules. Gives: `scan_imports`, `ImportScan`, `imported_files`, `connected_files`, `loaded_with`, and
+`components`.
 Ignores: whether an import runs (a line in a string that looks like an import counts, and makes a component only larger), and
 modules that are imported by a computed name.
 
@@ -12,7 +13,7 @@ reached where the package itself is imported, since `import p; p.sub.f()` reache
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from terra_refactor.syntax.modules import ModuleIndex
@@ -38,10 +39,12 @@ class ImportScan:
 
 def scan_imports(text: str) -> tuple[ImportScan, ...]:
     """Everything in the text that looks like an import, sorted, each once."""
+    if "import" not in text:
+        return ()
     if "\\" in text:
         text = _CONTINUED.sub(" ", text)
     found: set[ImportScan] = set()
-    for match in _IMPORT.finditer(text):
+    for match in _import_lines(text):
         if match["modules"] is not None:
             for part in match["modules"].split(","):
                 name = part.split()[0] if part.split() else ""
@@ -51,8 +54,24 @@ def scan_imports(text: str) -> tuple[ImportScan, ...]:
             names = re.sub(r"#[^\r\n]*", "", match["names"]).strip("() \t\r\n")
             imported = tuple(sorted({part.split()[0] for part in names.split(",") if part.split()}))
             found.add(ImportScan(match["module"], match["level"].count("."), imported))
-    found.update(ImportScan(match["name"], 0, ()) for match in _BY_NAME.finditer(text) if match["name"])
+    if "import_module" in text:
+        found.update(ImportScan(match["name"], 0, ()) for match in _BY_NAME.finditer(text) if match["name"])
     return tuple(sorted(found))
+
+
+def _import_lines(text: str) -> Iterator[re.Match[str]]:
+    """What `_IMPORT` finds, looked for only where a line holds the word: most lines do not, and there are millions."""
+    word = text.find("import")
+    while word >= 0:
+        start = text.rfind("\n", 0, word) + 1
+        end = text.find("\n", word)
+        after = end if end >= 0 else len(text)
+        for found in _IMPORT.finditer(text, start, after):
+            match = _IMPORT.match(text, found.start())  # names in parentheses go on in other lines
+            if match is not None:
+                yield match
+                after = max(after, match.end())
+        word = text.find("import", after)
 
 
 def imported_files(path: str, scans: Iterable[ImportScan], index: ModuleIndex) -> frozenset[str]:
@@ -106,6 +125,26 @@ def components(imports: Mapping[str, frozenset[str]]) -> tuple[tuple[str, ...], 
             for member in small:
                 group_of[member] = large
     return tuple(sorted({tuple(sorted(group)) for group in {id(group): group for group in group_of.values()}.values()}))
+
+
+def loaded_with(paths: Iterable[str], imports: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """The files of the programs that load one of these: what imports them, however indirectly, and all that any of those imports."""
+    importers: dict[str, list[str]] = {}
+    for importer, reached in imports.items():
+        for file in reached:
+            importers.setdefault(file, []).append(importer)
+    return _reached(_reached(paths, importers), imports)
+
+
+def _reached(paths: Iterable[str], edges: Mapping[str, Iterable[str]]) -> frozenset[str]:
+    seen = set(paths)
+    waiting = list(seen)
+    while waiting:
+        for file in edges.get(waiting.pop(), ()):
+            if file not in seen:
+                seen.add(file)
+                waiting.append(file)
+    return frozenset(seen)
 
 
 def connected_files(paths: Iterable[str], imports: Mapping[str, frozenset[str]]) -> tuple[str, ...]:

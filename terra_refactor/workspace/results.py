@@ -37,6 +37,10 @@ class Stats:
     cached_files: int
     """Files of which nothing had to be parsed: their lowered form, or all their results, came from the cache."""
     seconds: float
+    passed_over: int = 0
+    """Files that no program loads together with tensors, and that were not looked into."""
+    unparsed: int = 0
+    """Of how many of these it was not even seen whether they parse, because there are very many."""
 
 
 @dataclass(frozen=True, slots=True)

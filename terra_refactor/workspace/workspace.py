@@ -26,7 +26,7 @@ from terra_refactor.verify.session import Setting, verify_changes
 from terra_refactor.verify.verdict import Status, Verification
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.collection import without_collection
-from terra_refactor.workspace.components import Caches, Judge, judge_components
+from terra_refactor.workspace.components import Caches, Coverage, Judge, judge_components
 from terra_refactor.workspace.fixes import fix_findings
 from terra_refactor.workspace.judging import judge_program
 from terra_refactor.workspace.loading import StandardInput, read_project
@@ -47,8 +47,7 @@ class Options:
         exclude: globs of the command line, which count from the current folder.
         stdin: what came on standard input, where a path is `-`.
         use_cache: whether lowered modules and results are looked for and kept on disk.
-        every_file: whether files are analysed in which nothing can be found (see `judge_components`); without it there are no decisions
-            about their functions.
+        coverage: which files are looked into; about the functions of the others there are no decisions.
         diff_base: a revision of git; only what was not found there is reported. A baseline of the configuration is not read then.
         progress: told how far a run is.
         judge: the analysis and the decision.
@@ -58,7 +57,7 @@ class Options:
     exclude: tuple[str, ...] = ()
     stdin: StandardInput | None = None
     use_cache: bool = True
-    every_file: bool = True
+    coverage: Coverage = Coverage.EVERY
     diff_base: str | None = None
     progress: Progress | None = None
     judge: Judge = judge_program
@@ -189,7 +188,7 @@ def _run(paths: Sequence[str], options: Options) -> WorkspaceReport:
     with without_collection():
         project = read_project(paths, config, exclude=options.exclude, stdin=options.stdin)
         results = judge_components(
-            project, config, options.judge, _caches(options), progress, every_file=options.every_file
+            project, config, options.judge, _caches(options), progress, coverage=options.coverage
         )
         decisions = sorted(
             (decision for result in results for decision in result.decisions),
@@ -208,6 +207,8 @@ def _run(paths: Sequence[str], options: Options) -> WorkspaceReport:
             lines=sum(result.lines for result in results),
             cached_files=sum(result.cached_files for result in results),
             seconds=time.perf_counter() - started,
+            passed_over=sum(result.passed_over for result in results),
+            unparsed=sum(result.unparsed for result in results),
         ),
         sources=sources,
         suppressed=selection.suppressed,
