@@ -10,6 +10,7 @@ import typer
 from terra_refactor.batch.executors import run_locally, run_on_dask
 from terra_refactor.batch.limits import Limits, Status
 from terra_refactor.batch.manifest import read_manifest
+from terra_refactor.batch.parquet import SUFFIX, ParquetFile
 from terra_refactor.batch.results import ResultFile
 from terra_refactor.batch.summary import print_summary
 from terra_refactor.cli.errors import guarded
@@ -26,7 +27,12 @@ Manifest = Annotated[
     ),
 ]
 Results = Annotated[
-    str, typer.Option("--output", metavar="FILE", help="The result file; a run that is started again adds to it.")
+    str,
+    typer.Option(
+        "--output",
+        metavar="FILE",
+        help="The result file, JSON lines or FILE.parquet; a run that is started again adds to it.",
+    ),
 ]
 Executor = Annotated[str, typer.Option("--executor", metavar="NAME", help="local (the default) or dask.")]
 Scheduler = Annotated[
@@ -63,7 +69,8 @@ def batch_command(
         raise UsageError("--timeout takes more than 0 seconds, --memory and --jobs a whole number from 0")
     entries = read_manifest(Path(manifest))
     limits = Limits(timeout, memory)
-    with ResultFile(Path(output)) as results, progress_bar(quiet=quiet) as progress:
+    opened = ParquetFile(Path(output)) if output.endswith(SUFFIX) else ResultFile(Path(output))
+    with opened as results, progress_bar(quiet=quiet) as progress:
         todo = results.todo(entries, retry=retry)
         done = len(entries) - len(todo)
         if done and not quiet:
