@@ -10,6 +10,11 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** Text whose `quoted` parts are code. */
+function prose(text) {
+  return text.split("`").map((part, index, all) => (index % 2 && index < all.length - 1 ? make("code", {}, part) : index % 2 ? "`" + part : part));
+}
+
 const ACTIONS = {
   add_tf_function: "add tf.function", remove_tf_function: "remove tf.function",
   tune_tf_function: "tune tf.function", co_execute: "co-execute", none: "none",
@@ -88,10 +93,11 @@ function showFunctions() {
       make("td", {}, make("span", { class: "name" }, entry.name), make("small", {}, entry.place)),
       make("td", { class: `${entry.class}-text` }, entry.class),
       make("td", { class: entry.action === "none" ? "none" : "" }, ACTIONS[entry.action]),
-      make("td", {}, entry.reason));
+      make("td", {}, ...prose(entry.reason)));
     body.append(row);
     if (state.open.has(index)) body.append(make("tr", { class: "more" }, details(entry)));
   }
+  if (!found.length) body.append(make("tr", {}, make("td", { class: "none", colspan: "4" }, data.functions.length ? "No function is like that." : "No functions.")));
   byId("count").textContent = `${found.length} of ${data.functions.length}`;
   byId("more").hidden = found.length <= state.limit;
 }
@@ -105,8 +111,8 @@ const via = (names) => (names.length ? ` via ${names.join(" \u203a ")}` : "");
 
 function details(entry) {
   const cell = make("td", { class: "details", colspan: "4" });
-  part(cell, "Assumes", entry.assumptions);
-  part(cell, "Hazards", entry.hazards.map((hazard) => [make("code", {}, hazard.rule), ` ${hazard.message} (${hazard.place}${via(hazard.via)})`]));
+  part(cell, "Assumes", entry.assumptions.map(prose));
+  part(cell, "Hazards", entry.hazards.map((hazard) => [make("code", {}, hazard.rule), " ", ...prose(hazard.message), ` (${hazard.place}${via(hazard.via)})`]));
   part(cell, "Side effects", entry.effects.map((effect) => [make("code", {}, effect.detail), ` ${effect.kind} (${effect.place}${via(effect.via)})`]));
   if (entry.parameters.length) {
     const table = make("table", {}, make("tr", {}, make("th", {}, "name"), make("th", {}, "is"), make("th", {}, "known by"), make("th", {}, "types")));
@@ -203,11 +209,12 @@ function showFindings() {
     count += 1;
     if (count > 1000) continue;
     const entry = make("div", { class: `finding ${found.severity}` },
-      make("code", { title: rule.summary }, found.rule), ` ${rule.name}: ${found.message}`,
+      make("code", { title: rule.summary }, found.rule), ` ${rule.name}: `, ...prose(found.message),
       make("small", {}, found.place + (found.function ? `, in ${found.function}` : "") + (found.fixable ? "; can be fixed" : "")));
     for (const related of found.related) entry.append(make("small", {}, `${related.message}: ${related.place}`));
     list.append(entry);
   }
+  if (!count) list.append(make("p", { class: "none" }, data.findings.length ? "No finding is like that." : "No findings."));
   byId("finding-count").textContent = `${count} of ${data.findings.length}` + (count > 1000 ? "; the first 1000 are shown" : "");
 }
 
@@ -276,7 +283,11 @@ function showGraph() {
   const picture = isNear ? near(graph.around, Number(byId("depth").value)) : whole;
   const canvas = byId("canvas");
   canvas.replaceChildren();
-  if (!picture.nodes.length) { canvas.textContent = "No function calls another one."; return; }
+  if (!picture.nodes.length) {
+    canvas.className = "none";
+    canvas.textContent = "No function calls another one.";
+    return;
+  }
   byId("drawn").textContent = `${picture.nodes.length} functions` + (!isNear && whole.leftOut ? `; ${whole.leftOut} more are not drawn` : "");
   byId("click-hint").textContent = isNear ? "Click a function to put it in the middle." : "Click a function to see it above.";
   drawGraph(canvas, picture, isNear);
@@ -322,6 +333,7 @@ function drawGraph(canvas, { nodes, width, height }, isNear) {
     reveal(index);
   }
 
+  canvas.style.height = `${Math.round(Math.min(620, Math.max(160, height * Math.min(1, (canvas.clientWidth - 40) / width) + 40)))}px`;
   const view = canvas.getBoundingClientRect();
   let scale = Math.min(1, Math.max(0.35, Math.min((view.width - 40) / width, (view.height - 40) / height)));
   let x = 20, y = 20;

@@ -98,6 +98,8 @@ def test_in_a_browser(page: Any, project: Path) -> None:
     rows.first.press("Enter")
     assert page.locator("td.details").count() == 0
 
+    page.fill("#search", "no such name")
+    assert page.locator("#function-table tbody").inner_text() == "No function is like that."
     page.fill("#search", "")
     page.select_option("#class", "unsafe")
     assert {row.strip() for row in page.locator("tr.function td:nth-child(2)").all_inner_texts()} == {"unsafe"}
@@ -114,6 +116,7 @@ def test_in_a_browser(page: Any, project: Path) -> None:
 
     nodes = page.locator("#canvas .node")
     assert nodes.count() == 2
+    assert page.locator("#canvas").bounding_box()["height"] < 200
     assert page.locator("#canvas .node.graph").count() == 2
     nodes.first.click()
     assert page.locator("td.details").count() == 1
