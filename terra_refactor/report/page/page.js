@@ -23,7 +23,7 @@ const ACTIONS = {
 // --- totals ---------------------------------------------------------------------------------------------------------------
 
 function card(title, value, before, lessIsBetter) {
-  const shown = make("b", {}, String(value));
+  const shown = make("b", {}, value.toLocaleString("en"));
   if (before !== undefined && before !== value) {
     const better = lessIsBetter === null ? "" : (value < before) === lessIsBetter ? " better" : " worse";
     const change = value - before;
@@ -36,7 +36,7 @@ function showTotals() {
   const s = data.summary;
   const before = data.comparison ? data.comparison.totals : {};
   byId("headline").textContent =
-    `${s.functions} functions in ${s.files} files, ${s.lines} lines, in ${s.seconds.toFixed(1)} s; version ${data.version}` +
+    `${s.functions.toLocaleString("en")} functions in ${s.files.toLocaleString("en")} files, ${s.lines.toLocaleString("en")} lines, in ${s.seconds.toFixed(1)} s; version ${data.version}` +
     (data.comparison ? `; compared to ${data.comparison.name}` : "");
   const known = data.comparison ? data.comparison.known : 0;
   const all = data.findings.length + known;
@@ -117,7 +117,7 @@ function details(entry) {
   if (entry.parameters.length) {
     const table = make("table", {}, make("tr", {}, make("th", {}, "name"), make("th", {}, "is"), make("th", {}, "known by"), make("th", {}, "types")));
     for (const p of entry.parameters) {
-      table.append(make("tr", {}, make("td", {}, make("code", {}, p.name)), make("td", {}, p.kind), make("td", {}, p.evidence), make("td", {}, make("code", {}, p.types.join(" | ")))));
+      table.append(make("tr", {}, make("td", {}, make("code", {}, p.name)), make("td", {}, p.kind), make("td", {}, p.evidence), make("td", {}, ...(p.types.length ? [make("code", {}, p.types.join(" | "))] : []))));
     }
     cell.append(make("h3", {}, "Parameters"), table);
   }
