@@ -1,12 +1,15 @@
 """Times the ten programs of corpus/coexec eagerly, with `tf.function` and with the co-execution shim, each with and without XLA.
 
-Every mode of a program runs in a process of its own, so that what the shim installs cannot slow the others. The processes
-of one program live side by side and take turns, one block of steps each, so that every mode meets the same disturbances; a
-speed-up is the median, over the rounds, of eager time by the mode's time in that round. A block ends when its last result
-and the last variable have been read, so that asynchronous work is counted.
+Every mode of a program runs in a process of its own, so that what the shim installs cannot slow the others; the processes
+are forked from one that has imported TensorFlow and run nothing. Those of one program live side by side. First each runs the
+same number of steps, until the shim meets nothing new any more; then they take turns, one block of steps each, so that every
+mode meets the same disturbances and does the same steps. A speed-up is the median, over the rounds, of eager time by the
+mode's time in that round. A block ends when its last result and the last variable have been read, so that asynchronous work
+is counted.
 
-`--check` compares instead of timing: in float64, results, printed text, Python objects and variables of every mode
-against eager execution, to 1e-10 relative; exit code 1 if the shim differs anywhere.
+After the timing, as far as there is time, every mode is compared with eager execution in float64, small size: results, printed
+text, Python objects and variables, to 1e-10 relative. A star marks a mode that gives something else. `--check` does only this,
+over more steps; exit code 1 if the shim differs anywhere.
 
 Run as `python benchmarks/coexec.py`; see `--help`. Writes a CSV file and an SVG plot when asked to.
 """
@@ -14,16 +17,12 @@ Run as `python benchmarks/coexec.py`; see `--help`. Writes a CSV file and an SVG
 from __future__ import annotations
 
 import argparse
-import contextlib
 import csv
-import json
 import math
+import multiprocessing
 import os
-import pickle
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,11 +40,13 @@ import tensorflow as tf
 from corpus.coexec import program as programs
 
 MODES = ("eager", "tf.function", "shim", "tf.function+xla", "shim+xla")
-# Warm-up steps, rounds and steps a round; the warm-up is long enough to meet every path of a program more than once.
-PLANS = {"small": (48, 7, 8), "large": (16, 3, 4)}
+# Least and most steps of warm-up, rounds, and steps a round.
+PLANS = {"small": (16, 48, 7, 8), "large": (4, 16, 3, 2)}
 # The same where the time is limited (`--minutes`).
-SHORT_PLANS = {"small": (40, 5, 6), "large": (8, 3, 2)}
+SHORT_PLANS = {"small": (12, 40, 5, 6), "large": (4, 8, 3, 1)}
 CHECK_STEPS = 60
+SHORT_CHECK_STEPS = 8
+LEGEND = "* gives something else than eager execution (in float64), ? not compared"
 MARKS = ("<!-- coexec: begin -->", "<!-- coexec: end -->")
 
 
@@ -53,7 +54,7 @@ MARKS = ("<!-- coexec: begin -->", "<!-- coexec: end -->")
 class Measurement:
     """How fast one program was in one mode.
 
-    warm_up: seconds for the first steps, compilation included
+    warm_up: seconds for the first steps, compilation included, while the other modes warm up on the same machine
     blocks: milliseconds a step, one number a round; empty if the program could not run
     beside: the same of the eager process that took turns with this one
     error: what it raised, in one line
@@ -72,82 +73,119 @@ class Measurement:
         return statistics.median(self.blocks) if self.blocks else math.nan
 
 
+# Where processes cannot be forked each imports TensorFlow anew, which takes longer and measures the same.
+_PROCESSES: Any = multiprocessing.get_context(
+    "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+)
+
+
 class Worker:
-    """A process that runs one program in one mode, on demand."""
+    """A process that runs one program in one mode, on demand. After an error, kept in `error`, it is asked nothing more."""
 
     def __init__(self, program: str, size: str, dtype: str, mode: str) -> None:
         self.mode = mode
-        self._process = subprocess.Popen(
-            [sys.executable, __file__, "--worker", program, size, dtype, mode],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL if not os.environ.get("COEXEC_STDERR") else None,
-            text=True,
-        )
         self.error = ""
+        self._connection, other = _PROCESSES.Pipe()
+        self._process = _PROCESSES.Process(target=work, args=(other, program, size, dtype, mode), daemon=True)
+        self._process.start()
+        other.close()
 
-    def ask(self, command: str, *arguments: Any) -> Any:
-        """The worker's answer, or None after an error, which is then in `error`; a failed worker is asked nothing more."""
+    def begin(self, command: str, *arguments: Any) -> None:
+        """Ask for something, and do not wait for it."""
+        if not self.error:
+            try:
+                self._connection.send((command, *arguments))
+            except OSError:
+                self._died()
+
+    def end(self) -> Any:
+        """The answer to `begin`, or None after an error."""
         if self.error:
             return None
-        assert self._process.stdin and self._process.stdout
         try:
-            self._process.stdin.write(json.dumps([command, *arguments]) + "\n")
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
-        except BrokenPipeError:
-            line = ""
-        answer = json.loads(line) if line else {"error": f"the process ended, code {self._process.wait()}"}
-        self.error = answer.get("error", "")
-        return answer.get("value")
+            self.error, value = self._connection.recv()
+        except (EOFError, OSError):
+            return self._died()
+        return value
+
+    def ask(self, command: str, *arguments: Any) -> Any:
+        """`begin` and `end`."""
+        self.begin(command, *arguments)
+        return self.end()
+
+    def _died(self) -> None:
+        self._process.join(timeout=30)
+        self.error = f"the process ended, code {self._process.exitcode}"
 
     def close(self) -> None:
-        assert self._process.stdin and self._process.stdout
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.close()
-        try:
-            self._process.wait(timeout=30)
-        except subprocess.TimeoutExpired:
+        self._connection.close()
+        self._process.join(timeout=30)
+        if self._process.is_alive():
             self._process.kill()
-            self._process.wait()
-        self._process.stdout.close()
+            self._process.join()
 
 
-def work(name: str, size: Any, dtype: str, mode: str) -> None:
-    """The other side of `Worker`: answer commands from standard input until it ends."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever a program or TensorFlow prints must not mix with the answers
-    sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (for the life of the process)
-
-    program = programs.build(name, size, dtype)
-    step = wrap(program.step, mode)
+def work(connection: Any, name: str, size: Any, dtype: str, mode: str) -> None:
+    """The other side of `Worker`: answer commands until the connection closes."""
+    silence = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2) if not os.environ.get("COEXEC_STDERR") else (1,):
+        os.dup2(silence, stream)  # programs and TensorFlow print
+    program: Any = None
+    step: Any = None
     done = 0
-    for line in sys.stdin:
-        command, *arguments = json.loads(line)
+
+    def run(steps: int) -> None:
+        nonlocal done
+        batches = list(program.arguments(steps, start=done))
+        for batch in batches:
+            result = step(*batch)
+        programs.to_host([result, program.variables[-1]])
+        done += steps
+
+    while True:
         try:
+            command, *arguments = connection.recv()
+        except EOFError:
+            return
+        value: Any = None
+        try:
+            if program is None:
+                program = programs.build(name, size, dtype)
+                step = wrap(program.step, mode)
+            started = time.perf_counter()
             if command == "run":
-                batches = list(program.arguments(arguments[0], start=done))
-                started = time.perf_counter()
-                for batch in batches:
-                    result = step(*batch)
-                programs.to_host([result, program.variables[-1]])
-                value: Any = time.perf_counter() - started
-                done += arguments[0]
+                run(arguments[0])
+                value = time.perf_counter() - started
+            elif command == "settle":
+                least, most = arguments
+                run(least // 2)
+                while done < most and (_is_learning(run, max(2, least // 4)) or done < least):
+                    pass
+                value = done, time.perf_counter() - started
             elif command == "record":
-                value = None
-                Path(arguments[1]).write_bytes(pickle.dumps(programs.record(program, arguments[0], step)))
+                value = programs.record(program, arguments[0], step)
             elif command == "report":
                 from terra_refactor.runtime import report  # noqa: PLC0415 (see `wrap`)
 
                 value = str(report())
             else:
                 raise ValueError(f"unknown command {command!r}")
-            answer = {"value": value}
+            connection.send(("", value))
         except Exception as error:  # whatever a mode raises is its result
             last_line = next(filter(None, reversed(str(error).strip().splitlines())), "")
-            answer = {"error": f"{type(error).__name__}: {last_line.strip()[:200]}"}
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
+            connection.send((f"{type(error).__name__}: {last_line.strip()[:200]}", None))
+
+
+def _is_learning(run: Any, steps: int) -> bool:
+    """Run some steps; whether the shim met something new in them."""
+    from terra_refactor.runtime.report import programs as co_executed  # noqa: PLC0415 (see `wrap`)
+
+    def known() -> list[int]:
+        return [number for each in co_executed() for number in (each.nodes, each.segments_built)]
+
+    before = known()
+    run(steps)
+    return known() != before
 
 
 def wrap(step: Any, mode: str) -> Any:
@@ -163,13 +201,13 @@ def wrap(step: Any, mode: str) -> Any:
 
 
 def measure(
-    program: str, size: str, modes: Sequence[str], plan: tuple[int, int, int], reports: bool
+    program: str, size: str, modes: Sequence[str], plan: tuple[int, int, int, int], reports: bool
 ) -> list[Measurement]:
     """Time one program in the given modes, all against eager."""
-    warm_up, rounds, steps = plan
+    least, most, rounds, steps = plan
     workers = [Worker(program, size, "float32", mode) for mode in modes]
     try:
-        warm = {w.mode: w.ask("run", warm_up) for w in workers}
+        warm = warm_up(workers, least, most)
         blocks: dict[str, list[float]] = {mode: [] for mode in modes}
         for i in range(rounds):
             # Every other round goes the other way, so that nobody always follows the same neighbour.
@@ -186,7 +224,7 @@ def measure(
                 program,
                 size,
                 w.mode,
-                warm[w.mode] or math.nan,
+                warm[w.mode],
                 tuple(blocks[w.mode]) if not w.error else (),
                 tuple(blocks["eager"]),
                 w.error,
@@ -196,6 +234,23 @@ def measure(
     finally:
         for worker in workers:
             worker.close()
+
+
+def warm_up(workers: Sequence[Worker], least: int, most: int) -> dict[str, float]:
+    """Run every worker for the same number of steps, side by side: as many as the shim needs to learn. Seconds, by mode."""
+    shims = [worker for worker in workers if worker.mode.startswith("shim")]
+    for worker in shims:
+        worker.begin("settle", least, most)
+    taken = {worker.mode: worker.end() or (least, math.nan) for worker in shims}
+    steps = max([least, *(done for done, _ in taken.values())])
+    seconds = {mode: spent for mode, (_, spent) in taken.items()}
+    ahead = {mode: done for mode, (done, _) in taken.items()}
+    behind = [worker for worker in workers if ahead.get(worker.mode, 0) < steps]
+    for worker in behind:
+        worker.begin("run", steps - ahead.get(worker.mode, 0))
+    for worker in behind:
+        seconds[worker.mode] = seconds.get(worker.mode, 0.0) + (worker.end() or math.nan)
+    return seconds
 
 
 def speed_up(measurements: Iterable[Measurement], mode: str, over: str = "eager") -> float:
@@ -213,19 +268,28 @@ def geometric_mean(values: Iterable[float]) -> float:
     return math.exp(statistics.fmean(map(math.log, real))) if real else math.nan
 
 
-def show(groups: Sequence[list[Measurement]], modes: Sequence[str], outcomes: Mapping[str, str]) -> None:
+# (program, mode) -> "same", how it differs from eager execution, or what it raises; what was not compared is missing.
+Verdicts = Mapping[tuple[str, str], str]
+
+
+def show(groups: Sequence[list[Measurement]], modes: Sequence[str], verdicts: Verdicts) -> None:
     """Print one row for each program and size, and the geometric means."""
-    table = Table(title="milliseconds a step (times eager); * = runs, but gives something else than eager")
+    table = Table(title=f"milliseconds a step (times eager); {LEGEND}")
     table.add_column("program")
     for mode in modes:
         table.add_column(mode, justify="right")
     table.add_column("shim by tf.function", justify="right")
-    for row in rows(groups, modes, outcomes):
+    for row in rows(groups, modes, verdicts):
         table.add_row(*row)
     Console(width=150).print(table)
 
 
-def rows(groups: Sequence[list[Measurement]], modes: Sequence[str], outcomes: Mapping[str, str]) -> list[list[str]]:
+def mark(verdict: str | None) -> str:
+    """What is put after a number."""
+    return "?" if verdict is None else "" if verdict == "same" else "*"
+
+
+def rows(groups: Sequence[list[Measurement]], modes: Sequence[str], verdicts: Verdicts) -> list[list[str]]:
     """One row for each program and size, then the geometric means: name, one cell a mode, the shim by `tf.function`."""
     found = []
     for group in groups:
@@ -237,13 +301,14 @@ def rows(groups: Sequence[list[Measurement]], modes: Sequence[str], outcomes: Ma
                 row.append("not measured")
             elif m.error:
                 row.append(m.error.split(":")[0])
+            elif mode == "eager":
+                row.append(f"{m.milliseconds:.2f}")
             else:
-                star = "*" if mode.startswith("tf.function") and outcomes[m.program] == "differs" else ""
-                times = "" if mode == "eager" else f" ({speed_up(group, mode):.2f}×){star}"
-                row.append(f"{m.milliseconds:.2f}{times}")
-        agrees = outcomes[group[0].program] == "agrees"
-        ratio = speed_up(group, "shim", over="tf.function") if agrees else math.nan
-        found.append([*row, "" if math.isnan(ratio) else f"{ratio:.2f}"])
+                said = mark(verdicts.get((m.program, mode)))
+                row.append(f"{m.milliseconds:.2f} ({speed_up(group, mode):.2f}×){said}")
+        ratio = speed_up(group, "shim", over="tf.function")
+        comparable = verdicts.get((group[0].program, "tf.function")) == "same"
+        found.append([*row, f"{ratio:.2f}" if comparable and not math.isnan(ratio) else ""])
     for size in dict.fromkeys(group[0].size for group in groups):
         row = [f"geometric mean, {size}"]
         for mode in modes:
@@ -253,9 +318,7 @@ def rows(groups: Sequence[list[Measurement]], modes: Sequence[str], outcomes: Ma
     return found
 
 
-def document(
-    path: Path, groups: Sequence[list[Measurement]], modes: Sequence[str], outcomes: Mapping[str, str]
-) -> None:
+def document(path: Path, groups: Sequence[list[Measurement]], modes: Sequence[str], verdicts: Verdicts) -> None:
     """Put the table between the two marks of a page; written whole or not at all.
 
     Raises:
@@ -267,11 +330,11 @@ def document(
     if not found or not closed:
         raise ValueError(f"{path} has no place for the table: the lines {MARKS[0]} and {MARKS[1]}")
     heads = ["program", *modes, "shim by `tf.function`"]
-    lines = [heads, ["---", *["---:"] * (len(modes) + 1)], *rows(groups, modes, outcomes)]
+    lines = [heads, ["---", *["---:"] * (len(modes) + 1)], *rows(groups, modes, verdicts)]
     load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
     said = (
         f"Milliseconds a step (times as fast as eager), TensorFlow {tf.__version__}, {os.cpu_count()} cores, float32, load of the "
-        f"machine at the end {load}. * runs, but gives something else than eager execution.\n"
+        f"machine at the end {load}. {LEGEND}.\n"
     )
     table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     scratch = path.with_name(path.name + ".part")
@@ -279,24 +342,7 @@ def document(
     scratch.replace(path)
 
 
-def passes(sizes: Sequence[str], modes: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """What to measure first when the time may not be enough for all: (size, modes)."""
-    plain = [mode for mode in modes if not mode.endswith("+xla")]
-    compiled = ["eager", *(mode for mode in modes if mode.endswith("+xla"))]
-    found = [(size, plain) for size in sizes] if len(plain) > 1 else []
-    return found + ([(size, compiled) for size in sizes] if len(compiled) > 1 else [])
-
-
-def merged(groups: Sequence[list[Measurement]]) -> list[list[Measurement]]:
-    """One group for each program and size, one measurement for each mode."""
-    found: dict[tuple[str, str], dict[str, Measurement]] = {}
-    for group in groups:
-        for m in group:
-            found.setdefault((m.size, m.program), {}).setdefault(m.mode, m)
-    return [list(by_mode.values()) for by_mode in found.values()]
-
-
-def write_csv(path: Path, groups: Sequence[list[Measurement]], outcomes: Mapping[str, str]) -> None:
+def write_csv(path: Path, groups: Sequence[list[Measurement]], verdicts: Verdicts) -> None:
     """One row for each program, size and mode; written whole or not at all."""
     scratch = path.with_name(path.name + ".part")
     with scratch.open("w", newline="", encoding="utf-8") as file:
@@ -316,7 +362,7 @@ def write_csv(path: Path, groups: Sequence[list[Measurement]], outcomes: Mapping
         )
         for group in groups:
             for m in group:
-                differs = m.error or (m.mode.startswith("tf.function") and outcomes[m.program] != "agrees")
+                verdict = verdicts.get((m.program, m.mode), "not compared")
                 writer.writerow(
                     [
                         m.program,
@@ -326,7 +372,7 @@ def write_csv(path: Path, groups: Sequence[list[Measurement]], outcomes: Mapping
                         f"{speed_up(group, m.mode):.4g}",
                         f"{m.warm_up:.3g}",
                         " ".join(f"{b:.4g}" for b in m.blocks),
-                        "no" if differs else "see --check" if m.mode.startswith("shim") else "yes",
+                        "yes" if m.mode == "eager" else verdict,
                         m.error,
                     ]
                 )
@@ -388,23 +434,25 @@ def write_plot(path: Path, groups: Sequence[list[Measurement]], modes: Sequence[
 def check(program: str, size: str, modes: Sequence[str], steps: int) -> dict[str, str]:
     """Compare every mode with eager in float64: "same", or the first difference or error, by mode.
 
-    One process at a time, so that the machine's memory and cores are for one run.
+    Small programs run side by side; of large ones one at a time has the machine's memory and cores.
     """
+    workers = {mode: Worker(program, size, "float64", mode) for mode in ("eager", *(m for m in modes if m != "eager"))}
     records, verdicts = {}, {}
-    with tempfile.TemporaryDirectory() as folder:
-        for mode in ("eager", *(m for m in modes if m != "eager")):
-            path = Path(folder, f"{mode}.pickle")
-            worker = Worker(program, size, "float64", mode)
-            try:
-                worker.ask("record", steps, str(path))
-            finally:
-                worker.close()
+    try:
+        for worker in workers.values() if size == "small" else ():
+            worker.begin("record", steps)
+        for mode, worker in workers.items():
+            record = worker.end() if size == "small" else worker.ask("record", steps)
+            worker.close()
             if worker.error:
                 verdicts[mode] = f"raises {worker.error}"
                 continue
-            records[mode] = pickle.loads(path.read_bytes())
+            records[mode] = record
             if "eager" in records:
                 verdicts[mode] = programs.first_difference(records["eager"], records[mode]) or "same"
+    finally:
+        for worker in workers.values():
+            worker.close()
     return verdicts
 
 
@@ -444,36 +492,40 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     sizes = ["small", "large"] if options.size in (None, "both") else [options.size]
     started = time.monotonic()
+
+    def time_is_up(what: str) -> bool:
+        up = options.minutes is not None and time.monotonic() - started > 60 * options.minutes
+        if up:
+            print(f"{what}: the time is up", file=sys.stderr, flush=True)
+        return up
+
     groups = []
-    for size, some in passes(sizes, modes) if options.minutes else [(size, modes) for size in sizes]:
-        warm_up, rounds, steps = (SHORT_PLANS if options.minutes else PLANS)[size]
-        plan = (
-            warm_up if options.warm_up is None else options.warm_up,
-            options.rounds or rounds,
-            options.steps or steps,
-        )
+    for size in sizes:
+        least, most, rounds, steps = (SHORT_PLANS if options.minutes else PLANS)[size]
+        if options.warm_up is not None:
+            least = most = options.warm_up
+        plan = (least, most, options.rounds or rounds, options.steps or steps)
         for name in names:
-            if options.minutes and time.monotonic() - started > 60 * options.minutes:
-                print(f"{name} {size} {', '.join(some)}: not measured, the time is up", file=sys.stderr, flush=True)
+            if time_is_up(f"{name} {size}"):
                 continue
-            groups.append(measure(name, size, some, plan, options.report))
+            groups.append(measure(name, size, modes, plan, options.report))
             for m in groups[-1]:
                 said = m.error or f"{m.milliseconds:.2f} ms a step, warm-up {m.warm_up:.1f} s"
                 print(f"{name} {size} {m.mode}: {said}", file=sys.stderr, flush=True)
-    groups = merged(groups)
-    outcomes = {name: row.outcome for name, row in programs.expectations().items()}
-    show(groups, modes, outcomes)
+    verdicts: dict[tuple[str, str], str] = {}
+    for name in names:
+        if not time_is_up(f"{name} compared with eager"):
+            found = check(name, "small", modes, SHORT_CHECK_STEPS if options.minutes else CHECK_STEPS)
+            verdicts.update({(name, mode): verdict for mode, verdict in found.items()})
+    show(groups, modes, verdicts)
     if options.csv:
-        write_csv(options.csv, groups, outcomes)
+        write_csv(options.csv, groups, verdicts)
     if options.plot:
         write_plot(options.plot, groups, modes)
     if options.document:
-        document(options.document, groups, modes, outcomes)
+        document(options.document, groups, modes, verdicts)
     return 0
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--worker"]:
-        work(*sys.argv[2:])
-    else:
-        sys.exit(main())
+    sys.exit(main())

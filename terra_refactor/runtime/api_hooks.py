@@ -11,11 +11,15 @@ import functools
 import types
 from typing import Any
 
-from terra_refactor.runtime import foreign, keras_hooks, raw_ops, run_tapes
+import numpy as np
+
+from terra_refactor.runtime import foreign, keras_hooks, keras_optimizers, raw_ops, run_tapes
 from terra_refactor.runtime.executor import wait_for_segments
+from terra_refactor.runtime.lazy_tensor import LazyTensor
 from terra_refactor.runtime.op_rules import names
 from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import (
+    EagerTensor,
     Function,
     GradientTape,
     Tensor,
@@ -88,6 +92,8 @@ _VARIABLE_METHODS = sorted(
     )
 )
 
+_GENERATOR_METHODS = ("normal", "uniform", "truncated_normal", "uniform_full_int", "make_seeds")
+
 _installed: list[tuple[Any, str, Any, bool]] = []
 _below: list[tuple[Any, str, Any, bool]] = []
 
@@ -148,12 +154,44 @@ def _operator_hooks() -> list[tuple[Any, str, Any]]:
     return hooks
 
 
+def _generator_hooks() -> list[tuple[Any, str, Any]]:
+    """A draw of a generator is one call: the state that it reads and moves on is a variable."""
+    generator = tf.random.Generator
+    return [
+        (generator, name, keras_hooks.per_object(getattr(generator, name), _generator_call))
+        for name in _GENERATOR_METHODS
+    ]
+
+
+def _generator_call(generator: Any, original: Any) -> Call | None:
+    if type(generator) is not tf.random.Generator:
+        return None
+    return keras_hooks.method_call(generator, f"Generator.{original.__name__}", original)
+
+
 def _method_hook(owner: Any, name: str, kind: str, scalars: bool) -> tuple[Any, str, Any]:
     original = vars(owner)[name]
     call = Call(f"{kind}.{name}", original, original, original, convert_scalars=scalars)
     if name in _BINARY_OPERATORS:
         call.array_rule = ArrayRule.HINT
     return owner, name, hook(original, call)
+
+
+_NEVER_TENSORS = frozenset((bool, int, float, complex, str, bytes, type(None), dict, list, tuple, np.ndarray))
+
+
+def _is_tensor_hook() -> Any:
+    """The same answer sooner: for what is no tensor TensorFlow asks a protocol, which takes longer than deferring a call."""
+    original = tf.is_tensor
+
+    @functools.wraps(original)
+    def is_tensor(x: Any) -> Any:
+        kind = type(x)
+        if kind is LazyTensor or kind is EagerTensor:
+            return True
+        return False if kind in _NEVER_TENSORS else original(x)
+
+    return is_tensor
 
 
 def _tape_hooks() -> list[tuple[Any, str, Any]]:
@@ -215,8 +253,10 @@ def install() -> None:
         return
     if not _below:
         _below.extend(_put(raw_ops.raw_hooks()))
-    hooks = [*_api_hooks(), *_operator_hooks(), *_tape_hooks(), *keras_hooks.hooks(), *foreign.thread_hooks()]
+    hooks = [*_api_hooks(), *_operator_hooks(), *_generator_hooks(), *_tape_hooks(), *foreign.thread_hooks()]
+    hooks.extend((*keras_hooks.hooks(), *keras_optimizers.hooks()))
     hooks.append((Function, "__call__", _function_hook()))
+    hooks.append((tf, "is_tensor", _is_tensor_hook()))
     run_eagerly = keras_hooks.setting_hook(eager_function_run.run_functions_eagerly)
     hooks.extend((owner, "run_functions_eagerly", run_eagerly) for owner in (eager_function_run, tf.config))
     _installed.extend(_put(hooks))
@@ -231,7 +271,7 @@ def _put(hooks: list[tuple[Any, str, Any]]) -> list[tuple[Any, str, Any, bool]]:
 
 
 def _function_hook() -> Any:
-    hooked = keras_hooks.per_object(Function, "__call__", _function_graph_call)
+    hooked = keras_hooks.per_object(Function.__call__, _function_graph_call)
     original = Function.__call__
 
     @functools.wraps(original)
@@ -243,14 +283,8 @@ def _function_hook() -> Any:
     return call
 
 
-def _function_graph_call(function: Any, original: Any) -> Call | None:
-    def run(*args: Any, **kwargs: Any) -> Any:
-        return original(function, *args, **kwargs)
-
-    def direct(*args: Any, **kwargs: Any) -> Any:
-        return original(function, *args, **kwargs)
-
-    return Call(f"tf.function {getattr(function, '__name__', '')}", direct, run, run)
+def _function_graph_call(function: Any, original: Any) -> Call:
+    return keras_hooks.method_call(function, f"tf.function {getattr(function, '__name__', '')}", original)
 
 
 def remove() -> None:

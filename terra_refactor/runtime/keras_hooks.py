@@ -1,7 +1,7 @@
-"""Whole Keras objects as single nodes: library layers, losses and optimizers.
+"""Whole Keras objects as single nodes: library layers and losses.
 
 Computes: for each such object, whether its call may be one node, and the Call for it.
-Needs: Keras 3 on TensorFlow. Gives: `hooks`, `per_object`.
+Needs: Keras 3 on TensorFlow. Gives: `hooks`, `per_object`, `method_call`, `from_library`, `plain_attributes`.
 Ignores: classes of the program: their Python must run, so their calls are looked into.
 
 An object's attributes are structure: when one changes, paths recorded before no longer hold (`Epoch`).
@@ -55,19 +55,19 @@ _OPAQUE_LAYERS = frozenset(
 )
 
 
-def _from_library(thing: Any) -> bool:
+def from_library(thing: Any) -> bool:
     module = getattr(thing if isinstance(thing, type) or callable(thing) else type(thing), "__module__", None)
     if module is None:
         module = type(thing).__module__
     return isinstance(module, str) and module.startswith(("keras.", "tensorflow."))
 
 
-def _plain_attributes(thing: Any) -> bool:
+def plain_attributes(thing: Any, except_for: str = "") -> bool:
     """No attribute of the object is a function or an object of the program that Keras would call back."""
     for name, value in list(vars(thing).items()):
-        if name.startswith("__") or isinstance(value, (KerasLayer, KerasVariable)):
+        if name == except_for or name.startswith("__") or isinstance(value, (KerasLayer, KerasVariable)):
             continue
-        if (callable(value) or hasattr(value, "get_config")) and not _from_library(value):
+        if (callable(value) or hasattr(value, "get_config")) and not from_library(value):
             return False
     return True
 
@@ -78,7 +78,7 @@ def _layer_is_plain(layer: Any) -> bool:
     for each in layer._flatten_layers():
         if not type(each).__module__.startswith("keras.") or type(each).__name__ in _OPAQUE_LAYERS:
             return False
-        if not each.built or getattr(each, "activity_regularizer", None) is not None or not _plain_attributes(each):
+        if not each.built or getattr(each, "activity_regularizer", None) is not None or not plain_attributes(each):
             return False
         if each.compute_dtype != each.variable_dtype or getattr(each, "quantization_mode", None) is not None:
             return False
@@ -91,14 +91,27 @@ def _nothing(thing: Any) -> Any:
     return None
 
 
-def per_object(
-    owner: Any, method: str, make: Callable[[Any, Any], Call | None], state: Callable[[Any], Any] = _nothing
-) -> Any:
+def forgotten_in(table: dict[int, Any], thing: Any) -> weakref.ref[Any]:
+    """A weak reference to `thing`, whose entry goes out of `table` when it dies."""
+    key = id(thing)
+    return weakref.ref(thing, lambda reference: table.pop(key, None))
+
+
+def method_call(thing: Any, name: str, original: Any, **options: Any) -> Call:
+    """The Call of a method of `thing`. It does not keep `thing` alive: paths that hold such a call do (`Node.owner`)."""
+    owner = weakref.ref(thing)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return original(owner(), *args, **kwargs)
+
+    return Call(name, run, run, run, owner=owner, **options)
+
+
+def per_object(original: Any, make: Callable[[Any, Any], Call | None], state: Callable[[Any], Any] = _nothing) -> Any:
     """A hook for a method whose every object has a Call of its own, made by `make(object, original)` or None.
 
     The Call holds while `state(object)` is the same: what may change without an attribute being set.
     """
-    original = getattr(owner, method)
     by_id: dict[int, tuple[Any, int, Call | None, Any]] = {}
 
     @functools.wraps(original)
@@ -109,11 +122,9 @@ def per_object(
         known = by_id.get(id(self))
         if known is None or known[1] != Epoch.value or known[0]() is not self or known[3] != state(self):
             call = make(self, original)
-            by_id[id(self)] = known = (weakref.ref(self), Epoch.value, call, state(self))
+            by_id[id(self)] = known = (forgotten_in(by_id, self), Epoch.value, call, state(self))
         call = known[2]
         if call is None or _carries_mask(args):  # a loss takes the mask of its predictions
-            if len(by_id) > 10_000:
-                by_id.clear()
             return original(self, *args, **kwargs)
         return run.call(call, args, kwargs)
 
@@ -130,7 +141,7 @@ def _layer_hook() -> Any:
             fits = _layer_is_plain(layer)
             if not fits and not layer.built:
                 return None  # it may become plain when it is built
-            plain[id(layer)] = known = (weakref.ref(layer), Epoch.value, {} if fits else None)
+            plain[id(layer)] = known = (forgotten_in(plain, layer), Epoch.value, {} if fits else None)
         return known[2]
 
     @functools.wraps(original)
@@ -171,10 +182,13 @@ def _carries_mask(values: Any) -> bool:
 
 
 def _layer_call(layer: Any, original: Any, training: Any) -> Call:
+    owner = weakref.ref(layer)
+
     def direct(*args: Any, **kwargs: Any) -> Any:
-        return original(layer, *args, **kwargs)
+        return original(owner(), *args, **kwargs)
 
     def in_context(*args: Any, **kwargs: Any) -> Any:
+        layer = owner()
         outer = keras_global_state.get_global_attribute("current_call_ctx")
         keras_global_state.set_global_attribute("current_call_ctx", None)
         try:
@@ -192,6 +206,7 @@ def _layer_call(layer: Any, original: Any, training: Any) -> Call:
         in_context,
         arrays=Arrays.DATA,
         array_rule=ArrayRule.OWN,
+        owner=owner,
     )
 
 
@@ -202,53 +217,13 @@ def _loss_options(loss: Any) -> Any:
 
 
 def _loss_call(loss: Any, original: Any) -> Call | None:
-    if not type(loss).__module__.startswith("keras.") or not _plain_attributes(loss):
+    if not type(loss).__module__.startswith("keras.") or not plain_attributes(loss):
         return None
     function = getattr(loss, "fn", None)
-    if function is not None and not _from_library(function):
+    if function is not None and not from_library(function):
         return None
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        return original(loss, *args, **kwargs)
-
-    return Call(f"keras {type(loss).__name__}", run, run, run, arrays=Arrays.DATA, array_rule=ArrayRule.OWN)
-
-
-def _optimizer_call(optimizer: Any, original: Any) -> Call | None:
-    if not type(optimizer).__module__.startswith("keras.") or type(optimizer).__name__ == "LossScaleOptimizer":
-        return None
-    schedule = getattr(optimizer, "_learning_rate", None)
-    if not optimizer.built or not _plain_attributes(optimizer) or (callable(schedule) and not _from_library(schedule)):
-        return None
-    if any(variable.constraint is not None for variable in optimizer._trainable_variables):
-        return None
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        return original(optimizer, *args, **kwargs)
-
-    def direct(*args: Any, **kwargs: Any) -> Any:
-        return original(optimizer, *args, **kwargs)
-
-    return Call(f"keras {type(optimizer).__name__}.apply", direct, run, run, trusted=True)
-
-
-def _optimizer_hook() -> Any:
-    original = KerasOptimizer.apply
-    hooked = per_object(KerasOptimizer, "apply", _optimizer_call)
-
-    @functools.wraps(original)
-    def apply(self: Any, grads: Any, trainable_variables: Any = None) -> Any:
-        run = thread.run
-        if run is None or run.depth:
-            return original(self, grads, trainable_variables)
-        grads = list(grads)
-        if not self.built or any(gradient is None for gradient in grads):  # Keras builds, or warns
-            return original(self, grads, trainable_variables)
-        if trainable_variables is None:
-            return hooked(self, grads)
-        return hooked(self, grads, list(trainable_variables))
-
-    return apply
+    name = f"keras {type(loss).__name__}"
+    return method_call(loss, name, original, arrays=Arrays.DATA, array_rule=ArrayRule.OWN)
 
 
 def global_settings() -> tuple[Any, ...]:
@@ -333,8 +308,7 @@ def hooks() -> list[tuple[Any, str, Any]]:
     """(owner, attribute, replacement) of every hook on Keras."""
     return [
         (KerasLayer, "__call__", _layer_hook()),
-        (KerasLoss, "__call__", per_object(KerasLoss, "__call__", _loss_call, _loss_options)),
-        (KerasOptimizer, "apply", _optimizer_hook()),
+        (KerasLoss, "__call__", per_object(KerasLoss.__call__, _loss_call, _loss_options)),
         (KerasLayer, "__setattr__", _attribute_hook(KerasLayer)),
         (KerasOptimizer, "__setattr__", _attribute_hook(KerasOptimizer)),
         (KerasLoss, "__setattr__", _attribute_hook(KerasLoss)),

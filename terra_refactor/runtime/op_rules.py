@@ -54,7 +54,7 @@ TOTAL_FLOAT_OPS = names("Div RealDiv FloorDiv FloorMod Mod TruncateDiv TruncateM
 VARIABLE_READ_OPS = names("ReadVariableOp VariableShape")
 VARIABLE_WRITE_OPS = names(
     """
-    AssignVariableOp AssignAddVariableOp AssignSubVariableOp ResourceApplyAdaMax ResourceApplyAdadelta
+    RngReadAndSkip RngSkip AssignVariableOp AssignAddVariableOp AssignSubVariableOp ResourceApplyAdaMax ResourceApplyAdadelta
     ResourceApplyAdagrad ResourceApplyAdagradV2 ResourceApplyAdam ResourceApplyAdamWithAmsgrad ResourceApplyAddSign
     ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2 ResourceApplyGradientDescent
     ResourceApplyKerasMomentum ResourceApplyMomentum ResourceApplyPowerSign ResourceApplyRMSProp

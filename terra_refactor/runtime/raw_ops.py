@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from terra_refactor.runtime import foreign, op_rules
+from terra_refactor.runtime import foreign, op_rules, random_draws
 from terra_refactor.runtime.executor import outstanding, wait_for_segments
 from terra_refactor.runtime.lazy_tensor import LazyTensor
 from terra_refactor.runtime.observe import op_definition
@@ -112,6 +112,8 @@ def fast_path(ctx: Any, name: str, label: Any, *args: Any) -> Any:
         if _has_lazy(args):
             args = tuple(real_values(args))
         if run is not None and run.log is not None:
+            if name in op_rules.SHAPE_ONLY_RANDOM_OPS:
+                random_draws.before_kernel(_fast_path, ctx, name, args)
             result = _fast_path(ctx, name, label, *args)
             run.log.saw_operation(name, args, result)
             return result
@@ -119,9 +121,15 @@ def fast_path(ctx: Any, name: str, label: Any, *args: Any) -> Any:
             foreign.before_operation()
         if outstanding.busy and _touches_state(name, args):
             wait_for_segments()
+        if name in op_rules.SHAPE_ONLY_RANDOM_OPS:
+            random_draws.before_kernel(_fast_path, ctx, name, args)
         return _fast_path(ctx, name, label, *args)
     if name in op_rules.SHAPE_ONLY_RANDOM_OPS and not _has_lazy(args, pending=True):
+        drawn = random_draws.seeded(run, name, args)
+        if drawn is not None:
+            return run.call(*drawn, {})
         # drawn now, in program order; nothing pending can change it
+        random_draws.before_kernel(_fast_path, ctx, name, args)
         return _fast_path(ctx, name, label, *real_values(args))
     return run.call(raw_call(name), args, {})
 
@@ -252,6 +260,14 @@ def _numpy_hook(real: Any) -> Any:
     return _numpy
 
 
+def _clear_caches(real: Any) -> Any:
+    def clear(*args: Any) -> Any:
+        random_draws.forget_kernels()
+        return real(*args)
+
+    return clear
+
+
 def raw_hooks() -> list[tuple[Any, str, Any]]:
     """(owner, attribute, replacement) of every hook below the API."""
     hooks: list[tuple[Any, str, Any]] = [
@@ -260,6 +276,8 @@ def raw_hooks() -> list[tuple[Any, str, Any]]:
         (pywrap_tfe, "TFE_Py_ExecuteCancelable", _slow_path(_execute_cancelable, 2, 3)),
         (ops._EagerTensorBase, "_numpy", _numpy_hook(ops._EagerTensorBase._numpy)),
     ]
+    clear = pywrap_tfe.TFE_ContextClearCaches
+    hooks.append((pywrap_tfe, "TFE_ContextClearCaches", _clear_caches(clear)))
     hooks.append((constant_op, "convert_to_eager_tensor", _constant_hook(constant_op.convert_to_eager_tensor)))
     hooks.append((context.Context, "add_op_callback", _add_callback(context.Context.add_op_callback)))
     hooks.append((func_graph.FuncGraph, "capture", _capture(func_graph.FuncGraph.capture)))

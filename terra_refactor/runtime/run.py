@@ -113,6 +113,11 @@ class Run(Encoder):
         if tensor.dtype in (int32, int64) and tensor._rank() <= 1 and tensor._num_elements() <= SHAPE_SIZE:
             self.facts[id(tensor)] = Fact(tensor, tensor._numpy_internal().tobytes(), None)
 
+    def knows_value(self, tensor: Any) -> bool:
+        """Whether the path fixes the value of a real tensor."""
+        fact = self.facts.get(id(tensor))
+        return fact is not None and fact.value is not None
+
     def start_segment(self) -> None:
         """Begin at the root again; whatever was made before is outside now."""
         if self.recorded:
@@ -272,7 +277,8 @@ class Run(Encoder):
                 self.depth -= 1
         self.cut()
         self.program.immediate(call)
-        wait_for_segments()
+        if call.raw is None:  # the hook on raw operations waits for what touches state
+            wait_for_segments()
         self.depth += 1
         try:
             return call.eager(*real_values(args), **{name: real_value(value) for name, value in kwargs.items()})
@@ -362,6 +368,7 @@ class Run(Encoder):
         anonymous = list(self.anonymous)
         self.anonymous = []
         child = Node(parent=self.node, call=call, first_slot=len(self.slots), where=source_line())
+        child.owner = None if call.owner is None else call.owner()
         child.args = tuple(self.template(value, anonymous, call.arrays) for value in args)
         widen, self.widen = self.widen, False
         child.kwargs = {name: self.template(value, anonymous, call.arrays) for name, value in kwargs.items()}

@@ -176,23 +176,39 @@ def define_function(name: str, graph: Any, xla: bool) -> Any:
     return atomic_function.from_func_graph(name, graph, attributes)
 
 
+_SUMS = ("Add", "AddV2", "AddN", "Sub", "Identity", "StopGradient")
+_MOST_TERMS = 1024
 _ORDERINGS = ("Less", "LessEqual", "Greater", "GreaterEqual")
 
 
 def call_attributes(graph: Any) -> tuple[Any, ...]:
     """The attributes with which the context calls functions: executor and session configuration.
 
-    Grappler makes `not (x < y)` into `x >= y`, which differs where there are NaNs: for a graph with such a pattern its
-    arithmetic rewrites are off.
+    Grappler makes `not (x < y)` into `x >= y`, which differs where there are NaNs, and writes sums out to their last
+    terms, of which `x = x + x` twenty times has a million: for a graph with such a pattern its arithmetic rewrites are off.
     """
     attributes = dict(context.context().function_call_options.as_attrs())
-    if any(
-        op.type == "LogicalNot" and op.inputs[0].op.type in (*_ORDERINGS, "Identity") for op in graph.get_operations()
-    ):
+    if _has_inverted_comparison(graph) or _has_sum_of_too_many(graph):
         config = config_pb2.ConfigProto.FromString(attributes["config_proto"])
         config.graph_options.rewrite_options.arithmetic_optimization = rewriter_config_pb2.RewriterConfig.OFF
         attributes["config_proto"] = config.SerializeToString()
     return tuple(itertools.chain(*attributes.items()))
+
+
+def _has_inverted_comparison(graph: Any) -> bool:
+    return any(
+        op.type == "LogicalNot" and op.inputs[0].op.type in (*_ORDERINGS, "Identity") for op in graph.get_operations()
+    )
+
+
+def _has_sum_of_too_many(graph: Any) -> bool:
+    terms: dict[str, int] = {}
+    for op in graph.get_operations():  # in an order in which operands come first
+        if op.type in _SUMS:
+            found = terms[op.name] = sum(terms.get(operand.op.name, 1) for operand in op.inputs)
+            if found > _MOST_TERMS:
+                return True
+    return False
 
 
 def fresh_name(text: str) -> str:

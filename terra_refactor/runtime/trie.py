@@ -87,6 +87,7 @@ class Call:
         descend: always looked into (it draws random numbers, prints, …).
         trusted: known not to fail whatever is inside (a library optimizer's update, a gradient).
         raw: the name of the operation when this is one operation and not a function of the API.
+        owner: a weak reference to the object whose method this is.
     """
 
     name: str
@@ -101,6 +102,7 @@ class Call:
     descend: bool = False
     trusted: bool = False
     raw: str | None = None
+    owner: Callable[[], Any] | None = None
     _with_arrays: Call | None = None
 
     def with_arrays(self) -> Call:
@@ -140,6 +142,7 @@ class Node:
         result: template of what the call returns; slots made by this node appear as SlotRef.
         segments: what was compiled for the path that ends here.
         where: file and line of the program that made the call first.
+        owner: the object whose method was called: it lives as long as the path.
     """
 
     parent: Node | None = None
@@ -156,6 +159,7 @@ class Node:
     tape: int = -1
     extra: Any = None
     where: str = ""
+    owner: Any = None
     children: dict[Any, Node] = field(default_factory=dict)
     relaxed: dict[Any, Any] = field(default_factory=dict)
     segments: dict[Any, Any] = field(default_factory=dict)

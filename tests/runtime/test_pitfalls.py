@@ -142,13 +142,49 @@ def test_random_numbers_are_those_of_eager_execution(same: Any) -> None:
 
         def step(number: int) -> Any:
             x = tf.random.normal([2, 3], dtype=tf.float64)
-            y = tf.random.uniform([2, 3], dtype=tf.float64, seed=7)
+            y = tf.random.uniform([2, 3], dtype=tf.float64, seed=7)  # each time the next of one stream
             z = tf.nn.dropout(x, 0.5) + generator.normal([2, 3], dtype=tf.float64)
             return x * 2.0, y + x, z, tf.random.shuffle(tf.range(5)), tf.random.stateless_normal([3], [number, 1])
 
         return step, list
 
     same(build, tolerance=0.0)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_numbers_drawn_in_segments_have_the_same_bits(same: Any, dtype: str) -> None:
+    def build() -> Any:
+        tf.random.set_seed(8)
+        generator = tf.random.Generator.from_seed(3)
+
+        def step(number: int) -> Any:
+            if number == 6:
+                tf.random.set_seed(9)  # also throws the kernels' streams away
+            shape = [7, number % 2 + 2]
+            drawn = [tf.random.uniform(shape, 1, 5, dtype), tf.random.normal(shape, dtype=dtype)]
+            drawn.append(tf.random.truncated_normal([tf.shape(drawn[0])[1], 3], dtype=dtype))
+            three = tf.constant([3])
+            again = [tf.raw_ops.RandomUniform(shape=three, seed=3, seed2=number // 3, dtype=dtype) for _ in range(3)]
+            own = generator.uniform(shape, dtype="float32" if dtype == "bfloat16" else dtype)
+            return [tf.cast(x, tf.float64) * 2.0 for x in [*drawn, *again, own]]
+
+        return step, list
+
+    same(build, calls=12, tolerance=0.0)
+
+
+def test_numbers_drawn_in_segments_and_elsewhere_are_one_stream() -> None:
+    def draw(number: int) -> Any:
+        return tf.raw_ops.RandomUniform(shape=tf.constant([number]), seed=3, seed2=4, dtype=tf.float64)
+
+    tf.random.set_seed(1)
+    expected = [draw(number).numpy() for number in (2, 5, 3, 4)]
+    tf.random.set_seed(1)
+    step = co_execute(lambda number: draw(number) * 1.0)
+    actual = [step(2).numpy(), draw(5).numpy(), step(3).numpy(), tf.function(draw)(4).shape]
+    for one, other in zip(expected[:3], actual, strict=False):
+        np.testing.assert_array_equal(one, other)
+    assert expected[3].shape == actual[3]
 
 
 def test_random_numbers_stay_the_same_with_xla(same: Any) -> None:
@@ -406,6 +442,25 @@ def test_ragged_tensors(same: Any) -> None:
         return step, list
 
     same(build)
+
+
+def test_sums_that_double_are_not_written_out(same: Any) -> None:
+    # TensorFlow's optimiser makes 2 ** 30 terms of these, in as many bytes and more
+    def build() -> Any:
+        v = tf.Variable(ones(0.5))
+
+        def step(number: int) -> Any:
+            with tf.GradientTape() as tape:
+                x = v * 1.0
+                for _ in range(30):
+                    x = x + x
+            v.assign(tf.tanh(v))
+            return x, tape.gradient(x, v)
+
+        return step, lambda: [v]
+
+    same(build)
+    assert same.program.segments_built, same.report
 
 
 def test_what_cannot_be_built_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
