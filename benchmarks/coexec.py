@@ -7,9 +7,9 @@ mode meets the same disturbances and does the same steps. A speed-up is the medi
 mode's time in that round. A block ends when its last result and the last variable have been read, so that asynchronous work
 is counted.
 
-After the timing, as far as there is time, every mode is compared with eager execution in float64, small size: results, printed
-text, Python objects and variables, to 1e-10 relative. A star marks a mode that gives something else. `--check` does only this,
-over more steps; exit code 1 if the shim differs anywhere.
+As far as there is time, every mode is also compared with eager execution in float64, small size: results, printed text, Python
+objects and variables, to 1e-10 relative. A star marks a mode that gives something else, a question mark one that was not
+compared. `--check` does only this, over more steps; exit code 1 if the shim differs anywhere.
 
 Run as `python benchmarks/coexec.py`; see `--help`. Writes a CSV file and an SVG plot when asked to.
 """
@@ -41,9 +41,9 @@ from corpus.coexec import program as programs
 
 MODES = ("eager", "tf.function", "shim", "tf.function+xla", "shim+xla")
 # Least and most steps of warm-up, rounds, and steps a round.
-PLANS = {"small": (16, 48, 7, 8), "large": (4, 16, 3, 2)}
+PLANS = {"small": (16, 48, 7, 8), "large": (4, 40, 3, 2)}
 # The same where the time is limited (`--minutes`).
-SHORT_PLANS = {"small": (12, 40, 5, 6), "large": (4, 8, 3, 1)}
+SHORT_PLANS = {"small": (12, 40, 5, 5), "large": (4, 40, 3, 1)}
 CHECK_STEPS = 60
 SHORT_CHECK_STEPS = 8
 LEGEND = "* gives something else than eager execution (in float64), ? not compared"
@@ -499,24 +499,36 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"{what}: the time is up", file=sys.stderr, flush=True)
         return up
 
+    verdicts: dict[tuple[str, str], str] = {}
+    compared = [*(mode for mode in modes if not mode.endswith("+xla"))]
+
+    def compare(some: Sequence[str]) -> None:
+        for name in names:
+            if len(some) > 1 and not time_is_up(f"{name} compared with eager, {', '.join(some[1:])}"):
+                found = check(name, "small", some, SHORT_CHECK_STEPS if options.minutes else CHECK_STEPS)
+                verdicts.update({(name, mode): verdict for mode, verdict in found.items()})
+
     groups = []
     for size in sizes:
         least, most, rounds, steps = (SHORT_PLANS if options.minutes else PLANS)[size]
         if options.warm_up is not None:
             least = most = options.warm_up
         plan = (least, most, options.rounds or rounds, options.steps or steps)
-        for name in names:
+        dearest = 0.0
+        for position, name in enumerate(names):
             if time_is_up(f"{name} {size}"):
                 continue
-            groups.append(measure(name, size, modes, plan, options.report))
+            begun = time.monotonic()
+            left = (started + 60 * options.minutes - begun) / (len(names) - position) if options.minutes else math.inf
+            # Where not all can be done, every program is timed without XLA before any is left out.
+            groups.append(measure(name, size, modes if left >= dearest else compared, plan, options.report))
+            dearest = max(dearest, time.monotonic() - begun)
             for m in groups[-1]:
                 said = m.error or f"{m.milliseconds:.2f} ms a step, warm-up {m.warm_up:.1f} s"
                 print(f"{name} {size} {m.mode}: {said}", file=sys.stderr, flush=True)
-    verdicts: dict[tuple[str, str], str] = {}
-    for name in names:
-        if not time_is_up(f"{name} compared with eager"):
-            found = check(name, "small", modes, SHORT_CHECK_STEPS if options.minutes else CHECK_STEPS)
-            verdicts.update({(name, mode): verdict for mode, verdict in found.items()})
+        if size == sizes[0]:
+            compare(compared)
+    compare(["eager", *(mode for mode in modes if mode not in compared)])
     show(groups, modes, verdicts)
     if options.csv:
         write_csv(options.csv, groups, verdicts)

@@ -7,7 +7,7 @@ from keras import layers
 VOCABULARY = 200
 CONFIGS = {
     "small": {"layers": 2, "width": 32, "heads": 2, "length": 24, "batch": 4},
-    "large": {"layers": 4, "width": 384, "heads": 6, "length": 192, "batch": 16},
+    "large": {"layers": 4, "width": 384, "heads": 6, "length": 192, "batch": 8},
 }
 
 

@@ -12,7 +12,7 @@ from .program import Program, Size
 
 SIZES = {
     "small": {"batch": 4, "image": 64, "width": 4},
-    "large": {"batch": 32, "image": 160, "width": 32},
+    "large": {"batch": 16, "image": 160, "width": 32},
 }
 CLASSES = 10
 STAGES = (3, 4, 6, 3)

@@ -15,7 +15,7 @@ from .program import Program, Size
 
 SIZES = {
     "small": {"batch": 4, "image": 16, "filters": (8, 16, 24)},
-    "large": {"batch": 48, "image": 48, "filters": (48, 96, 160)},
+    "large": {"batch": 16, "image": 48, "filters": (48, 96, 160)},
 }
 CLASSES = 10
 RATIOS = (0.5, 0.75)
