@@ -182,7 +182,7 @@ def _carries_mask(values: Any) -> bool:
 
 
 def _layer_call(layer: Any, original: Any, training: Any) -> Call:
-    owner = weakref.ref(layer)
+    owner: Callable[[], Any] = weakref.ref(layer)
 
     def direct(*args: Any, **kwargs: Any) -> Any:
         return original(owner(), *args, **kwargs)
