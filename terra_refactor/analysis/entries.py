@@ -12,31 +12,24 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from terra_refactor.analysis.facts import EntryKind, ObjectKind
-from terra_refactor.analysis.instances import value_of_class
+from terra_refactor.analysis.annotations import annotated_value
+from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.domain.dtype import INT64
 from terra_refactor.domain.evidence import Evidence
-from terra_refactor.domain.lattice import join, join_all, python_type
+from terra_refactor.domain.lattice import join, python_type
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     NONE,
-    UNKNOWN,
     UNKNOWN_BOOL,
     UNKNOWN_TENSOR,
-    Constant,
     FunctionValue,
-    LibraryValue,
     Origin,
-    PartialValue,
-    Reference,
     Scalar,
     SequenceValue,
     ShapeValue,
     TensorValue,
-    TupleValue,
     UnknownValue,
     Value,
-    members,
 )
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 
@@ -46,20 +39,6 @@ if TYPE_CHECKING:
 _STEP_NAME: Final = re.compile(r"train\w*_step|test\w*_step|^call$|\w*inference\w*")
 _TENSOR_NAME: Final = re.compile(
     r"^(x|inputs?|images?|labels?|logits|tensors?|features?|y_true|y_pred|targets?|batch|hidden|embeddings?)$"
-)
-_ARRAY_ALIASES: Final = frozenset(
-    {"tensorflow.types.experimental.TensorLike", "numpy.typing.ArrayLike", "numpy.typing.NDArray"}
-)
-_GENERIC_SEQUENCES: Final = frozenset(
-    {
-        "typing.List",
-        "typing.Sequence",
-        "typing.Iterable",
-        "typing.Collection",
-        "collections.abc.Sequence",
-        "collections.abc.Iterable",
-        "builtins.list",
-    }
 )
 
 
@@ -93,7 +72,7 @@ def entry_parameters(
         if parameter.kind is ParameterKind.VAR_KEYWORD:
             values[name], evidence[name] = _unknown(name, may_be_tensor=False), Evidence.NONE
             continue
-        annotated = _annotated_value(interpreter, annotations.get(name))
+        annotated = annotated_value(interpreter, annotations.get(name))
         default = defaults.get(name)
         if annotated is not None:
             value, reason = annotated, Evidence.ANNOTATION
@@ -158,52 +137,3 @@ def _convention(code: Function, framework: str | None) -> dict[str, Value]:
         case _:
             pass
     return result
-
-
-def _annotated_value(interpreter: Interpreter, annotation: Value | None) -> Value | None:
-    """What an annotation says about a value; None where it says nothing that is understood."""
-    if annotation is None:
-        return None
-    results: list[Value] = []
-    for member in members(annotation):
-        found = _annotated_member(interpreter, member)
-        if found is None:
-            return None
-        results.append(found)
-    return join_all(results)
-
-
-def _annotated_member(interpreter: Interpreter, annotation: Value) -> Value | None:
-    match annotation:
-        case Constant(None):
-            return NONE
-        case LibraryValue(name) if name in _ARRAY_ALIASES:
-            return UNKNOWN_TENSOR
-        case LibraryValue():
-            return value_of_class(annotation)
-        case Reference(number) if interpreter.objects.facts[number].kind is ObjectKind.CLASS:
-            return interpreter.instance_for_entry(annotation)
-        case PartialValue(LibraryValue(name), arguments):
-            return _generic(interpreter, name, arguments)
-        case _:
-            return None
-
-
-def _generic(interpreter: Interpreter, name: str, arguments: tuple[Value, ...]) -> Value | None:
-    inner = [_annotated_value(interpreter, argument) for argument in arguments]
-    if name in ("typing.Optional", "typing.Union"):
-        if any(value is None for value in inner):
-            return None
-        found = join_all(value for value in inner if value is not None)
-        return join(found, NONE) if name == "typing.Optional" else found
-    if name in ("typing.Annotated", "typing.Final", "typing.ClassVar"):
-        return inner[0] if inner else None
-    if name in ("typing.Tuple", "builtins.tuple"):
-        if len(arguments) == 2 and arguments[1] == Constant(...):
-            return SequenceValue(inner[0] if inner[0] is not None else UNKNOWN)
-        return TupleValue(tuple(value if value is not None else UNKNOWN for value in inner))
-    if name in _GENERIC_SEQUENCES and inner:
-        return SequenceValue(inner[0] if inner[0] is not None else UNKNOWN)
-    if name == "typing.Callable":
-        return UnknownValue(may_be_tensor=False)
-    return None

@@ -1,0 +1,161 @@
+"""What annotations say about values.
+
+Computes: the value of a parameter or result from its evaluated annotation: classes, generics of `typing`, arrays with shapes as
+jaxtyping writes them. Needs: the annotation as a value. Gives: `annotated_value`, `shape_named`.
+
+Source: https://docs.kidger.site/jaxtyping/api/array/ for the language of shapes. What it computes from other sizes is unknown here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.instances import value_of_class
+from terra_refactor.domain.dim import Dim, symbol
+from terra_refactor.domain.dtype import BOOL, DType, dtype_named
+from terra_refactor.domain.lattice import join, join_all
+from terra_refactor.domain.shape import Shape
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import (
+    NONE,
+    UNKNOWN,
+    UNKNOWN_TENSOR,
+    Constant,
+    DTypeValue,
+    LibraryValue,
+    PartialValue,
+    Reference,
+    SequenceValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    UnknownValue,
+    Value,
+    members,
+)
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.interpreter import Interpreter
+
+_ARRAY_ALIASES: Final = frozenset({"tensorflow.types.experimental.TensorLike", "numpy.typing.ArrayLike"})
+_NUMPY_ARRAY: Final = "numpy.typing.NDArray"
+_SHAPED: Final = frozenset(["Shaped", "Num", "Inexact", "Float", "Complex", "Integer", "UInt", "Int", "Real"])
+"""The element types of jaxtyping that leave open which of several it is; the others are called as in TensorFlow, but for the case."""
+_SIZE_NAME: Final = re.compile(r"[^\W\d]\w*")
+_NAMED_NUMBER: Final = re.compile(r"(?:[^\W\d]\w*=)?(\d+)")
+_GENERIC_SEQUENCES: Final = frozenset(
+    {
+        "typing.List",
+        "typing.Sequence",
+        "typing.Iterable",
+        "typing.Collection",
+        "collections.abc.Sequence",
+        "collections.abc.Iterable",
+        "builtins.list",
+    }
+)
+
+
+def annotated_value(interpreter: Interpreter, annotation: Value | None) -> Value | None:
+    """What an annotation says about a value; None where it says nothing that is understood."""
+    if annotation is None:
+        return None
+    results: list[Value] = []
+    for member in members(annotation):
+        found = _annotated_member(interpreter, member)
+        if found is None:
+            return None
+        results.append(found)
+    return join_all(results)
+
+
+def _annotated_member(interpreter: Interpreter, annotation: Value) -> Value | None:
+    match annotation:
+        case Constant(None):
+            return NONE
+        case LibraryValue(name) if name in _ARRAY_ALIASES:
+            return UNKNOWN_TENSOR
+        case LibraryValue(name) if name == _NUMPY_ARRAY:
+            return TensorValue(TensorType(), TensorKind.NDARRAY)
+        case LibraryValue():
+            return value_of_class(annotation)
+        case Reference(number) if interpreter.objects.facts[number].kind is ObjectKind.CLASS:
+            return interpreter.instance_for_entry(annotation)
+        case PartialValue(LibraryValue(name), arguments):
+            return _generic(interpreter, name, arguments)
+        case _:
+            return None
+
+
+def _generic(interpreter: Interpreter, name: str, arguments: tuple[Value, ...]) -> Value | None:
+    package, _, short = name.rpartition(".")
+    if package == "jaxtyping":
+        return _shaped_array(interpreter, short, arguments)
+    if name == _NUMPY_ARRAY:
+        return TensorValue(TensorType(_dtype_of(arguments[0]) if arguments else None), TensorKind.NDARRAY)
+    inner = [annotated_value(interpreter, argument) for argument in arguments]
+    if name in ("typing.Optional", "typing.Union"):
+        if any(value is None for value in inner):
+            return None
+        found = join_all(value for value in inner if value is not None)
+        return join(found, NONE) if name == "typing.Optional" else found
+    if name in ("typing.Annotated", "typing.Final", "typing.ClassVar"):
+        return inner[0] if inner else None
+    if name in ("typing.Tuple", "builtins.tuple"):
+        if len(arguments) == 2 and arguments[1] == Constant(...):
+            return SequenceValue(inner[0] if inner[0] is not None else UNKNOWN)
+        return TupleValue(tuple(value if value is not None else UNKNOWN for value in inner))
+    if name in _GENERIC_SEQUENCES and inner:
+        return SequenceValue(inner[0] if inner[0] is not None else UNKNOWN)
+    if name == "typing.Callable":
+        return UnknownValue(may_be_tensor=False)
+    return None
+
+
+def _dtype_of(annotation: Value) -> DType | None:
+    """The element type of `NDArray[...]`."""
+    match annotation:
+        case DTypeValue(dtype):
+            return dtype
+        case LibraryValue(name):
+            return dtype_named(name.rpartition(".")[2])
+        case _:
+            return None
+
+
+def _shaped_array(interpreter: Interpreter, name: str, arguments: tuple[Value, ...]) -> Value | None:
+    """`Float32[tf.Tensor, "batch 28 28"]`: the array type with an element type and a shape."""
+    match arguments:
+        case (array, Constant(str() as sizes)):
+            known = annotated_value(interpreter, array)
+        case _:
+            return None
+    if known is None:
+        return None
+    dtype = None if name in _SHAPED else BOOL if name == "Bool" else dtype_named(name.lower())
+    if dtype is None and name not in _SHAPED:
+        return None
+    shape = shape_named(sizes)
+    return join_all(
+        TensorValue(TensorType(dtype, shape), member.kind) if isinstance(member, TensorValue) else member
+        for member in members(known)
+    )
+
+
+def shape_named(text: str) -> Shape:
+    """The shape that jaxtyping's text says: `batch 28 28`, `*batch h w`, `n+1`. None where the rank is open."""
+    sizes: list[Dim] = []
+    for word in text.split():
+        if word == "..." or word.startswith("*"):
+            return None
+        number = _NAMED_NUMBER.fullmatch(word)
+        if number is not None:
+            sizes.append(int(number[1]))
+        elif _SIZE_NAME.fullmatch(word) and not word.startswith("_"):
+            sizes.append(symbol(word))
+        else:
+            # nameless, of one size or broadcast, or computed from others
+            sizes.append(None)
+    return tuple(sizes)
