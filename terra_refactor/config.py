@@ -7,6 +7,7 @@ Ignores: the command line, whose options win over these (`Config.with_options`),
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import difflib
 import json
@@ -35,6 +36,16 @@ _TF_VERSION = re.compile(r"[2-9]\.\d+")
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectModel:
+    """What a user says of a function or method that the analysis cannot see into. Types are written as annotations."""
+
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    returns: str | None = None
+    pure: bool = False
+    """It changes nothing that outlives the call, draws nothing at random and asks nothing of the world outside."""
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """What a user may set. Each attribute is the key of the same name, with `-` for `_`.
 
@@ -57,6 +68,7 @@ class Config:
     level: str = "safe"
     baseline: str | None = None
     cache_dir: str | None = None
+    project_models: Mapping[str, ProjectModel] = field(default_factory=dict)
     file: str | None = None
 
     @property
@@ -260,6 +272,40 @@ def _fail_on(value: Any, where: str) -> str:
     return _one_of((*SEVERITIES, NEVER), value, where)
 
 
+def _annotation(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"{where} takes a type as in an annotation, not {_described(value)}")
+    try:
+        ast.parse(value.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise UsageError(f"{where} takes a type as in an annotation; {value!r} does not parse") from error
+    return value.strip()
+
+
+def _project_models(value: Any, where: str) -> Mapping[str, ProjectModel]:
+    if not isinstance(value, dict):
+        raise UsageError(f"{where} takes a table of models by full name, not {_described(value)}")
+    return {name: _project_model(model, f"{where}, {name!r},") for name, model in sorted(value.items())}
+
+
+def _project_model(value: Any, where: str) -> ProjectModel:
+    if not isinstance(value, dict):
+        raise UsageError(f"{where} takes a table, not {_described(value)}")
+    unknown = sorted(set(value) - {"parameters", "returns", "pure"})
+    if unknown:
+        close = difflib.get_close_matches(unknown[0], ("parameters", "returns", "pure"), n=1)
+        hint = f"; did you mean `{close[0]}`?" if close else "; known keys are parameters, pure, returns"
+        raise UsageError(f"{where} has an unknown key `{unknown[0]}`{hint}")
+    parameters = value.get("parameters", {})
+    if not isinstance(parameters, dict):
+        raise UsageError(f"{where} `parameters` takes a table of types by name, not {_described(parameters)}")
+    return ProjectModel(
+        {name: _annotation(text, f"{where} parameter {name!r}") for name, text in sorted(parameters.items())},
+        None if "returns" not in value else _annotation(value["returns"], f"{where} `returns`"),
+        _flag(value.get("pure", False), f"{where} `pure`"),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """One key of the configuration."""
@@ -274,6 +320,7 @@ class Key:
 _STRINGS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 _PATH: Mapping[str, Any] = {"type": "string", "minLength": 1}
 _WHOLE: Mapping[str, Any] = {"type": "integer", "minimum": 0}
+_TYPE: Mapping[str, Any] = {"type": "string", "minLength": 1}
 KEYS: Mapping[str, Key] = {
     "extend": Key(
         _text, _PATH, "A file whose values hold where this one says nothing; relative to this file's folder."
@@ -315,6 +362,22 @@ KEYS: Mapping[str, Key] = {
     "level": Key(_level, {"enum": list(LEVELS)}, "How much `fix` may assume: `safe`, `speculative` or `coexec`."),
     "baseline": Key(_text, _PATH, "File of findings that are known already, relative to this file's folder."),
     "cache-dir": Key(_text, _PATH, "Folder of the analysis cache; without it, the user's cache folder."),
+    "project-models": Key(
+        _project_models,
+        {
+            "type": "object",
+            "additionalProperties": {
+                "type": "object",
+                "properties": {
+                    "parameters": {"type": "object", "additionalProperties": _TYPE},
+                    "returns": _TYPE,
+                    "pure": {"type": "boolean"},
+                },
+                "additionalProperties": False,
+            },
+        },
+        "Types and purity of functions that the analysis cannot see into, by full name; see below.",
+    ),
 }
 
 
@@ -342,6 +405,9 @@ def as_toml(config: Config) -> str:
 
 def _toml(value: Any) -> str:
     match value:
+        case ProjectModel(parameters, returns, pure):
+            given = {"parameters": parameters, "returns": returns, "pure": pure}
+            return _toml({name: member for name, member in given.items() if member})
         case Mapping():
             return "{" + ", ".join(f"{json.dumps(key)} = {_toml(member)}" for key, member in value.items()) + "}"
         case tuple():

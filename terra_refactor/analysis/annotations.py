@@ -24,6 +24,7 @@ from terra_refactor.domain.value import (
     UNKNOWN_TENSOR,
     Constant,
     DTypeValue,
+    FunctionValue,
     LibraryValue,
     PartialValue,
     Reference,
@@ -38,7 +39,10 @@ from terra_refactor.domain.value import (
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.interpreter import Interpreter
+    from terra_refactor.ir.function import Function
 
+ABSTRACT: Final = "abstract method"
+"""Why a result is unknown that is up to a subclass."""
 _ARRAY_ALIASES: Final = frozenset({"tensorflow.types.experimental.TensorLike", "numpy.typing.ArrayLike"})
 _NUMPY_ARRAY: Final = "numpy.typing.NDArray"
 _SHAPED: Final = frozenset(["Shaped", "Num", "Inexact", "Float", "Complex", "Integer", "UInt", "Int", "Real"])
@@ -112,6 +116,18 @@ def _generic(interpreter: Interpreter, name: str, arguments: tuple[Value, ...]) 
     if name == "typing.Callable":
         return UnknownValue(may_be_tensor=False)
     return None
+
+
+def as_declared(interpreter: Interpreter, code: Function, function: FunctionValue, returned: Value) -> Value:
+    """What a call gives: what a model or stub says where it is not known, and the annotation of a method that subclasses define."""
+    if type(returned) is not UnknownValue:
+        return returned
+    declared = interpreter.declarations.get(f"{code.id.module}.{code.qualname}")
+    annotation = None if declared is None else declared.returns
+    if annotation is None and returned.reason == ABSTRACT:
+        annotation = dict(function.annotations).get("return")
+    value = annotated_value(interpreter, annotation)
+    return returned if value is None else value
 
 
 def _dtype_of(annotation: Value) -> DType | None:

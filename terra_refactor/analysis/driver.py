@@ -10,11 +10,12 @@ round.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from terra_refactor.analysis.assembly import assemble_facts
 from terra_refactor.analysis.classes import CLASS_METHOD, STATIC_METHOD, resolution_order
+from terra_refactor.analysis.declarations import read_declarations
 from terra_refactor.analysis.entries import entry_parameters
 from terra_refactor.analysis.facts import EntryKind, ProgramFacts
 from terra_refactor.analysis.frames import Frame, Summary
@@ -22,6 +23,7 @@ from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.modules import ModuleLoader
 from terra_refactor.analysis.testing import test_arguments
 from terra_refactor.analysis.transfer import attributes, calls, containers, control, definitions, names, operators
+from terra_refactor.config import ProjectModel
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import join
 from terra_refactor.domain.state import EXISTS
@@ -53,10 +55,11 @@ HANDLERS = {
 
 @dataclass(frozen=True, slots=True)
 class AnalysisOptions:
-    """How far the analysis goes."""
+    """How far the analysis goes, and what it is told beside the program."""
 
     max_rounds: int = MAX_ROUNDS
     steps_per_operation: int = STEPS_PER_OPERATION
+    models: Mapping[str, ProjectModel] = field(default_factory=dict)
 
 
 def analyze_program(
@@ -82,6 +85,7 @@ class _Analysis:
             max(MIN_STEPS, options.steps_per_operation * operations),
         )
         loader.interpreter = self.interpreter
+        self.interpreter.declarations = read_declarations(options.models, program.stubs)
         self.loader = loader
         self.evidence: dict[FunctionId, dict[str, Evidence]] = {}
         self.interpreter.entry_frame = self.world_frame

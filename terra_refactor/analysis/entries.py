@@ -56,6 +56,9 @@ def entry_parameters(
     values: dict[str, Value] = {}
     evidence: dict[str, Evidence] = {}
     annotations = dict(function.annotations)
+    declared = interpreter.declarations.get(f"{code.id.module}.{code.qualname}")
+    if declared is not None:
+        annotations = {**declared.parameters, **annotations}
     defaults = dict(function.defaults)
     iterated = interpreter.iterated_parameters(code)
     used = interpreter.usage.get(code.id, set()) - iterated

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from terra_refactor.analysis import classes, entries, instances, staleness
 from terra_refactor.analysis.abstract_heap import AbstractHeap
+from terra_refactor.analysis.annotations import ABSTRACT, as_declared
 from terra_refactor.analysis.application import (
     DEPTH_OF_ARRIVALS,
     apply_summary,
@@ -29,6 +30,7 @@ from terra_refactor.analysis.application import (
 )
 from terra_refactor.analysis.binding import bind_arguments
 from terra_refactor.analysis.boundary import as_parameter, less_known, surviving_writes, widened_parameters
+from terra_refactor.analysis.declarations import Declaration
 from terra_refactor.analysis.effects import EXTERNAL, resolve_targets
 from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
@@ -144,6 +146,8 @@ class Interpreter(AbstractHeap, Notes):
         """The contexts of one function object: a decorator's wrapper is another one for each function that it wraps."""
         self.parametrized: dict[FunctionId, dict[str, Value]] = {}
         """What a test runner passes to a test, by parameter."""
+        self.declarations: Mapping[str, Declaration] = {}
+        """What users tell of functions, by full name."""
         self.other_floats = False
         """The program makes Keras compute in other floats than float32."""
         self.one_of_several = 0
@@ -327,7 +331,7 @@ class Interpreter(AbstractHeap, Notes):
         closure = tuple((name, naming.inward_object(cell)) for name, cell in function.closure)
         summary = self.summarize(frame.state, identity, closure, parameters, EntryKind.CALLED, in_graph, naming)
         if isinstance(summary, Summary):
-            returned = apply_summary(self, frame, op, summary, bound, naming)
+            returned = as_declared(self, code, function, apply_summary(self, frame, op, summary, bound, naming))
             return returned if frame.in_graph or graph else concrete(returned)
         if isinstance(summary, UnknownValue):
             # what it does is not followed any further: nobody can tell
@@ -648,7 +652,7 @@ class Interpreter(AbstractHeap, Notes):
         if frame.function.is_generator:
             return SequenceValue(frame.yields, "generator")
         if any(decorator.text.endswith(_ABSTRACT) for decorator in frame.function.decorators):
-            return join(result, UnknownValue(reason="abstract method"))
+            return join(result, UnknownValue(reason=ABSTRACT))
         if frame.abstract and (type(result) is Bottom or frame.function.kind is FunctionKind.METHOD):
-            return join(result, UnknownValue(reason="abstract method"))
+            return join(result, UnknownValue(reason=ABSTRACT))
         return result

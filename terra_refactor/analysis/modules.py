@@ -153,6 +153,9 @@ class ModuleLoader:
         resolved = self.program.imports.resolve(importer, module, level)
         if resolved is None:
             if level:
+                full = f"{self._absolute(importer, module, level)}.{name}"
+                if full in self.interpreter.declarations:
+                    return LibraryValue(full)
                 return UnknownValue(reason=f"unresolved import of {'.' * level}{module}.{name}")
             return library_member(registry.canonical_name(module), name)
         self.ensure_run(resolved)
@@ -174,6 +177,12 @@ class ModuleLoader:
         if self._state.get(module) == "running" and getter is None:
             self._again[importer] = None
         return UnknownValue(origin=Origin("global", f"{module}.{name}"))
+
+    def _absolute(self, importer: str, module: str, level: int) -> str:
+        """The absolute name that a relative import means."""
+        up = level - self.program.modules[importer].is_package
+        parts = importer.split(".")
+        return ".".join([*parts[: len(parts) - up], *([module] if module else [])])
 
     def import_star(self, frame: Frame, importer: str, module: str, level: int) -> None:
         """Binds everything that `from module import *` binds."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from terra_refactor.analysis.annotations import ABSTRACT
 from terra_refactor.analysis.facts import ContextFacts, ContextId
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import Bottom, ShapeValue, TensorValue, UnknownValue, members
@@ -98,6 +99,4 @@ def _calls_unknown(view: ContextView) -> bool:
 
 
 def _is_abstract(context: ContextFacts) -> bool:
-    return any(
-        isinstance(member, UnknownValue) and member.reason == "abstract method" for member in members(context.returns)
-    )
+    return any(isinstance(member, UnknownValue) and member.reason == ABSTRACT for member in members(context.returns))

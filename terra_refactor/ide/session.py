@@ -285,7 +285,7 @@ class Session:
             if progress is not None:
                 progress("analysing", done, total)
 
-        facts = analyze_program(program, AnalysisOptions(), advance)
+        facts = analyze_program(program, AnalysisOptions(models=self.config.project_models), advance)
         _check(cancelled)
         decisions, findings = judge_facts(program, facts, self.config)
         snapshot = Snapshot(

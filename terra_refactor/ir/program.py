@@ -6,7 +6,7 @@ Computes: nothing. Gives: `ModuleIR` (one lowered source file) and `Program` (al
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from terra_refactor.ir.function import Function
@@ -49,6 +49,8 @@ class Program:
 
     modules: Mapping[str, ModuleIR]
     imports: ImportResolver
+    stubs: Mapping[str, str] = field(default_factory=dict)
+    """The texts of the `.pyi` files that lie among them, by module name."""
 
     def function(self, identity: FunctionId) -> Function:
         """The function with that identity; KeyError or IndexError if there is none."""

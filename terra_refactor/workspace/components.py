@@ -186,7 +186,7 @@ def _judged(
 
 def _key(project: ReadProject, config: Config, group: Sequence[str], imports: Mapping[str, frozenset[str]]) -> str:
     """A text that tells everything that the result of a component depends on."""
-    parts = [repr(judged_by(config))]
+    parts = [repr(judged_by(config)), repr(sorted(project.stubs.items()))]
     for path in group:
         task = project.tasks[path]
         parts.append(repr((path, task.name, task.is_package, task.source.digest, sorted(imports[path]))))

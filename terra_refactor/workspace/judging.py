@@ -22,7 +22,9 @@ def judge_program(
     program: Program, config: Config, progress: Callable[[int, int], None] | None
 ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
     """What is decided about every function of the program, and what the rules find."""
-    return judge_facts(program, analyze_program(program, AnalysisOptions(), progress), config)
+    return judge_facts(
+        program, analyze_program(program, AnalysisOptions(models=config.project_models), progress), config
+    )
 
 
 def judge_facts(
@@ -35,4 +37,4 @@ def judge_facts(
 
 def judged_by(config: Config) -> tuple[object, ...]:
     """What the judge looks at in a configuration."""
-    return (config.min_ops, config.tf_version)
+    return (config.min_ops, config.tf_version, sorted(config.project_models.items()))

@@ -22,7 +22,7 @@ from terra_refactor.syntax.path_edits import read_package_dirs, read_path_additi
 from terra_refactor.syntax.source import STDIN_NAME, Source, read_source, source_from_bytes
 from terra_refactor.workspace.cache import LoweringCache
 from terra_refactor.workspace.pool import Lowered, LoweringResult, LoweringTask, available_jobs, lower_files
-from terra_refactor.workspace.project import discover_files
+from terra_refactor.workspace.project import DiscoveredFiles, discover_files
 from terra_refactor.workspace.results import FileError
 
 
@@ -43,6 +43,8 @@ class ReadProject:
     index: ModuleIndex
     errors: tuple[FileError, ...]
     """Of what could not be read."""
+    stubs: Mapping[str, str] = field(default_factory=dict)
+    """The texts of the `.pyi` files among the paths, by module name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,21 @@ def read_project(
         path: LoweringTask(source, name, path in index.files and index.files[path].is_package)
         for path, source, name in name_sources(sources, index)
     }
-    return ReadProject(tasks, index, tuple(errors))
+    return ReadProject(tasks, index, tuple(errors), _read_stubs(found, sources))
+
+
+def _read_stubs(found: DiscoveredFiles, sources: Mapping[str, Source]) -> dict[str, str]:
+    """The texts of stubs by the names of their modules. One that cannot be read tells nothing."""
+    stubs: dict[str, Source] = {}
+    for path in found.stubs:
+        try:
+            stubs[path] = read_source(path)
+        except SourceError:
+            continue
+    if not stubs:
+        return {}
+    index = index_sources({**sources, **stubs}, found.markers, found.bases)
+    return {index.module_of(path).name: source.text for path, source in stubs.items()}
 
 
 def load_programs(
@@ -137,7 +153,7 @@ def _program(project: ReadProject, paths: Mapping[str, str], results: Sequence[L
     modules = {result.module.name: result.module for result in lowered}
     imports = ProjectImports(project.index, paths, {module.path: module.name for module in modules.values()})
     return LoadedProgram(
-        program=Program(dict(sorted(modules.items())), imports),
+        program=Program(dict(sorted(modules.items())), imports, project.stubs),
         errors=tuple(result for result in results if isinstance(result, FileError)),
         cached_files=sum(result.cached for result in lowered),
     )

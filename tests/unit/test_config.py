@@ -128,6 +128,10 @@ SAMPLES: dict[str, tuple[list[object], list[object]]] = {
     "jobs": ([0], [-1]),
     "level": (["coexec"], ["all"]),
     "baseline": (["x"], ["", 1]),
+    "project-models": (
+        [{}, {"a.f": {"returns": "int", "pure": True}}, {"a.f": {"parameters": {"x": "tf.Tensor"}}}],
+        [[], {"a.f": "int"}, {"a.f": {"returns": 3}}, {"a.f": {"return": "int"}}, {"a.f": {"pure": "yes"}}],
+    ),
     "cache-dir": (["x"], [""]),
 }
 

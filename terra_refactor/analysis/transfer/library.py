@@ -13,7 +13,9 @@ from dataclasses import replace
 from itertools import product
 from typing import Final
 
+from terra_refactor.analysis.annotations import annotated_value
 from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED, configuration_of
+from terra_refactor.analysis.declarations import Declaration
 from terra_refactor.analysis.effects import (
     EXTERNAL,
     external_effect,
@@ -97,6 +99,9 @@ def call_library(
             _note_effects(interpreter, frame, op, name, registry.lookup(name), receiver)
             return result
     entity = registry.lookup(name)
+    declared = interpreter.declarations.get(name)
+    if declared is not None and (entity is None or entity.rule is None):
+        return _call_declared(interpreter, frame, op, name, declared, arguments, receiver)
     if receiver is not None and name.endswith(".__call__"):
         note_input(frame, receiver, arguments)
     leaf = name.rpartition(".")[2]
@@ -183,6 +188,21 @@ _FACTORIES: Final = {"numpy.random.default_rng": "numpy.random.Generator"}
 
 _CONSTRUCTED_FROM: Final = {"keras.Model": ("inputs", "outputs", "name")}
 """Positional parameters of constructors whose signature is `*args, **kwargs`."""
+
+
+def _call_declared(
+    interpreter: Interpreter,
+    frame: Frame,
+    op: int,
+    name: str,
+    declared: Declaration,
+    arguments: CallArguments,
+    receiver: Value | None,
+) -> Value:
+    """A function of which a model or a stub tells something."""
+    unlisted = UNKNOWN if declared.pure else _call_unlisted(interpreter, frame, op, name, arguments, receiver)
+    known = annotated_value(interpreter, declared.returns)
+    return unlisted if known is None else known
 
 
 def _call_unlisted(

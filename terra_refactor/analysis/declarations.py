@@ -1,0 +1,127 @@
+"""What users tell of functions that the analysis cannot see into: the models of the configuration, and stubs.
+
+Computes: annotations as values, and purity, by full name. Needs: the configuration's models, the texts of `.pyi` files. Gives:
+`Declaration`, `read_declarations`.
+
+Ignores: in stubs everything but the functions of modules and classes (conditions, aliases of types, attributes); of several overloads
+all but the last.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from terra_refactor.analysis.modules import library_member
+from terra_refactor.config import ProjectModel
+from terra_refactor.domain.lattice import join
+from terra_refactor.domain.value import NONE, UNKNOWN, Constant, LibraryValue, PartialValue, Value
+from terra_refactor.tf_model import registry
+
+_TYPING: Final = frozenset(typing.__all__)
+_SHORT_NAMES: Final = {"tf": "tensorflow", "np": "numpy"}
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What is told of one function: its annotations as values (see `annotations.annotated_value`), and whether it has no effects."""
+
+    parameters: Mapping[str, Value]
+    returns: Value | None
+    pure: bool = False
+
+
+def read_declarations(models: Mapping[str, ProjectModel], stubs: Mapping[str, str]) -> dict[str, Declaration]:
+    """All declarations by full name. `stubs` are texts by module name; one that does not parse says nothing. Models win over stubs."""
+    found: dict[str, Declaration] = {}
+    for module, text in stubs.items():
+        found.update(_declared_in_stub(module, text))
+    for name, model in models.items():
+        parameters = {parameter: _of_text(text) for parameter, text in model.parameters.items()}
+        found[name] = Declaration(parameters, None if model.returns is None else _of_text(model.returns), model.pure)
+    return found
+
+
+def _of_text(text: str) -> Value:
+    return _annotation(ast.parse(text, mode="eval").body, _SHORT_NAMES)
+
+
+def _declared_in_stub(module: str, text: str) -> Iterator[tuple[str, Declaration]]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    names: dict[str, str] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                top = alias.name.partition(".")[0]
+                names[alias.asname or top] = alias.name if alias.asname else top
+        elif isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
+            names.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
+    yield from _declared_in_body(module, tree.body, names)
+
+
+def _declared_in_body(prefix: str, body: list[ast.stmt], names: Mapping[str, str]) -> Iterator[tuple[str, Declaration]]:
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from _declared_in_body(f"{prefix}.{node.name}", node.body, names)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            every = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+            parameters = {
+                parameter.arg: _annotation(parameter.annotation, names)
+                for parameter in every
+                if parameter.annotation is not None
+            }
+            returns = None if node.returns is None else _annotation(node.returns, names)
+            yield f"{prefix}.{node.name}", Declaration(parameters, returns)
+
+
+def _annotation(node: ast.expr, names: Mapping[str, str]) -> Value:
+    """The value that the annotation would have if it were evaluated where `names` are bound; unknown where that cannot be told."""
+    match node:
+        case ast.Constant(None):
+            return NONE
+        case ast.Constant(str(text)):
+            try:
+                return _annotation(ast.parse(text.strip(), mode="eval").body, names)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                return UNKNOWN
+        case ast.Constant(value) if value is ...:
+            return Constant(...)
+        case ast.Name(name):
+            return _named(names.get(name) or _unqualified(name))
+        case ast.Attribute():
+            dotted = ast.unparse(node)
+            top, _, rest = dotted.partition(".")
+            return _named(f"{names.get(top, top)}.{rest}")
+        case ast.Subscript(base, index):
+            generic = _annotation(base, names)
+            arguments = index.elts if isinstance(index, ast.Tuple) else [index]
+            if isinstance(generic, LibraryValue) and generic.name.startswith("jaxtyping."):
+                return PartialValue(generic, tuple(_shape_or_type(argument, names) for argument in arguments), ())
+            return PartialValue(generic, tuple(_annotation(argument, names) for argument in arguments), ())
+        case ast.BinOp(left, ast.BitOr(), right):
+            return join(_annotation(left, names), _annotation(right, names))
+        case _:
+            return UNKNOWN
+
+
+def _shape_or_type(node: ast.expr, names: Mapping[str, str]) -> Value:
+    return Constant(node.value) if isinstance(node, ast.Constant) else _annotation(node, names)
+
+
+def _unqualified(name: str) -> str:
+    """The full name of what needs no import in a model: built-in names, those of `typing`, and, for the rest, those of jaxtyping."""
+    if hasattr(builtins, name):
+        return f"builtins.{name}"
+    return f"typing.{name}" if name in _TYPING else f"jaxtyping.{name}"
+
+
+def _named(name: str) -> Value:
+    owner, _, member = registry.canonical_name(name).rpartition(".")
+    return library_member(owner, member) if owner else LibraryValue(name)
