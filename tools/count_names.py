@@ -16,6 +16,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
+from terra_refactor.tf_model.decorators import Decoration, decoration
+from terra_refactor.tf_model.factories import FACTORIES
 from terra_refactor.tf_model.registry import canonical_name, lookup
 from terra_refactor.tf_model.spec import EntityKind
 
@@ -71,6 +74,11 @@ class Names(ast.NodeVisitor):
         return ".".join([self.imported[node.id], *reversed(parts)])
 
 
+def is_interpreted(name: str) -> bool:
+    """Whether a function has no rule because the analysis runs it itself: it touches the heap, makes an object, or wraps functions."""
+    return name in BUILTINS or name in FACTORIES or decoration(name)[0] is not Decoration.UNKNOWN
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("directory", nargs="+", type=Path)
@@ -103,7 +111,7 @@ def main() -> int:
         entity = lookup(name)
         needs_parameters = name in called and entity is not None and entity.kind is EntityKind.FUNCTION
         resolved = entity is not None and (entity.parameters is not None or not needs_parameters)
-        has_rule = entity is not None and entity.rule is not None
+        has_rule = entity is not None and (entity.rule is not None or is_interpreted(name))
         resolved_names += resolved
         resolved_uses += number * resolved
         if needs_parameters:

@@ -181,7 +181,8 @@ def _name(dtype: Any) -> str:
 
 def _typed(kind: str, dtype: str, shape: Any, symbolic: bool = False) -> dict[str, Any]:
     rank = getattr(shape, "rank", 0)
-    sizes = None if rank is None else [None if size is None else int(size) for size in shape]
+    given = shape.as_list() if rank is not None and hasattr(shape, "as_list") else shape  # of TensorFlow 1: no plain numbers
+    sizes = None if rank is None else [None if size is None else int(size) for size in given]
     name = "string" if dtype.startswith(("str", "bytes")) else dtype
     return {"kind": kind, "dtype": name, "shape": sizes, "symbolic": symbolic}
 

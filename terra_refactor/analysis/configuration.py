@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from terra_refactor.analysis.freezing import freeze
-from terra_refactor.domain.value import Constant, Reference, TupleValue, Value
+from terra_refactor.domain.dtype import FLOAT32, DType
+from terra_refactor.domain.value import NONE, UNKNOWN, Constant, Reference, TupleValue, Value
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.frames import Frame
@@ -17,6 +18,15 @@ CONFIGURATION: Final = "@configuration:"
 """Prefix of the fields that hold the arguments, by parameter name."""
 CONFIGURED: Final = "@configured"
 """Field that holds the names of these, as a tuple."""
+WRITTEN: Final = "@written"
+"""Field of a `tf.TensorArray` that holds the shape of what was written into it; its rules find it as the setting `written`."""
+
+
+def with_floats(configuration: dict[str, Value], floats: DType | None) -> dict[str, Value]:
+    """A layer's configuration where Keras computes in `floats` unless it is told (None: it is not known in what)."""
+    if floats == FLOAT32 or configuration.get("dtype", NONE) != NONE:
+        return configuration
+    return {**configuration, "dtype": UNKNOWN if floats is None else Constant(floats)}
 
 
 def configuration_of(frame: Frame, receiver: Value) -> dict[str, Value]:
@@ -30,4 +40,7 @@ def configuration_of(frame: Frame, receiver: Value) -> dict[str, Value]:
         value = frame.state.get((receiver.object, CONFIGURATION + parameter.value))
         if value is not None:
             configuration[parameter.value] = freeze(frame, value)
+    written = frame.state.get((receiver.object, WRITTEN))
+    if written is not None:
+        configuration["written"] = written
     return configuration

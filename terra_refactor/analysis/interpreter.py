@@ -37,6 +37,7 @@ from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.lost_shapes import concrete
 from terra_refactor.analysis.notes import Notes
+from terra_refactor.domain.dtype import FLOAT32, DType
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, references, widen
 from terra_refactor.domain.state import CELL, CLASS, EXISTS, HeapKey, Naming, State, same_reads
@@ -148,8 +149,8 @@ class Interpreter(AbstractHeap, Notes):
         """What a test runner passes to a test, by parameter."""
         self.declarations: Mapping[str, Declaration] = {}
         """What users tell of functions, by full name."""
-        self.other_floats = False
-        """The program makes Keras compute in other floats than float32."""
+        self.floats: DType | None = FLOAT32
+        """What Keras computes in by default; None where the program sets it and it is not known to what."""
         self.one_of_several = 0
         """How many enclosing calls of library functions are tried with one alternative of their arguments after the other."""
         self._general: dict[tuple[FunctionId, tuple[tuple[str, ObjectId], ...], bool], dict[str, Value]] = {}

@@ -28,6 +28,10 @@ class Notes:
         self.expecting_errors = 0
         """How many enclosing `with` statements expect an error, as `pytest.raises` does."""
         self.missing_rules: dict[str, dict[tuple[FunctionId, OpId], None]] = {}
+        self.layers_made = False
+        """Whether a layer of Keras was made so far."""
+        self.flags: dict[str, Value] = {}
+        """The flags that the program declares, by name."""
         self.usage: dict[FunctionId, set[str]] = {}
         """Parameters that were handed, still unknown, to operations that take tensors."""
         self.wrapped: dict[FunctionId, tuple[tuple[tuple[str, Value], ...] | None, tuple[str, ...]]] = {}

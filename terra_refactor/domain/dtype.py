@@ -45,7 +45,6 @@ def dtype_named(name: str) -> DType | None:
         "float": "float32",
         "double": "float64",
         "str": "string",
-        "object": "variant",
         "bool_": "bool",
     }.get(name, name)
     return DType(name) if name in ALL else None

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from terra_refactor.domain.dim import Dim, SymbolicDim
 from terra_refactor.domain.dtype import FLOATING, INTEGER
+from terra_refactor.domain.lattice import dim_of, join_all, list_element
 from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
@@ -158,6 +159,29 @@ def _folded(function: Callable[..., object], otherwise: Value) -> Rule:
 def _typed(result: Value) -> Rule:
     """The rule of a function whose result is of one type whatever it is given."""
     return lambda call: result
+
+
+def _drawn(population: Value | None) -> Value:
+    """Any of the members of a sequence."""
+    match population:
+        case FrozenList():
+            return list_element(population)
+        case TupleValue(members):
+            return join_all(members)
+        case SequenceValue(element):
+            return element
+        case RangeValue():
+            return UNKNOWN_INT
+        case Constant(str()):
+            return UNKNOWN_STR
+        case _:
+            return UNKNOWN
+
+
+def _draws(call: BoundCall) -> Value:
+    """`random.sample` and `random.choices`."""
+    count = call.argument("k")
+    return FrozenList(None, _drawn(call.argument("population")), None if count is None else dim_of(count))
 
 
 def size_value(size: Dim) -> Value:
@@ -314,6 +338,8 @@ def _extreme(function: Callable[..., object]) -> Rule:
             (only,) = types
             assert only is not None
             return Scalar(only)
+        if all(isinstance(candidate, TensorValue | Constant | Scalar) for candidate in candidates):
+            return join_all(candidates)
         return UNKNOWN if any(may_be_tensor(candidate) for candidate in candidates) else NOT_A_TENSOR
 
     return rule
@@ -502,6 +528,9 @@ RULES: Final[Mapping[str, Rule]] = {
     },
     **{f"random.{name}": _typed(UNKNOWN_INT) for name in ("randint", "randrange", "getrandbits")},
     "random.seed": _typed(NONE),
+    "random.choice": lambda call: _drawn(call.argument("seq")),
+    "random.choices": _draws,
+    "random.sample": _draws,
     "random.shuffle": _typed(NONE),
     **{
         f"logging.{name}": _typed(NONE)

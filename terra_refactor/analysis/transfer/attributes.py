@@ -18,8 +18,9 @@ from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Handler, Interpreter
 from terra_refactor.analysis.modules import library_member
+from terra_refactor.analysis.transfer.command_line import flag_value
 from terra_refactor.analysis.transfer.containers import size_value
-from terra_refactor.analysis.transfer.layer_weights import weight_attribute
+from terra_refactor.analysis.transfer.layer_weights import setting_attribute, weight_attribute
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import filter_members, join, join_all
 from terra_refactor.domain.state import CLASS
@@ -72,7 +73,8 @@ def attribute_of(interpreter: Interpreter, frame: Frame, op: int, value: Value, 
             frame.note_read(op, (interpreter.loader.object_of(value.name), name))
             return interpreter.loader.member(frame, frame.function.id.module, value.name, name)
         case LibraryValue():
-            return library_member(value.name, name)
+            flag = flag_value(interpreter, value.name, name)
+            return library_member(value.name, name) if flag is None else flag
         case UnknownValue():
             return UnknownValue(value.may_be_tensor, value.origin, value.reason)
         case TensorValue():
@@ -218,6 +220,9 @@ def _object_attribute(interpreter: Interpreter, frame: Frame, op: int, value: Re
     weight = weight_attribute(interpreter, frame, op, value, name)
     if weight is not None:
         return weight
+    setting = setting_attribute(frame, value, name)
+    if setting is not None:
+        return setting
     found = _through_class(interpreter, frame, op, value, cls, name)
     if found is not None:
         return found

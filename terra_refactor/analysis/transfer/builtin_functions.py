@@ -326,7 +326,7 @@ def zip_(
 ) -> Value | None:
     found = [iterate(interpreter, frame, op, value) for value in arguments.positional]
     if arguments.open_positional is not None:
-        return SequenceValue(SequenceValue(UNKNOWN), "zip")
+        return _transposed(arguments) or SequenceValue(SequenceValue(UNKNOWN), "zip")
     if not found:
         return TupleValue(())
     known = [part.elements for part in found]
@@ -339,6 +339,14 @@ def zip_(
     else:
         shortest = lengths[0] if all(length == lengths[0] for length in lengths) else None
     return SequenceValue(TupleValue(tuple(part.element for part in found)), "zip", shortest)
+
+
+def _transposed(arguments: CallArguments) -> Value | None:
+    """`zip(*rows)` of rows that are tuples of one length: a tuple for each of their members. None for others."""
+    row = arguments.open_positional
+    if arguments.positional or not isinstance(row, TupleValue):
+        return None
+    return TupleValue(tuple(SequenceValue(element) for element in row.elements))
 
 
 def enumerate_(

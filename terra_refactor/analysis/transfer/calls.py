@@ -6,6 +6,7 @@ Computes: what a `Call` reaches, and its result. Needs: all other transfer modul
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from terra_refactor.analysis.effects import is_local, only_local, unknown_target
 from terra_refactor.analysis.facts import ObjectKind
@@ -46,6 +47,9 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Op, Spread
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.ops.variables import shape_after_set
+
+MAX_SPREAD: Final = 64
+"""So many arguments that are alike are told apart when a `*` spreads them."""
 
 
 def call(interpreter: Interpreter, frame: Frame, op: Op) -> Value | Terminated:
@@ -98,6 +102,8 @@ def evaluate_arguments(interpreter: Interpreter, frame: Frame, op: ops.Call) -> 
             found = iterate(interpreter, frame, op.id, value)
             if found.elements is not None and open_positional is None:
                 positional.extend(found.elements)
+            elif open_positional is None and isinstance(found.length, int) and found.length <= MAX_SPREAD:
+                positional.extend([found.element] * found.length)
             else:
                 element = found.element if found.element != BOTTOM else UNKNOWN
                 open_positional = element if open_positional is None else join(open_positional, element)

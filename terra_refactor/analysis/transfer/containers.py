@@ -64,6 +64,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Op
+from terra_refactor.tf_model.numpy_api.index_objects import index_object
 from terra_refactor.tf_model.ops.operators import index_rule
 from terra_refactor.tf_model.spec import OperationError
 
@@ -350,6 +351,9 @@ def item_of(interpreter: Interpreter, frame: Frame, op: int, container: Value, i
         case UnknownValue():
             return UnknownValue(container.may_be_tensor, container.origin)
         case LibraryValue():
+            made = index_object(container.name, freeze(frame, index))
+            if made is not None:
+                return made
             # a generic such as `Optional[int]`, or a class's `__class_getitem__`
             arguments = index.elements if isinstance(index, TupleValue) else (index,)
             return PartialValue(container, arguments, ())
@@ -562,6 +566,7 @@ def thaw(interpreter: Interpreter, frame: Frame, op: int, value: Value, tag: obj
                 if elements is None
                 else tuple(thaw(interpreter, frame, op, e, (tag, i)) for i, e in enumerate(elements)),
                 None if value.element is None else thaw(interpreter, frame, op, value.element, (tag, "*")),
+                value.length,
             )
             return new_list(interpreter, frame, op, content, tag)
         case FrozenDict():

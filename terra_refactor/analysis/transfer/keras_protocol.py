@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED, configuration_of
+from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED, configuration_of, with_floats
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Interpreter
@@ -78,7 +78,7 @@ def _as_call_gets_them(
     interpreter: Interpreter, frame: Frame, op: int, method: Value, arguments: CallArguments, receiver: Value
 ) -> CallArguments:
     """What `Layer.__call__` hands on to `call`: arrays as tensors, floats in the layer's dtype, no `training` that `call` does not take."""
-    dtype = None if interpreter.other_floats else Settings(configuration_of(frame, receiver)).compute_dtype()
+    dtype = Settings(with_floats(configuration_of(frame, receiver), interpreter.floats)).compute_dtype()
     accepted = parameter_names(interpreter, method)
     return CallArguments(
         tuple(

@@ -11,8 +11,11 @@ Source: `keras.Model.compile`, `keras.Model.fit`, `keras.losses.Loss.__call__` (
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Final
 
+from terra_refactor.analysis.configuration import configuration_of
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
@@ -27,14 +30,16 @@ from terra_refactor.analysis.transfer.keras_protocol import (
 )
 from terra_refactor.analysis.transfer.keras_shapes import check_labels
 from terra_refactor.domain.dim import Dim
-from terra_refactor.domain.dtype import FLOAT32, FLOATING, DType
+from terra_refactor.domain.dtype import FLOATING, INT64, DType
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     FALSE,
     NONE,
     TRUE,
     UNKNOWN,
+    UNKNOWN_INT,
     BoundMethod,
+    Constant,
     DatasetValue,
     FunctionValue,
     LibraryValue,
@@ -49,6 +54,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model import arguments as read
 
+_OPTIMIZER: Final = "@optimizer"
 _LOSS: Final = "@loss"
 _METRICS: Final = "@metrics"
 _STEPS: Final = {
@@ -69,25 +75,89 @@ def remember_compiled(
     if not isinstance(receiver, Reference):
         return None
     keywords = dict(arguments.keywords)
-    for field, position, parameter in ((_LOSS, 1, "loss"), (_METRICS, 3, "metrics")):
+    for field, position, parameter in ((_OPTIMIZER, 0, "optimizer"), (_LOSS, 1, "loss"), (_METRICS, 3, "metrics")):
         value = keywords.get(parameter)
         if value is None and position < len(arguments.positional):
             value = arguments.positional[position]
         if value is not None:
             frame.state.set((receiver.object, field), value)
+            if field == _LOSS:
+                frame.state.set((receiver.object, parameter), value)
     return None
 
 
 def fit(
     interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value
 ) -> Value | None:
-    """`model.fit(x, y)` and its kin."""
-    step, training = _STEPS[name.rpartition(".")[2]]
-    data = _batch_of(interpreter, frame, op, arguments, whole="on_batch" in name)
+    """`model.fit(x, y)` and its kin; `fit` also tests what it keeps for validation."""
+    method = name.rpartition(".")[2]
+    step, training = _STEPS[method]
+    keywords = dict(arguments.keywords)
+    given = _given_data(arguments)
+    if not given:
+        return None
+    size = keywords.get("batch_size", arguments.positional[2] if len(arguments.positional) > 2 else None)
+    split = keywords.get("validation_split")
+    held_out = (
+        split.value if method == "fit" and isinstance(split, Constant) and isinstance(split.value, float) else 0.0
+    )
+    whole = "on_batch" in method
+    optimizer = frame.state.get((receiver.object, _OPTIMIZER)) if isinstance(receiver, Reference) else None
+    if step == "train_step" and optimizer is not None:
+        run_schedule(interpreter, frame, op, name, CallArguments(), optimizer)
+    if held_out:
+        kept, rest = (_part_of(frame, given, held_out, last=last) for last in (False, True))
+        _run_step(
+            interpreter, frame, op, receiver, step, training, _batch_of(interpreter, frame, op, kept, size, whole=whole)
+        )
+        _run_step(
+            interpreter,
+            frame,
+            op,
+            receiver,
+            "test_step",
+            FALSE,
+            _batch_of(interpreter, frame, op, rest, size, whole=whole),
+        )
+        return None
+    _run_step(
+        interpreter, frame, op, receiver, step, training, _batch_of(interpreter, frame, op, given, size, whole=whole)
+    )
+    validation = keywords.get("validation_data", NONE)
+    if method == "fit" and validation != NONE:
+        content = freeze(frame, validation)
+        parts = read.elements(content) or (validation,)
+        batch = _batch_of(interpreter, frame, op, parts[:2], keywords.get("validation_batch_size", size), whole=False)
+        _run_step(interpreter, frame, op, receiver, "test_step", FALSE, batch)
+    return None
+
+
+def _given_data(arguments: CallArguments) -> tuple[Value, ...]:
+    """`x` and `y`."""
+    keywords = dict(arguments.keywords)
+    return (*arguments.positional[:2], *(keywords[name] for name in ("x", "y") if name in keywords))
+
+
+def run_schedule(
+    interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value
+) -> Value | None:
+    """A step of an optimizer asks the program's schedule, if it has one, for the rate of this step."""
+    for member in members(receiver):
+        rate = configuration_of(frame, member).get("learning_rate")
+        method = None if rate is None else own_method(interpreter, frame, rate, "__call__")
+        if method is not None:
+            interpreter.call_value(frame, op, method, CallArguments((TensorValue(TensorType(INT64, ())),)))
+    return None
+
+
+def _run_step(
+    interpreter: Interpreter, frame: Frame, op: int, receiver: Value, step: str, training: Value, data: Value
+) -> None:
+    """One step of training, testing or prediction on a batch: the program's own, or what Keras's calls of the program."""
     method = own_method(interpreter, frame, receiver, step)
     if method is not None:
         interpreter.call_value(frame, op, method, CallArguments((data,)), graph=True)
-        return None
+        return
     parts = data.elements if isinstance(data, TupleValue) and data.elements else (data,)
     call = own_method(interpreter, frame, receiver, "call")
     compiled = frame.state.get((receiver.object, _LOSS)) if isinstance(receiver, Reference) else None
@@ -103,7 +173,6 @@ def fit(
         predicted = interpreter.call_value(frame, op, receiver, CallArguments(parts[:1]))
     if step != "predict_step" and len(parts) > 1 and isinstance(receiver, Reference):
         _run_loss(interpreter, frame, op, receiver, parts[1], predicted)
-    return None
 
 
 def _run_loss(
@@ -161,8 +230,8 @@ def _run_one(
 
 
 def float_type(interpreter: Interpreter) -> DType | None:
-    """Keras's default type of floats; None where the program sets another one."""
-    return None if interpreter.other_floats else FLOAT32
+    """Keras's default type of floats; None where it is not known."""
+    return interpreter.floats
 
 
 def _cast(interpreter: Interpreter, value: Value) -> Value:
@@ -188,16 +257,19 @@ def _of_one_rank(targets: Value, predicted: Value) -> tuple[Value, Value]:
     return targets, predicted
 
 
-def _batch_of(interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, *, whole: bool) -> Value:
+def _batch_of(
+    interpreter: Interpreter, frame: Frame, op: int, given: Sequence[Value], size_value: Value | None, *, whole: bool
+) -> Value:
     """One batch of the data, `(x, y)` or `x`. The last one is smaller where the batch size does not divide the number of examples."""
-    keywords = dict(arguments.keywords)
-    given = [*arguments.positional[:2], *(keywords[name] for name in ("x", "y") if name in keywords)]
-    if not given:
-        return UNKNOWN
     first = freeze(frame, given[0])
     if isinstance(first, DatasetValue):
         return thaw(interpreter, frame, op, first.element, ("batch", 0))
-    size_value = keywords.get("batch_size", arguments.positional[2] if len(arguments.positional) > 2 else None)
+    item = own_method(interpreter, frame, given[0], "__getitem__")
+    if item is not None:
+        # a `keras.utils.PyDataset`: each item is a batch
+        return _as_tensors(
+            interpreter, frame, op, interpreter.call_value(frame, op, item, CallArguments((UNKNOWN_INT,)))
+        )
     size = _DEFAULT_BATCH if size_value is None or size_value == NONE else read.known_integer(size_value)
     parts: list[Value] = []
     for position, value in enumerate(given[:2]):
@@ -208,6 +280,31 @@ def _batch_of(interpreter: Interpreter, frame: Frame, op: int, arguments: CallAr
         )
         parts.append(thaw(interpreter, frame, op, batch, ("batch", position)))
     return TupleValue(tuple(parts)) if len(parts) > 1 else parts[0] if parts else UNKNOWN
+
+
+def _as_tensors(interpreter: Interpreter, frame: Frame, op: int, batch: Value) -> Value:
+    """A batch that the program made, as Keras hands it on."""
+
+    def one(leaf: Value) -> Value:
+        return TensorValue(leaf.type) if isinstance(leaf, TensorValue) else UNKNOWN
+
+    return thaw(interpreter, frame, op, read.map_structure(one, freeze(frame, batch)), ("batch", 0))
+
+
+def _part_of(frame: Frame, given: Sequence[Value], fraction: float, *, last: bool) -> tuple[Value, ...]:
+    """What is left of arrays for training when the last fraction of the examples is for validation, or that fraction (`last`)."""
+
+    def one(leaf: Value) -> Value:
+        if not isinstance(leaf, TensorValue) or not leaf.type.shape:
+            return leaf
+        number = leaf.type.shape[0]
+        size: Dim = None
+        if isinstance(number, int):
+            size = math.floor(number * (1 - fraction))
+            size = number - size if last else size
+        return TensorValue(TensorType(leaf.type.dtype, (size, *leaf.type.shape[1:])), leaf.kind)
+
+    return tuple(read.map_structure(one, freeze(frame, value)) for value in given)
 
 
 def _batched(value: Value, size: int | None, floats: DType | None, *, whole: bool) -> Value:
@@ -231,4 +328,5 @@ def _batched(value: Value, size: int | None, floats: DType | None, *, whole: boo
 KERAS_TRAINING: Final[dict[str, Protocol]] = {
     "compile": remember_compiled,
     **dict.fromkeys(_STEPS, fit),
+    "apply_gradients": run_schedule,
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from terra_refactor.analysis.configuration import configuration_of
+from terra_refactor.analysis.configuration import CONFIGURATION, configuration_of, with_floats
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.transfer.containers import new_list
@@ -27,6 +27,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model.keras import WEIGHTS
 from terra_refactor.tf_model.keras.layer_call import Settings
+from terra_refactor.tf_model.name_table import words
 
 _INPUT: Final = "@input"
 _LISTS: Final = frozenset({"weights", "variables"})
@@ -49,7 +50,7 @@ def weight_attribute(interpreter: Interpreter, frame: Frame, op: int, layer: Ref
     rule = WEIGHTS.get(cls.name) if isinstance(cls, LibraryValue) else None
     if rule is None:
         return None
-    settings = Settings(configuration_of(frame, layer))
+    settings = Settings(with_floats(configuration_of(frame, layer), interpreter.floats))
     given = frame.state.get((layer.object, _INPUT))
     types = rule(settings, given.type if isinstance(given, TensorValue) else TensorType())
     if name in types:
@@ -60,3 +61,18 @@ def weight_attribute(interpreter: Interpreter, frame: Frame, op: int, layer: Ref
         elements = tuple(TensorValue(type_, TensorKind.VARIABLE) for type_ in types.values())
         return new_list(interpreter, frame, op, FrozenList(elements))
     return None
+
+
+def setting_attribute(frame: Frame, instance: Reference, name: str) -> Value | None:
+    """`layer.units`: an argument of the constructor of a layer of Keras, of those that it keeps as they are; None for what is none."""
+    cls = frame.state.get((instance.object, CLASS))
+    if name not in _KEPT or not isinstance(cls, LibraryValue) or not cls.name.startswith("keras.layers."):
+        return None
+    return frame.state.get((instance.object, CONFIGURATION + name))
+
+
+_KEPT: Final = words(
+    "units filters rate axis epsilon momentum num_heads key_dim input_dim output_dim return_sequences return_state use_bias cell "
+    "stateful layer go_backwards unroll groups"
+)
+"""Settings that a layer does not convert."""

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Final
 
 from terra_refactor.analysis.annotations import annotated_value
-from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED, configuration_of
+from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED, configuration_of, with_floats
 from terra_refactor.analysis.declarations import Declaration
 from terra_refactor.analysis.effects import (
     EXTERNAL,
@@ -31,11 +31,14 @@ from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.lost_shapes import with_lost_shape
 from terra_refactor.analysis.testing import PYTEST_MARKS
 from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
+from terra_refactor.analysis.transfer.command_line import COMMAND_LINE
 from terra_refactor.analysis.transfer.containers import thaw
 from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
 from terra_refactor.analysis.transfer.keras_shapes import build_sequential
 from terra_refactor.analysis.transfer.keras_training import KERAS_TRAINING
 from terra_refactor.analysis.transfer.layer_weights import note_input
+from terra_refactor.analysis.transfer.tensor_arrays import TENSOR_ARRAYS
+from terra_refactor.domain.dtype import dtype_named
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import join, join_all, list_element, references
 from terra_refactor.domain.state import CLASS, ITEMS
@@ -55,7 +58,7 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.tf_model import arguments as read
+from terra_refactor.ir.function import FunctionKind
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.factories import FACTORIES
 from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS, MUTATING_METHODS
@@ -71,6 +74,7 @@ _FLOAT_SETTINGS: Final = frozenset(
         "mixed_precision.set_dtype_policy",
     )
 )
+_SPECIAL: Final = {**PYTEST_MARKS, **TENSOR_ARRAYS, **COMMAND_LINE}
 MAX_COMBINATIONS: Final = 8
 """Rules are asked for at most so many combinations of alternatives of their arguments."""
 
@@ -90,9 +94,9 @@ def call_library(
         _note_effects(interpreter, frame, op, name, registry.lookup(name), receiver)
         name = _FACTORIES[name]
     frame.call_record(op).library[name] = None
-    if name in _FLOAT_SETTINGS and arguments.positional != (Constant("float32"),):
-        interpreter.other_floats = True
-    builtin = BUILTINS.get(name) or PYTEST_MARKS.get(name)
+    if name in _FLOAT_SETTINGS:
+        _set_floats(interpreter, frame, arguments)
+    builtin = BUILTINS.get(name) or _SPECIAL.get(name)
     if builtin is not None:
         result = builtin(interpreter, frame, op, arguments, receiver)
         if result is not None:
@@ -130,6 +134,21 @@ def call_library(
 
 _SUMMARY_OBJECTS: Final = frozenset({"tensorflow.summary.create_file_writer", "tensorflow.summary.create_noop_writer"})
 _LAYER_LISTS: Final = frozenset({"add_loss", "add_metric", "add_update"})
+
+
+def _set_floats(interpreter: Interpreter, frame: Frame, arguments: CallArguments) -> None:
+    """`set_floatx` and `set_global_policy`.
+
+    What they do is known in a program of one module, before the first layer: Keras keeps the policy that its first layer finds.
+    """
+    given = arguments.positional[0] if arguments.positional else UNKNOWN
+    floats = dtype_named(given.value) if isinstance(given, Constant) and isinstance(given.value, str) else None
+    if floats == interpreter.floats:
+        return
+    at_top = frame.function.kind is FunctionKind.MODULE and not frame.uncertainty
+    first = not interpreter.called and not interpreter.layers_made
+    interpreter.floats = floats if at_top and first and len(interpreter.program.modules) == 1 else None
+    interpreter.forget_summaries()
 
 
 def _note_effects(
@@ -244,6 +263,7 @@ _MAY_GIVE_TENSORS: Final = (
 def _instance_of(interpreter: Interpreter, frame: Frame, op: int, entity: Entity, arguments: CallArguments) -> Value:
     """An object of a library class: known by its class and by what its constructor was given."""
     number = interpreter.allocate(frame, op, ObjectKind.INSTANCE, entity.name.rpartition(".")[2])
+    interpreter.layers_made |= entity.name.startswith("keras.layers.")
     frame.state.set((number, CLASS), LibraryValue(entity.name))
     bound, extra, keywords, _ = bind_library_arguments(entity, arguments)
     for parameter, value in zip(_CONSTRUCTED_FROM.get(entity.name, ()), extra, strict=False):
@@ -310,8 +330,7 @@ def _with_rule(
     if total > MAX_COMBINATIONS:
         slots = [slot if len(slot) == 1 else (UNKNOWN,) for slot in slots]
     configuration = {} if receiver is None else configuration_of(frame, receiver)
-    if interpreter.other_floats and read.is_none(configuration.get("dtype")):
-        configuration["dtype"] = UNKNOWN
+    configuration = with_floats(configuration, interpreter.floats)
 
     def invoke(function: Value, arguments: Sequence[Value], *, graph: bool = False) -> Value:
         thawed = tuple(

@@ -11,7 +11,8 @@ from typing import Final
 from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.dtype import FLOAT32, INT64, STRING
 from terra_refactor.domain.shape import Shape, element_count, format_shape
-from terra_refactor.domain.value import UNKNOWN, TensorValue, Value
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import UNKNOWN, TensorKind, TensorValue, Value
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.keras.layer_call import (
     ResultDType,
@@ -206,10 +207,15 @@ def _activation(call: BoundCall) -> Value:
 def _string_lookup(call: BoundCall) -> Value:
     settings = Settings(call.configuration)
     value = layer_inputs(call)
+    mode = settings.text("output_mode", "int")
+    if isinstance(value, TensorValue) and value.kind in (TensorKind.RAGGED, TensorKind.SPARSE) and mode == "int":
+        found = STRING if settings.truth("invert", False) is True else INT64
+        return TensorValue(
+            TensorType(found if read.is_none(settings.get("dtype")) else None, value.type.shape), value.kind
+        )
     if not is_dense_input(value):
         return read.tensor(None, None)
     shape = read.converted_type(value).shape
-    mode = settings.text("output_mode", "int")
     if mode == "int":
         if settings.truth("invert", False) is True:
             return read.tensor(STRING, shape, output_kind(value))

@@ -37,6 +37,9 @@ from terra_refactor.tf_model.keras.weights import WeightsRule, typed_weights
 from terra_refactor.tf_model.shape_rules.windows import spatial_axes, window_output
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
 
+_STATES: Final = {"keras.layers.LSTMCell": 2, "keras.layers.GRUCell": 1, "keras.layers.SimpleRNNCell": 1}
+"""How many states the cells of Keras have."""
+
 
 def attribute_of(call: BoundCall, instance: Value, name: str) -> Value:
     """Attribute `name` of an object, as the interpreter sees it; `UNKNOWN` where it does not know."""
@@ -143,14 +146,35 @@ def _generic_rnn(call: BoundCall) -> Value:
         sizes = read.integers(state_size)
         units = sizes[0] if sizes else read.integer(state_size)
     dtype = settings.compute_dtype()
-    if settings.truth("return_state", False) is not False:
+    with_states = settings.truth("return_state", False)
+    if with_states is None:
         return UNKNOWN
     sequences = settings.truth("return_sequences", False)
     if units is None or sequences is None or (input_type.shape is not None and len(input_type.shape) != 3):
         return read.tensor(None, None, kind)
     batch, time = _time_axes(settings, input_type.shape)
     shape = _sequence(settings, batch, time, (units,)) if sequences else (batch, units)
-    return read.tensor(dtype, shape, kind)
+    output = read.tensor(dtype, shape, kind)
+    if not with_states:
+        return output
+    sizes = None if cells or last is None else _state_sizes(call, last)
+    return (
+        UNKNOWN
+        if sizes is None
+        else _outputs(output, [read.tensor(dtype, (batch, size), kind) for size in sizes], True)
+    )
+
+
+def _state_sizes(call: BoundCall, cell: Value) -> tuple[Dim, ...] | None:
+    """The widths of a cell's states; None where not even their number is known."""
+    cls = call.invoke(LibraryValue("builtins.type"), [cell])
+    count = _STATES.get(cls.name) if isinstance(cls, LibraryValue) else None
+    if count is not None:
+        return (read.integer(attribute_of(call, cell, "units")),) * count
+    state_size = attribute_of(call, cell, "state_size")
+    sizes = read.integers(state_size)
+    single = read.integer(state_size)
+    return sizes if sizes is not None else None if single is None else (single,)
 
 
 def _cell(state_count: int) -> Rule:

@@ -15,6 +15,7 @@ from terra_refactor.domain.value import (
     UNKNOWN,
     Constant,
     DTypeValue,
+    LibraryValue,
     PythonType,
     Scalar,
     TensorValue,
@@ -34,6 +35,8 @@ from terra_refactor.tf_model.numpy_api.arrays import (
     result,
 )
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+
+_OBJECTS: Final = (LibraryValue("builtins.object"), Constant("object"), Constant("O"))
 
 
 def _first(call: BoundCall) -> Value | None:
@@ -55,6 +58,9 @@ def _array(call: BoundCall) -> Value:
         elif shape is not None:
             shape = (1,) * (rank - len(shape)) + shape
     dtype = dtype_setting(call, given.dtype)
+    if call.argument("dtype") in _OBJECTS:
+        # what is in it need not be of one shape, and is no axis where it is not
+        return array(None, () if shape == () else None)
     content = content_of(value) if shape == given.shape and _keeps_content(given.dtype, dtype) else None
     return array(dtype, shape, content)
 

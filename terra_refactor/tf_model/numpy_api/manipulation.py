@@ -46,7 +46,7 @@ def _source(call: BoundCall) -> Value | None:
     """The array of a function, or the receiver of the method."""
     if call.receiver is not None:
         return call.receiver
-    return read.first_of(call, "a", "x", "m", "arr", "ary", "array", "v", "A", "object")
+    return read.first_of(call, "a", "x", "m", "arr", "ary", "array", "v", "A", "object", "ar")
 
 
 def _name(call: BoundCall) -> str:
@@ -347,7 +347,7 @@ def _unique(call: BoundCall) -> Value:
     if any(flag is not None and read.truth(flag) is None for flag in flags):
         return UNKNOWN
     extra = [
-        array(INT64, None if name == "inverse" else (None,))
+        array(INT64, (None,) if name != "inverse" else given.shape if given.shape and len(given.shape) == 1 else None)
         for name, flag in zip(("index", "inverse", "counts"), flags, strict=True)
         if flag is not None and read.truth(flag)
     ]

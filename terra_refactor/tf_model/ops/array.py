@@ -32,6 +32,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model.arguments import dtype_argument, elements, integer, integers, is_none, shape_argument
 from terra_refactor.tf_model.ops.conversion import operand, size_content, size_value
+from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.gathering import GATHERING
 from terra_refactor.tf_model.ops.joining import JOINING, list_dtype
 from terra_refactor.tf_model.ops.results import argument, axes_of, normal_axis, primary, result, short_name, table
@@ -165,10 +166,7 @@ def _pad(call: BoundCall) -> Value:
 
 def _cast(call: BoundCall) -> Value:
     data = primary(call)
-    dtype = dtype_argument(call.argument("dtype"))
-    wanted = call.argument("dtype")
-    if isinstance(wanted, Constant) and wanted.value in ("float", "int"):
-        dtype = None
+    dtype = tensor_dtype(call.argument("dtype"))
     content = data.content if dtype in (INT32, INT64) and data.type.dtype in (INT32, INT64) else None
     kind = (
         data.kind

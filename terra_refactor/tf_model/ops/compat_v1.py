@@ -24,7 +24,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.tf_model.arguments import integer, is_none, map_structure, shape_argument
-from terra_refactor.tf_model.ops import array, control, creation, math, nn, random
+from terra_refactor.tf_model.ops import array, control, creation, math, nn, random, variables
 from terra_refactor.tf_model.ops import linalg as linear_algebra
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
@@ -257,6 +257,8 @@ _OWN: Final[dict[str, Rule]] = {
         ("assign", "assign_add", "assign_sub", "scatter_update", "scatter_add", "scatter_sub", "scatter_nd_update"),
         _assign,
     ),
+    "Variable": variables.RULES["tensorflow.Variable"],
+    "nn.softmax_cross_entropy_with_logits_v2": nn.RULES["tensorflow.nn.softmax_cross_entropy_with_logits"],
     "nn.xw_plus_b": _linear,
     "nn.relu_layer": _linear,
     "arg_max": math.RULES["tensorflow.math.argmax"],

@@ -20,6 +20,7 @@ from terra_refactor.domain.tensor import TensorType, join_tensor_types
 from terra_refactor.domain.value import (
     NONE,
     NOT_A_TENSOR,
+    UNBOUND,
     UNKNOWN,
     UNKNOWN_BOOL,
     UNKNOWN_STR,
@@ -28,12 +29,14 @@ from terra_refactor.domain.value import (
     FrozenDict,
     FrozenList,
     Origin,
+    ShapeValue,
     SpecValue,
     TensorKind,
     TensorValue,
     TupleValue,
     UnknownValue,
     Value,
+    members,
 )
 from terra_refactor.tf_model.arguments import elements, integer, is_none, leaves, map_structure, shape_argument, truth
 from terra_refactor.tf_model.ops.conversion import operand
@@ -408,7 +411,11 @@ def _jacobian(call: BoundCall) -> Value:
 
 def _element_type(call: BoundCall) -> TensorType:
     wanted, shape = call.configuration.get("dtype"), call.configuration.get("element_shape")
-    return TensorType(tensor_dtype(wanted), None if is_none(shape) else shape_argument(shape))
+    if is_none(shape):
+        # what was written, on the paths on which something was: see `analysis.transfer.tensor_arrays`
+        written = [member for member in members(call.configuration.get("written", UNKNOWN)) if member != UNBOUND]
+        shape = written[0] if len(written) == 1 and isinstance(written[0], ShapeValue) else ShapeValue(None)
+    return TensorType(tensor_dtype(wanted), shape_argument(shape))
 
 
 def _array_itself(call: BoundCall) -> Value:
@@ -426,6 +433,8 @@ def _array_stack(call: BoundCall) -> Value:
     if call.name.endswith("gather"):
         indices = operand(call.argument("indices")).type.shape
         count = indices[0] if indices else None
+    elif is_none(call.configuration.get("dynamic_size")) or truth(call.configuration["dynamic_size"]) is False:
+        count = integer(call.configuration.get("size"))
     return result(found.dtype, None if found.shape is None else (count, *found.shape))
 
 

@@ -11,8 +11,8 @@ from typing import Final
 from terra_refactor.domain.dim import Dim, add, multiply, subtract
 from terra_refactor.domain.dtype import FLOAT32, FLOATING, INT32, DType
 from terra_refactor.domain.shape import Shape, format_shape
-from terra_refactor.domain.value import TupleValue, Value
-from terra_refactor.tf_model.arguments import integer, integers, shape_argument, text, truth
+from terra_refactor.domain.value import FALSE, TupleValue, Value
+from terra_refactor.tf_model.arguments import integer, integers, is_none, shape_argument, text, truth
 from terra_refactor.tf_model.ops.conversion import Operand, operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.results import argument, result, short_name, table
@@ -179,6 +179,31 @@ def _selected(call: BoundCall) -> Value:
     return result(INT32, (None,))
 
 
+def _selected_of_classes(call: BoundCall) -> Value:
+    """`combined_non_max_suppression`: boxes, scores, classes, and how many of them there are, for each image."""
+    boxes, scores = operand(call.argument("boxes")).type.shape, operand(call.argument("scores")).type.shape
+    batch = boxes[0] if boxes else scores[0] if scores else None
+    most = integer(call.argument("max_total_size"))
+    if not is_none(call.argument("pad_per_class")) and call.argument("pad_per_class") != FALSE:
+        each, classes = integer(call.argument("max_output_size_per_class")), scores[-1] if scores else None
+        every = multiply(each, classes)
+        most = min(most, every) if isinstance(most, int) and isinstance(every, int) else None
+    return TupleValue(
+        (
+            result(FLOAT32, (batch, most, 4)),
+            result(FLOAT32, (batch, most)),
+            result(FLOAT32, (batch, most)),
+            result(INT32, (batch,)),
+        ),
+        "CombinedNonMaxSuppression",
+        ("nmsed_boxes", "nmsed_scores", "nmsed_classes", "valid_detections"),
+    )
+
+
+def _selected_with_scores(call: BoundCall) -> Value:
+    return TupleValue((result(INT32, (None,)), result(FLOAT32, (None,))))
+
+
 def _edges(call: BoundCall) -> Value:
     data = _image(call)
     return result(data.type.dtype, None if data.type.shape is None else (*data.type.shape, 2))
@@ -222,6 +247,9 @@ RULES: Final[Mapping[str, Rule]] = table(
         "image.ssim_multiscale": _per_image,
         "image.per_image_standardization": _standardized,
         "image.non_max_suppression": _selected,
+        "image.non_max_suppression_overlaps": _selected,
+        "image.non_max_suppression_with_scores": _selected_with_scores,
+        "image.combined_non_max_suppression": _selected_of_classes,
         "image.sobel_edges": _edges,
         "image.image_gradients": _gradients,
     }

@@ -337,7 +337,8 @@ def _softmax_loss(call: BoundCall) -> Value:
             f"{short_name(call)}: labels of shape {format_shape(given)} and logits of shape {format_shape(shape)}: a number has no classes",
             ("labels", "logits"),
         )
-    axis = integer(argument(call, "axis", "dim"))
+    asked = [value for name in ("axis", "dim") if not is_none(value := call.argument(name))]
+    axis = integer(asked[0]) if asked else -1
     both = meet_shapes(shape, given) if shape is not None and given is not None and len(shape) == len(given) else shape
     if both is None or not isinstance(axis, int) or not -len(both) <= axis < len(both):
         return result(logits.type.dtype)

@@ -1,0 +1,168 @@
+"""What a program takes from its command line: the options of `argparse`, the flags of `absl` and of TensorFlow 1.
+
+Computes: of each option its type, by its declaration; what it holds is up to the user. Needs: the heap. Gives: `COMMAND_LINE`, by
+canonical name, and `flag_value`. Ignores: subcommands, and options whose name or type is computed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.domain.lattice import join, python_type
+from terra_refactor.domain.state import CLASS, ITEMS
+from terra_refactor.domain.value import (
+    NONE,
+    NOT_A_TENSOR,
+    UNKNOWN_BOOL,
+    UNKNOWN_FLOAT,
+    UNKNOWN_INT,
+    UNKNOWN_STR,
+    Constant,
+    FrozenDict,
+    FrozenList,
+    LibraryValue,
+    Reference,
+    Scalar,
+    TupleValue,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.frames import CallArguments, Frame
+    from terra_refactor.analysis.interpreter import Interpreter
+
+_OPTIONS: Final = "@options"
+"""Field of a parser that holds what it declares, by name."""
+_TYPES: Final[dict[str, Value]] = {
+    "builtins.int": UNKNOWN_INT,
+    "builtins.float": UNKNOWN_FLOAT,
+    "builtins.str": UNKNOWN_STR,
+    "builtins.bool": UNKNOWN_BOOL,
+}
+_FLAGS: Final[dict[str, Value]] = {
+    "integer": UNKNOWN_INT,
+    "float": UNKNOWN_FLOAT,
+    "string": UNKNOWN_STR,
+    "enum": UNKNOWN_STR,
+    "bool": UNKNOWN_BOOL,
+    "boolean": UNKNOWN_BOOL,
+}
+_FLAG_MODULES: Final = ("absl.flags", "tensorflow.compat.v1.flags")
+
+
+def add_argument(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """`parser.add_argument("-n", "--name", type=int, default=3)`."""
+    if not isinstance(receiver, Reference):
+        return None
+    keywords = dict(arguments.keywords)
+    names = [value.value for value in arguments.positional if isinstance(value, Constant)]
+    texts = [name for name in names if isinstance(name, str)]
+    long = [name for name in texts if name.startswith("--")] or texts
+    destination = keywords.get("dest", Constant(long[0].lstrip("-").replace("-", "_")) if long else None)
+    if not isinstance(destination, Constant) or arguments.open_keywords is not None:
+        return None
+    required = bool(texts) and not texts[0].startswith("-")
+    known = frame.state.get((receiver.object, _OPTIONS))
+    items = dict(known.items) if isinstance(known, FrozenDict) else {}
+    items[destination] = _option(keywords, required=required)
+    frame.state.set((receiver.object, _OPTIONS), FrozenDict(tuple(items.items())))
+    return NOT_A_TENSOR
+
+
+def _option(keywords: dict[str, Value], *, required: bool) -> Value:
+    """What an option may hold."""
+    action = keywords.get("action")
+    if action in (Constant("store_true"), Constant("store_false")) or isinstance(action, LibraryValue):
+        return UNKNOWN_BOOL
+    if action == Constant("count"):
+        return UNKNOWN_INT
+    default = keywords.get("default", NONE)
+    converter = keywords.get("type")
+    if isinstance(converter, LibraryValue) and converter.name in _TYPES:
+        # `type=bool` is true of every text
+        value = _TYPES[converter.name]
+    elif converter is not None:
+        return NOT_A_TENSOR
+    else:
+        value = UNKNOWN_STR
+    if action is not None or "nargs" in keywords:
+        return NOT_A_TENSOR
+    if default == NONE:
+        optional = not required and keywords.get("required") != Constant(True)
+        return join(value, NONE) if optional else value
+    kind = python_type(default)
+    return join(value, NOT_A_TENSOR if kind is None else Scalar(kind))
+
+
+def add_group(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """A group's options are those of its parser."""
+    return receiver
+
+
+def parse(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """`parser.parse_args()`: an object with an attribute for each option."""
+    options = frame.state.get((receiver.object, _OPTIONS)) if isinstance(receiver, Reference) else None
+    if not isinstance(options, FrozenDict):
+        return None
+    number = interpreter.allocate(frame, op, ObjectKind.INSTANCE, "Namespace")
+    frame.state.set((number, CLASS), LibraryValue("argparse.Namespace"))
+    for name, value in options.items:
+        assert isinstance(name, Constant) and isinstance(name.value, str)
+        frame.state.set((number, name.value), value)
+    return Reference(number)
+
+
+def parse_known(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """`parser.parse_known_args()`: the object, and the list of what is left."""
+    parsed = parse(interpreter, frame, op, arguments, receiver)
+    if parsed is None:
+        return None
+    number = interpreter.allocate(frame, op, ObjectKind.LIST, "list")
+    frame.state.set((number, ITEMS), FrozenList(None, UNKNOWN_STR))
+    return TupleValue((parsed, Reference(number)))
+
+
+def define_flag(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """`flags.DEFINE_integer(name, default, help)`: a flag of one type, or None where that is its default."""
+    (called,) = frame.call_record(op).library if len(frame.call_record(op).library) == 1 else ("",)
+    value = _FLAGS.get(called.rpartition("DEFINE_")[2], NOT_A_TENSOR)
+    keywords = dict(arguments.keywords)
+    names = (*arguments.positional[:1], *(keywords[key] for key in ("name", "flag_name") if key in keywords))
+    defaults = (*arguments.positional[1:2], *(keywords[key] for key in ("default", "default_value") if key in keywords))
+    if names and isinstance(names[0], Constant) and isinstance(names[0].value, str):
+        name = names[0].value
+        found = join(value, NONE) if not defaults or defaults[0] == NONE else value
+        known = interpreter.flags.get(name)
+        interpreter.flags[name] = found if known is None else join(known, found)
+    return None
+
+
+def flag_value(interpreter: Interpreter, owner: str, name: str) -> Value | None:
+    """`FLAGS.name`; None where that is no flag."""
+    return interpreter.flags.get(name) if owner in _FLAG_VALUES else None
+
+
+_FLAG_VALUES: Final = frozenset(f"{module}.FLAGS" for module in _FLAG_MODULES)
+_PARSERS: Final = ("argparse.ArgumentParser", "argparse._ActionsContainer", "argparse._ArgumentGroup")
+
+COMMAND_LINE: Final = {
+    **{f"{parser}.add_argument": add_argument for parser in _PARSERS},
+    **{f"{parser}.add_argument_group": add_group for parser in _PARSERS},
+    **{f"{parser}.add_mutually_exclusive_group": add_group for parser in _PARSERS},
+    **{f"{parser}.parse_args": parse for parser in _PARSERS},
+    **{f"{parser}.parse_known_args": parse_known for parser in _PARSERS},
+    **{
+        f"{module}.DEFINE_{kind}": define_flag for module in _FLAG_MODULES for kind in (*_FLAGS, "list", "multi_string")
+    },
+}

@@ -1,0 +1,87 @@
+"""What is written into a `tf.TensorArray`: the shape of its elements, which `stack` and `read` give again.
+
+Computes: the field `WRITTEN` of the array's instance, joined over everything that is written. Needs: the heap. Gives: `TENSOR_ARRAYS`, by
+canonical name of the method. The rules of `tf_model` read it; an `element_shape` of the constructor wins over it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from terra_refactor.analysis.configuration import WRITTEN
+from terra_refactor.analysis.freezing import freeze
+from terra_refactor.domain.lattice import join, join_all
+from terra_refactor.domain.shape import Shape
+from terra_refactor.domain.value import Reference, ShapeValue, Value, members
+from terra_refactor.tf_model import arguments as read
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.frames import CallArguments, Frame
+    from terra_refactor.analysis.interpreter import Interpreter
+
+
+def write(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """`array.write(index, value)`."""
+    _note(frame, receiver, arguments, 1, whole=True)
+    return None
+
+
+def unstack(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """`array.unstack(value)`: the first axis is the array's."""
+    _note(frame, receiver, arguments, 0, whole=False)
+    return None
+
+
+def scatter(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """`array.scatter(indices, value)`."""
+    _note(frame, receiver, arguments, 1, whole=False)
+    return None
+
+
+def split(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """`array.split(value, lengths)`: elements of several lengths."""
+    _note(frame, receiver, arguments, 0, whole=True, lengths_differ=True)
+    return None
+
+
+def _note(
+    frame: Frame,
+    receiver: Value | None,
+    arguments: CallArguments,
+    position: int,
+    *,
+    whole: bool,
+    lengths_differ: bool = False,
+) -> None:
+    if not isinstance(receiver, Reference):
+        return
+    given = dict(arguments.keywords).get("value")
+    if given is None and len(arguments.positional) > position:
+        given = arguments.positional[position]
+    shapes: list[Value] = []
+    for member in members(given) if given is not None else ():
+        shape: Shape = read.converted_type(freeze(frame, member)).shape
+        if lengths_differ and shape:
+            shape = (None, *shape[1:])
+        elif not whole:
+            shape = shape[1:] if shape else None
+        shapes.append(ShapeValue(shape))
+    written = join_all(shapes) if shapes else ShapeValue(None)
+    known = frame.state.get((receiver.object, WRITTEN))
+    frame.state.set((receiver.object, WRITTEN), written if known is None else join(known, written))
+
+
+TENSOR_ARRAYS: Final = {
+    "tensorflow.TensorArray.write": write,
+    "tensorflow.TensorArray.unstack": unstack,
+    "tensorflow.TensorArray.scatter": scatter,
+    "tensorflow.TensorArray.split": split,
+}

@@ -1,0 +1,178 @@
+"""What the analysis computes beside the rules of single functions, held against programs that run: each variable has the type that is told.
+
+Each program assigns variables at its top; the type of every array among them, and of every array in a tuple or list, must be the one
+that the analysis tells. Names that end in `_open` may be told less of.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import pytest
+
+pytest.importorskip("tensorflow")
+
+import numpy as np
+import tensorflow as tf
+from analysis_support import analyze_files
+
+from terra_refactor.domain.lattice import join_all
+from terra_refactor.domain.value import FrozenList, TensorKind, TensorValue, TupleValue, Value
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.ops import StoreName
+from terra_refactor.ir.walk import walk
+
+pytestmark = pytest.mark.tensorflow
+
+PROGRAMS = {
+    "tensor arrays": """
+        import tensorflow as tf
+        filled = tf.TensorArray(tf.float32, size=4)
+        for i_open in range(4):
+            filled = filled.write(i_open, tf.zeros([3, 5]))
+        stacked = filled.stack()
+        element = filled.read(0)
+        joined_open = filled.concat()
+        several = filled.gather([0, 2])
+        whole = tf.TensorArray(tf.int32, size=3).unstack(tf.ones([3, 2], tf.int32))
+        again = whole.stack()
+        growing = tf.TensorArray(tf.float64, size=0, dynamic_size=True)
+        for i_open in tf.range(3):
+            growing = growing.write(i_open, tf.zeros([2], tf.float64))
+        grown_open = growing.stack()
+    """,
+    "arrays of an index": """
+        import numpy as np
+        rows, columns = np.mgrid[0:4, 0:6]
+        grid = np.mgrid[0:1:5j, 0:2]
+        line = np.mgrid[2:9:3]
+        y, x = np.ogrid[0:4, 1:3]
+        beside = np.c_[np.zeros(3), np.ones(3, np.float32)]
+        matrices = np.c_[np.zeros((3, 2)), np.ones(3)]
+        numbers = np.c_[1, 2]
+        row = np.r_[np.zeros(3), 0, np.ones(2)]
+        counted = np.r_[0:4, 7]
+    """,
+    "states of recurrent layers": """
+        import tensorflow as tf
+        data = tf.zeros([2, 3, 4])
+        last, hidden, carry = tf.keras.layers.RNN(tf.keras.layers.LSTMCell(8), return_state=True)(data)
+        steps, state = tf.keras.layers.RNN(tf.keras.layers.GRUCell(5), return_sequences=True, return_state=True)(data)
+        plain = tf.keras.layers.RNN(tf.keras.layers.SimpleRNNCell(7))(data)
+        wide = tf.zeros([2, tf.keras.layers.LSTMCell(6).units])
+    """,
+    "a batch of transitions": """
+        import random
+        from collections import deque, namedtuple
+        import numpy as np
+        Transition = namedtuple("Transition", ["state", "action", "reward"])
+        memory = deque(maxlen=50)
+        for i in range(20):
+            memory.append(Transition(np.zeros(3, np.float32), i % 2, 0.5))
+        batch_open = random.sample(memory, 8)
+        states, actions, rewards = map(np.array, zip(*batch_open))
+        columns = Transition(*zip(*batch_open))
+        stacked = np.stack(columns.state)
+        one = random.choice(memory).state
+    """,
+    "lookups of ragged text": """
+        import tensorflow as tf
+        words = tf.strings.split(tf.constant(["a b", "c"]))
+        ids = tf.keras.layers.StringLookup(vocabulary=["a", "b"])(words)
+        dense = ids.to_tensor(shape=(2, 4))
+    """,
+    "suppression of boxes": """
+        import tensorflow as tf
+        boxes, scores = tf.zeros([2, 6, 1, 4]), tf.zeros([2, 6, 3])
+        kept = tf.image.combined_non_max_suppression(boxes, scores, 5, 7)
+        found, sure, kinds, counts = kept
+        few = tf.image.combined_non_max_suppression(boxes, scores, 2, 20, pad_per_class=True).nmsed_boxes
+        chosen_open, weights_open = tf.image.non_max_suppression_with_scores(tf.zeros([6, 4]), tf.zeros([6]), 3)
+    """,
+    "element types by name": """
+        import numpy as np
+        import tensorflow as tf
+        single = tf.cast(tf.zeros([3], tf.int32), "float")
+        double = tf.cast([1, 2], "double")
+        values_open, places = np.unique(np.array([3, 1, 3]), return_inverse=True)
+        objects_open = np.array([[1, 2], [3]], dtype=object)
+        largest = np.zeros(max(int(np.sum(np.ones(2))) * 0 + 3, 3))
+    """,
+    "variables of TensorFlow 1": """
+        import tensorflow.compat.v1 as tf
+        count = tf.Variable(0, name="count", trainable=False)
+        weights = tf.Variable(tf.zeros([3, 4]))
+        loss = tf.nn.softmax_cross_entropy_with_logits_v2(logits=tf.zeros([5, 4]), labels=tf.zeros([5, 4]))
+    """,
+    "floats of another width": """
+        import tensorflow as tf
+        tf.keras.backend.set_floatx("float64")
+        dense = tf.keras.layers.Dense(3)
+        out = dense(tf.zeros([2, 4]))
+        kernel = dense.kernel
+        tf.keras.backend.set_floatx("float32")
+    """,
+}
+
+
+def described(value: object) -> Any:
+    """The type of what ran: element type and shape of arrays, lists of such; None for what else it is."""
+    if isinstance(value, tuple | list):
+        return [described(member) for member in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return None if value.dtype == object else (value.dtype.name, value.shape)
+    if isinstance(value, tf.Tensor | tf.Variable | tf.RaggedTensor) or type(value).__name__ == "Variable":
+        dtype = getattr(value.dtype, "name", value.dtype)
+        return (str(dtype).removesuffix("_ref"), tuple(value.shape))
+    return None
+
+
+def told(value: Value | None) -> Any:
+    """The same of what the analysis tells."""
+    match value:
+        case TensorValue(type, kind):
+            return (type.dtype, type.shape) if kind is not TensorKind.INDEXED_SLICES else None
+        case TupleValue(elements):
+            return [told(element) for element in elements]
+        case FrozenList(elements) if elements is not None:
+            return [told(element) for element in elements]
+        case _:
+            return None
+
+
+def agree(ran: Any, ours: Any, *, may_be_open: bool) -> bool:
+    if ran is None or (ours is None and may_be_open):
+        return True
+    if isinstance(ran, list):
+        if not any(member is not None for member in ran):
+            return True
+        return isinstance(ours, list) and all(
+            agree(a, b, may_be_open=may_be_open) for a, b in zip(ran, ours, strict=True)
+        )
+    if not may_be_open:
+        return bool(ran == ours)
+    dtype, shape = ours
+    sizes = shape is None or all(size in (None, real) for size, real in zip(shape, ran[1], strict=True))
+    return dtype in (None, ran[0]) and sizes
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_variables_have_the_types_that_are_told(name: str) -> None:
+    source = textwrap.dedent(PROGRAMS[name])
+    tf.keras.backend.clear_session()
+    ran: dict[str, object] = {}
+    exec(compile(source, name, "exec"), ran)
+    result = analyze_files({"m.py": source})
+    (body,) = result.facts.contexts_of(FunctionId("m", 0))
+    values: dict[str, list[Value]] = {}
+    for op in walk(result.program.function(FunctionId("m", 0)).body):
+        if isinstance(op, StoreName) and (value := body.value(op.value)) is not None:
+            values.setdefault(op.name, []).append(value)
+    wrong = {
+        variable: (described(ran[variable]), told(join_all(found)))
+        for variable, found in values.items()
+        if not agree(described(ran[variable]), told(join_all(found)), may_be_open=variable.endswith("_open"))
+    }
+    assert not wrong
+    assert any(described(value) is not None for value in ran.values())
