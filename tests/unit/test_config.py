@@ -57,7 +57,7 @@ def test_everything_set() -> None:
         (HEAD + "per-file-ignores = {a = 1}\n", "takes a list of strings, not 1"),
         (HEAD + "min-ops = -1\n", "takes a whole number from 0, not -1"),
         (HEAD + "jobs = true\n", "takes a whole number from 0, not true"),
-        (HEAD + "tf-version = 2.16\n", 'takes a version as "X.Y", such as "2.21", not 2.16'),
+        (HEAD + "tf-version = 2.16\n", 'takes a version of TensorFlow 2 or later as "X.Y", such as "2.21", not 2.16'),
         (HEAD + 'level = "specultive"\n', "did you mean `speculative`?"),
         (HEAD + "respect-gitignore = 1\n", "takes true or false, not 1"),
         (HEAD + 'baseline = ""\n', "takes a path"),
@@ -157,5 +157,5 @@ def test_every_key_is_an_attribute_and_the_generated_files_are_up_to_date() -> N
 def test_options_win_and_are_checked() -> None:
     config = Config(jobs=3).with_options(level="coexec", jobs=None)
     assert (config.level, config.jobs) == ("coexec", 3)
-    with pytest.raises(UsageError, match="`--tf-version` takes a version"):
+    with pytest.raises(UsageError, match="`--tf-version` takes a version of TensorFlow"):
         Config().with_options(tf_version="two")
