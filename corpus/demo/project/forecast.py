@@ -1,4 +1,4 @@
-"""Trains the forecasters and prints how good they are. `python forecast.py --epochs 3`"""
+"""Trains the forecasters and prints how good they are. `python forecast.py --epochs 10`"""
 
 import argparse
 
@@ -17,7 +17,7 @@ def blend(first, second, share):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--epochs", type=int, default=5)
     arguments = parser.parse_args()
 
     tf.keras.utils.set_random_seed(7)
