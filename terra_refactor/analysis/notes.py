@@ -33,6 +33,7 @@ class Notes:
         self.flags: dict[str, Value] = {}
         """The flags that the program declares, by name."""
         self.usage: dict[FunctionId, set[str]] = {}
+        self._discriminated: dict[FunctionId, frozenset[str]] = {}
         """Parameters that were handed, still unknown, to operations that take tensors."""
         self.wrapped: dict[FunctionId, tuple[tuple[tuple[str, Value], ...] | None, tuple[str, ...]]] = {}
         """For each function the `tf.function` arguments and the library decorators that wrap it somewhere."""
@@ -118,4 +119,22 @@ class Notes:
     def note_usage(self, value: Value, frame: Frame) -> None:
         """Records that an unknown parameter was handed to an operation that takes tensors."""
         if isinstance(value, UnknownValue) and value.origin is not None and value.origin.root == "parameter":
-            self.usage.setdefault(frame.function.id, set()).add(value.origin.name)
+            name = value.origin.name
+            if name not in self.discriminated_parameters(frame.function):
+                self.usage.setdefault(frame.function.id, set()).add(name)
+
+    def discriminated_parameters(self, code: Function) -> frozenset[str]:
+        """The parameters that the body asks for their class: it expects several, and a use as a tensor speaks for one branch only."""
+        known = self._discriminated.get(code.id)
+        if known is not None:
+            return known
+        found: set[str] = set()
+        for op in walk(code.body):
+            if not isinstance(op, ops.Call) or not op.arguments:
+                continue
+            function, subject = self.op(code, op.function), self.op(code, op.arguments[0].value)
+            if isinstance(function, ops.LoadName) and function.name in ("isinstance", "hasattr", "callable", "type"):
+                if isinstance(subject, ops.LoadName):
+                    found.add(subject.name)
+        self._discriminated[code.id] = frozenset(found)
+        return self._discriminated[code.id]

@@ -79,7 +79,7 @@ def why_not_a_candidate(
         return "it is a test or an entry point"
     if _is_reached_from_keras_call(program, facts, found):
         return "Keras traces it as part of a `call`; decorated, it would hide sublayers that are not built yet (TR316)"
-    if _is_test_code(program, facts, code):
+    if is_test_code(program, facts, code):
         return "it is part of a test"
     keras = _keras_reason(program, facts, code)
     if keras is not None:
@@ -147,10 +147,10 @@ def _is_called_on_temporaries(program: Program, facts: ProgramFacts, code: Funct
     return False
 
 
-def _is_test_code(program: Program, facts: ProgramFacts, code: Function) -> bool:
+def is_test_code(program: Program, facts: ProgramFacts, code: Function) -> bool:
     """Whether the function is in a file of tests, or a method of a test case: nobody waits for those, and they look at eager values."""
     name = program.modules[code.id.module].path.rpartition("/")[2].partition(".")[0]
-    if name.startswith("test_") or name.endswith("_test") or name == "conftest":
+    if name.startswith("test_") or name.endswith(("_test", "_tests")) or name == "conftest":
         return True
     if code.kind is not FunctionKind.METHOD or code.parent is None:
         return False

@@ -17,7 +17,7 @@ from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts
 from terra_refactor.classify.assumptions import Assumptions, gather_assumptions
 from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, OperationCount
 from terra_refactor.classify.calls import CallCount, calls_until_paid
-from terra_refactor.classify.candidates import varying_python_value, why_not_a_candidate
+from terra_refactor.classify.candidates import is_test_code, varying_python_value, why_not_a_candidate
 from terra_refactor.classify.decision import (
     Action,
     Classification,
@@ -331,6 +331,9 @@ class _Decider:
             judgement.reason = (
                 "it is wrapped by `tf.function(...)` where it is used: change that call, not the definition"
             )
+            return
+        if is_test_code(self.program, self.facts, judgement.code):
+            judgement.reason = "it is part of a test: the graph may be what is tested"
             return
         certain = [
             hazard

@@ -36,6 +36,14 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     places = [op for op in view.code.ops if isinstance(op, ops.Return) and op.value is not None]
     alternatives = _without_start_values(members(view.context.returns))
     problems = [found for member in alternatives if (found := _problem(view, member, 0)) is not None]
+    if not problems:
+        # what is unknown at one `return` hides what another one returns
+        each = [view.value(place.value) for place in places if place.value is not None]
+        alternatives = _without_start_values(
+            tuple(dict.fromkeys(member for value in each for member in members(value)))
+        )
+        found = [_problem(view, member, 0) for member in alternatives]
+        problems = [problem for problem in found if problem is not None and not problem[1]]
     for place in places:
         if place.value is not None and _is_set(view, view.value(place.value)):
             yield LocalHazard(place.id, "it returns a set: a traced function can only return tensors and None")
