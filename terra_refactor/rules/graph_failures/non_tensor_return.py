@@ -42,8 +42,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         alternatives = _without_start_values(
             tuple(dict.fromkeys(member for value in each for member in members(value)))
         )
-        found = [_problem(view, member, 0) for member in alternatives]
-        problems = [problem for problem in found if problem is not None and not problem[1]]
+        each_problem = [_problem(view, member, 0) for member in alternatives]
+        problems = [problem for problem in each_problem if problem is not None and not problem[1]]
     for place in places:
         if place.value is not None and _is_set(view, view.value(place.value)):
             yield LocalHazard(place.id, "it returns a set: a traced function can only return tensors and None")
