@@ -1,6 +1,8 @@
-"""What can be shown on the programs of this folder: `python -m corpus COMMAND`.
+"""What can be shown on the programs and packages of this folder: `python -m corpus COMMAND`.
 
-`agree` compares the analysis with what reviewers expect; `evaluate` runs the programs before and after the refactorings, and writes docs/evaluation.md.
+On the programs: `agree` compares the analysis with what reviewers expect; `evaluate` runs the programs before and after the refactorings, and writes
+docs/evaluation.md. On released packages (packages.toml): `fetch` brings them; `analyze` runs the tool on them, checks it, and compares with what is committed;
+`accuracy` and `refactor` run their own tests; `report` writes docs/packages.md. `index` writes corpus/README.md, the index of everything here.
 """
 
 from __future__ import annotations
@@ -8,10 +10,28 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do the command."""
+    options = _parser().parse_args(arguments)
+    match options.command:
+        case "agree":
+            return _agree(options.names)
+        case "evaluate":
+            from corpus.evaluate import evaluate as run  # noqa: PLC0415 - the other commands need less
+
+            return run(options.names, options.rounds)
+        case "index":
+            from corpus.index import write_index  # noqa: PLC0415 - as above
+
+            return write_index()
+        case _:
+            return _released(options)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m corpus", description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
     agree = commands.add_parser("agree", help="compare the analysis with the sidecars of corpus/programs")
@@ -19,12 +39,53 @@ def main(arguments: Sequence[str] | None = None) -> int:
     evaluate.add_argument("--rounds", type=int, default=3, help="pairs of timed runs (3)")
     for command in (agree, evaluate):
         command.add_argument("names", nargs="*", metavar="PROGRAM", help="names of folders of corpus/programs; all if none")
-    options = parser.parse_args(arguments)
-    if options.command == "agree":
-        return _agree(options.names)
-    from corpus.evaluate import evaluate as run  # noqa: PLC0415 - the other command needs less
+    fetch = commands.add_parser("fetch", help="bring the packages of packages.toml into corpus/packages")
+    analyze = commands.add_parser("analyze", help="run the tool on the packages, check it, compare with what is committed")
+    analyze.add_argument("--renew", action="store_true", help="commit to what is found: write corpus/released/expected")
+    analyze.add_argument("--no-fix", action="store_true", help="leave out the refactoring of a copy and its checks")
+    analyze.add_argument("--folder", type=Path, action="append", default=[], help="this folder instead of packages")
+    accuracy = commands.add_parser("accuracy", help="run the packages' tests under the recorder, and compare the types")
+    refactor = commands.add_parser("refactor", help="run the packages' tests before and after all changes of a level")
+    refactor.add_argument("--level", choices=("safe", "speculative"), default="speculative")
+    for command in (analyze, accuracy, refactor):
+        command.add_argument("--timeout", type=float, default=1500, help="seconds for one command (1500)")
+    for command in (fetch, analyze, accuracy, refactor):
+        command.add_argument("names", nargs="*", metavar="PACKAGE", help="names of packages.toml; all if none")
+    commands.add_parser("report", help="write docs/packages.md from what is committed and what was measured")
+    commands.add_parser("index", help="write corpus/README.md, the index of everything in this folder")
+    return parser
 
-    return run(options.names, options.rounds)
+
+def _released(options: argparse.Namespace) -> int:
+    from corpus.released import commands  # noqa: PLC0415 - the other commands need less
+    from corpus.released.manifest import UnknownPackageError, packages  # noqa: PLC0415 - as above
+
+    if options.command == "report":
+        from corpus.released.tables import write_tables  # noqa: PLC0415 - as above
+
+        return write_tables()
+    try:
+        wanted = packages(options.names)
+    except UnknownPackageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    match options.command:
+        case "fetch":
+            from corpus.released.fetch import fetch  # noqa: PLC0415 - as above
+
+            return fetch(wanted)
+        case "analyze" if options.folder:
+            return commands.analyze_folders(options.folder, options.timeout)
+        case "analyze":
+            return commands.analyze(wanted, renew=options.renew, fix=not options.no_fix, timeout=options.timeout)
+        case "accuracy":
+            from corpus.released.suites import accuracy  # noqa: PLC0415 - as above
+
+            return accuracy(wanted, options.timeout)
+        case _:
+            from corpus.released.suites import refactor  # noqa: PLC0415 - as above
+
+            return refactor(wanted, options.level, options.timeout)
 
 
 def _agree(names: Sequence[str]) -> int:

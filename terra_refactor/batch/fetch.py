@@ -40,7 +40,7 @@ def fetched(entry: Entry, timeout: float) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="terra-refactor-batch-", ignore_cleanup_errors=True) as folder:
         match entry.kind:
             case SourceKind.SDIST:
-                _unpack(entry.location, folder)
+                unpack(entry.location, folder)
             case SourceKind.GIT:
                 _check_out(entry, folder, timeout)
             case _:
@@ -48,7 +48,12 @@ def fetched(entry: Entry, timeout: float) -> Iterator[str]:
         yield folder
 
 
-def _unpack(archive: str, folder: str) -> None:
+def unpack(archive: str, folder: str) -> None:
+    """Unpack a wheel, a zip file or a tarball into a folder.
+
+    Raises:
+        FetchError: it is no such archive, or wants to write outside of the folder.
+    """
     try:
         if zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as opened:

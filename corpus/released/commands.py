@@ -1,0 +1,95 @@
+"""The commands about released packages: `fetch` is in fetch.py, the tables are in tables.py.
+
+`analyze` runs the tool on packages (or on any folders), measures, checks, and compares with what is committed. With `--renew` it commits to what it
+found instead. What it measured is kept in docs/packages.json, for the tables.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from corpus.released import summary
+from corpus.released.manifest import Package
+from corpus.released.trial import Trial, analyze_folder, try_folder
+
+MEASURED = Path(__file__).resolve().parents[2] / "docs" / "packages.json"
+SHOWN = 40
+"""So many lines of a package's difference are printed."""
+
+
+def analyze(wanted: Sequence[Package], *, renew: bool, fix: bool, timeout: float) -> int:
+    """Analyse each package that is fetched. Gives 1 if something did not hold, or changed without `renew`."""
+    code = 0
+    for package in wanted:
+        if not package.fetched:
+            print(f"{package.key}: not fetched (python -m corpus fetch)")
+            continue
+        trial = (try_folder if fix else analyze_folder)(package.folder, timeout)
+        code |= _tell(trial)
+        if not trial.report:
+            continue
+        present = summary.summary_of(trial.report)
+        keep(package.name, "analysis", _numbers(trial))
+        if renew:
+            summary.write(package.key, present)
+            continue
+        changed = difference(package, present)
+        if changed:
+            print("\n".join(changed[:SHOWN]))
+            code = 1
+    return code
+
+
+def analyze_folders(folders: Sequence[Path], timeout: float) -> int:
+    """Analyse folders that are no packages of the manifest. Gives 1 if something did not hold."""
+    return max(_tell(try_folder(folder.resolve(), timeout)) for folder in folders)
+
+
+def difference(package: Package, present: summary.Summary) -> list[str]:
+    """How a package's summary differs from the committed one."""
+    expected = summary.read(package.key)
+    if expected is None:
+        return [f"{package.key}: nothing is committed for it (python -m corpus analyze --renew {package.name})"]
+    return [f"{package.key}: {line}" for line in summary.differences(expected, present)]
+
+
+def _tell(trial: Trial) -> int:
+    costs = f"{trial.analyze.cpu:.0f} CPU s, {trial.analyze.memory / 2**20:.0f} MB" if trial.analyze else "not run"
+    held = "all held" if not trial.failures else f"{len(trial.failures)} failures"
+    changed = f", {trial.changes} changes in {trial.changed_files} files" if trial.fix else ""
+    print(f"{trial.name}: {costs}{changed}, {held}", flush=True)
+    for failure in trial.failures:
+        print(f"{trial.name}: {failure}", file=sys.stderr)
+    return 1 if trial.failures else 0
+
+
+def _numbers(trial: Trial) -> dict[str, Any]:
+    assert trial.analyze is not None
+    numbers: dict[str, Any] = {"analyze": trial.analyze.costs, "failures": len(trial.failures)}
+    if trial.fix is not None:
+        numbers |= {"fix": trial.fix.costs, "changes": trial.changes, "changed_files": trial.changed_files}
+    return numbers
+
+
+def measured() -> dict[str, Any]:
+    """Everything that was measured, by package; `machine` says where and when."""
+    return json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.exists() else {"packages": {}}
+
+
+def keep(name: str, part: str, numbers: dict[str, Any]) -> None:
+    """Add to what was measured."""
+    data = measured()
+    data["packages"].setdefault(name, {})[part] = numbers
+    data["machine"] = {
+        "python": sys.version.split()[0],
+        "processors": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+    MEASURED.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")

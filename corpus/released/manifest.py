@@ -1,0 +1,106 @@
+"""The packages of corpus/packages.toml.
+
+Gives: `packages`, in the order of their names. A package's files lie in corpus/packages/NAME-VERSION once `fetch.py` brought them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+CORPUS = Path(__file__).resolve().parents[1]
+MANIFEST = CORPUS / "packages.toml"
+STORE = CORPUS / "packages"
+"""Ignored by git."""
+
+
+class UnknownPackageError(Exception):
+    """A name that the manifest does not have."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """How a package's own tests are run here."""
+
+    arguments: tuple[str, ...]
+    """Of pytest, from the package's folder."""
+    path: str
+    """The folder that is put before `sys.path`, from the package's."""
+    requires: tuple[str, ...]
+    """What must be installed for them besides TensorFlow, as pip writes it."""
+    legacy_keras: bool
+    """The package is for Keras 2."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """One release."""
+
+    name: str
+    version: str
+    file: str
+    sha256: str
+    licence: str
+    what: str
+    suite: Suite | None
+
+    @property
+    def key(self) -> str:
+        return f"{self.name}-{self.version}"
+
+    @property
+    def folder(self) -> Path:
+        return STORE / self.key
+
+    @property
+    def marker(self) -> Path:
+        """Holds the digest of the archive that the folder was unpacked from; there only when the folder is whole."""
+        return STORE / f"{self.key}.sha256"
+
+    @property
+    def fetched(self) -> bool:
+        return self.marker.exists() and self.marker.read_text(encoding="utf-8").strip() == self.sha256
+
+
+def packages(names: Sequence[str] = ()) -> list[Package]:
+    """All packages, or those that are named.
+
+    Raises:
+        UnknownPackageError: a name is not in the manifest.
+    """
+    entries = tomllib.loads(MANIFEST.read_text(encoding="utf-8"))["package"]
+    found = {name: _package(name, entry) for name, entry in sorted(entries.items())}
+    for name in names:
+        if name not in found:
+            raise UnknownPackageError(f"{name} is not in {MANIFEST.name}; it has {', '.join(found)}")
+    return [found[name] for name in found if not names or name in names]
+
+
+def _package(name: str, entry: dict[str, Any]) -> Package:
+    suite = entry.get("suite")
+    return Package(
+        name,
+        entry["version"],
+        entry["file"],
+        entry["sha256"],
+        entry["licence"],
+        entry["what"],
+        suite and _suite(suite),
+    )
+
+
+def _suite(entry: dict[str, Any]) -> Suite:
+    return Suite(
+        tuple(entry["arguments"].split()),
+        entry.get("path", "."),
+        tuple(entry.get("requires", ())),
+        entry.get("legacy_keras", False),
+    )

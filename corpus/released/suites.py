@@ -1,0 +1,170 @@
+"""Packages' own tests: before and after the changes, and under the recorder.
+
+A suite runs in an environment of its own (corpus/packages/.environments) that sees this environment's TensorFlow and has besides it what the manifest names;
+and on a copy of the package, so that neither tests nor changes touch what was fetched. `refactor` compares test by test: what passed before must
+pass after. What fails before as well says nothing about the changes; how many these are is counted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from corpus.recorder.__main__ import KINDS, analyze, record
+from corpus.recorder.compare import Comparison, compare, score
+from corpus.released.commands import keep
+from corpus.released.manifest import STORE, Package
+from corpus.released.measuring import Measured, run, run_module
+from corpus.released.summary import in_tests
+
+ENVIRONMENTS = STORE / ".environments"
+SHOWN = 10
+"""So many tests are named."""
+
+
+def refactor(wanted: Sequence[Package], level: str, timeout: float) -> int:
+    """Run each package's tests before and after all changes of a level. Gives 1 if a test that passed does not any more."""
+    code = 0
+    for package in _with_suites(wanted):
+        assert package.suite is not None
+        with tempfile.TemporaryDirectory() as scratch:
+            copies = [Path(scratch) / side / package.key for side in ("before", "after")]
+            for copy in copies:
+                shutil.copytree(package.folder, copy)
+            fixed = run_module(
+                ["terra_refactor", "fix", "--isolated", "--no-cache", "--level", level, "--write", "."], copies[1], timeout
+            )
+            changed = _changed_files(*copies)
+            runs = [_run_tests(package, copy, timeout) for copy in copies]
+        outcomes = [outcome for outcome, _ in runs]
+        worse = sorted(test for test, how in outcomes[0].items() if how == "passed" and outcomes[1].get(test) != "passed")
+        better = sorted(test for test, how in outcomes[1].items() if how == "passed" and outcomes[0].get(test) != "passed")
+        numbers = {
+            "level": level,
+            "changed_files": changed,
+            "tests": len(outcomes[0]),
+            "passed": [sum(how == "passed" for how in outcome.values()) for outcome in outcomes],
+            "worse": worse,
+            "better": better,
+            "seconds": [measured.costs for _, measured in runs],
+        }
+        keep(package.name, "refactor", numbers)
+        print(
+            f"{package.key}: {changed} files changed; {numbers['passed'][0]} of {numbers['tests']} tests pass before, "
+            f"{numbers['passed'][1]} after; {runs[0][1].cpu:.0f} and {runs[1][1].cpu:.0f} CPU s"
+        )
+        if fixed.code not in (0, 3):
+            print(f"{package.key}: fix ended with {fixed.code}: {fixed.err[-500:]}")
+        for test in worse[:SHOWN]:
+            print(f"  {test}: passed before, {outcomes[1].get(test, 'not there')} after")
+        if not outcomes[0]:
+            print(f"{package.key}: no test ran: {runs[0][1].out[-500:]}")
+        code |= bool(worse) or not outcomes[0]
+    return code
+
+
+def accuracy(wanted: Sequence[Package], timeout: float) -> int:
+    """Record which types reach the functions of each package when its tests run, and compare with what `analyze` says."""
+    for package in _with_suites(wanted):
+        suite = package.suite
+        assert suite is not None
+        python = _environment(package)
+        with tempfile.TemporaryDirectory() as scratch:
+            root = Path(scratch) / package.key
+            shutil.copytree(package.folder, root)
+            output = Path(scratch) / "recording.json"
+            before = dict(os.environ)
+            os.environ.update(_variables(package, root))
+            try:
+                record(root, output, ["-m", "pytest", "-q", *suite.arguments], str(python), True)
+            finally:
+                os.environ.clear()
+                os.environ.update(before)
+            recording = json.loads(output.read_text(encoding="utf-8"))
+            recording["functions"] = [seen for seen in recording["functions"] if not in_tests(seen["path"])]
+            found = compare(recording, analyze(root, ["."]), root)
+        numbers = _scores(found)
+        keep(package.name, "accuracy", numbers)
+        parts = [f"{kind}: {one['exact'] + one['imprecise']} of {one['number']} sound, {one['wrong']} wrong" for kind, one in numbers["kinds"].items()]
+        print(f"{package.key}: {found.functions} functions ran; {'; '.join(parts)}")
+    return 0
+
+
+def _scores(found: Comparison) -> dict[str, Any]:
+    scores = {kind: score(getattr(found, kind)) for kind in KINDS}
+    return {
+        "functions": found.functions,
+        "false_tensors": len(found.false_tensors),
+        "kinds": {kind: asdict(one) for kind, one in scores.items() if one.number},
+    }
+
+
+def _with_suites(wanted: Sequence[Package]) -> list[Package]:
+    for package in wanted:
+        if package.suite is not None and not package.fetched:
+            print(f"{package.key}: not fetched (python -m corpus fetch)")
+    return [package for package in wanted if package.suite is not None and package.fetched]
+
+
+def _environment(package: Package) -> Path:
+    """The interpreter of a package's environment, made when it is first needed."""
+    assert package.suite is not None
+    folder = ENVIRONMENTS / package.key
+    python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    whole = folder / "installed.json"
+    wanted = json.dumps(package.suite.requires)
+    if whole.exists() and whole.read_text(encoding="utf-8") == wanted:
+        return python
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    inside = subprocess.run(
+        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    Path(inside, "outer.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    if package.suite.requires:
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *package.suite.requires]
+        subprocess.run(pip, check=True)
+    whole.write_text(wanted, encoding="utf-8")
+    return python
+
+
+def _variables(package: Package, folder: Path) -> dict[str, str]:
+    assert package.suite is not None
+    variables = {"PYTHONPATH": str(folder / package.suite.path), "TF_CPP_MIN_LOG_LEVEL": "2", "PYTHONHASHSEED": "0"}
+    return variables | ({"TF_USE_LEGACY_KERAS": "1"} if package.suite.legacy_keras else {})
+
+
+def _run_tests(package: Package, folder: Path, timeout: float) -> tuple[dict[str, str], Measured]:
+    """What became of each test, and what the run cost."""
+    assert package.suite is not None
+    results = folder / "terra-refactor-results.xml"
+    command = [
+        *(str(_environment(package)), "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+        *(f"--junit-xml={results}", *package.suite.arguments),
+    ]
+    measured = run(command, folder, timeout, _variables(package, folder))
+    return (outcomes_of(results) if results.exists() else {}), measured
+
+
+def outcomes_of(results: Path) -> dict[str, str]:
+    """The tests of a JUnit file: `passed`, `skipped` or `failed` by name."""
+    found = {}
+    for case in ET.parse(results).iter("testcase"):
+        inner = {child.tag for child in case}
+        how = "failed" if inner & {"failure", "error"} else "skipped" if "skipped" in inner else "passed"
+        found[f"{case.get('classname')}.{case.get('name')}"] = how
+    return found
+
+
+def _changed_files(before: Path, after: Path) -> int:
+    return sum(path.read_bytes() != (after / path.relative_to(before)).read_bytes() for path in before.rglob("*.py"))

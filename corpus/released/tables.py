@@ -1,0 +1,212 @@
+"""docs/packages.md: the tables of the published studies, over the packages of the manifest.
+
+Needs: the committed summaries (which are the same in each run) and what was measured (docs/packages.json, which is not). Runs nothing.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from corpus.released import summary
+from corpus.released.commands import measured
+from corpus.released.manifest import Package, packages
+from corpus.released.summary import LEVELS, Summary
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "packages.md"
+SHOWN = 20
+"""Rows of a table of reasons."""
+ACTIONS = {"add_tf_function": "add", "remove_tf_function": "remove", "tune_tf_function": "tune", "co_execute": "co-execute"}
+
+
+def write_tables() -> int:
+    """Write the page."""
+    PAGE.write_text(page(), encoding="utf-8")
+    return 0
+
+
+def page() -> str:
+    """The page, from the files that are committed."""
+    rows = [(package, found) for package in packages() if (found := summary.read(package.key)) is not None]
+    numbers = measured()
+    parts = [_head(), _totals(rows), _each(rows), _reasons(rows), _costs(rows, numbers), _suites(rows, numbers)]
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def _head() -> list[str]:
+    return [
+        "# Released packages",
+        "",
+        "What the tool says and does on TensorFlow packages as their authors released them, famous ones and ones that hardly anybody knows.",
+        "Written by `python -m corpus report`; do not edit.",
+        "",
+        "```console",
+        "$ python -m corpus fetch       # the packages of corpus/packages.toml, pinned by digest; nothing of them is run",
+        "$ python -m corpus analyze     # analyses, refactors copies, checks both, and compares with what is committed (--renew)",
+        "$ python -m corpus refactor    # their own tests before and after all changes",
+        "$ python -m corpus accuracy    # the types that reach their functions in their own tests, against the analysis",
+        "$ python -m corpus report      # this page",
+        "```",
+        "",
+        "A **candidate** is a function (no lambda) outside of tests that is a `tf.function` already, or that has a parameter that is, or holds, a tensor or a variable. **Refactored** is one",
+        "with an action; it counts at the least `--level` at which `fix` makes it. All other candidates are **refused**, for the first",
+        "rule that makes them unsafe or for the reason that the report gives. The tables of candidates and reasons are the same in each run.",
+    ]
+
+
+def _totals(rows: Sequence[tuple[Package, Summary]]) -> list[str]:
+    candidates = sum(found["candidates"]["all"] for _, found in rows)
+    at = {level: sum(_refactored(found, level) for _, found in rows) for level in LEVELS}
+    by_class = {name: sum(found["candidates"][name] for _, found in rows) for name in summary.CLASSES}
+    actions = Counter[str]()
+    for _, found in rows:
+        for level in LEVELS:
+            actions.update({action: len(names) for action, names in found["refactored"][level].items()})
+    hybrid = sum(found["candidates"]["tf_function_already"] for _, found in rows)
+    return [
+        "## In all",
+        "",
+        "| | |",
+        "|---|---:|",
+        f"| packages | {len(rows)} |",
+        f"| lines | {sum(found['lines'] for _, found in rows):,} |",
+        f"| functions (lambdas and tests among them) | {sum(found['functions'] for _, found in rows):,} |",
+        f"| candidates | {candidates:,} |",
+        f"| of these `tf.function` already | {hybrid:,} |",
+        *(f"| {name} as a graph | {by_class[name]:,} ({_share(by_class[name], candidates)}) |" for name in summary.CLASSES),
+        f"| refactored at `safe` | {at['safe']:,} ({_share(at['safe'], candidates)}) |",
+        f"| refactored at `speculative`, besides | {at['speculative']:,} ({_share(at['speculative'], candidates)}) |",
+        f"| refactored at `coexec`, besides | {at['coexec']:,} ({_share(at['coexec'], candidates)}) |",
+        f"| refactored in all | {sum(at.values()):,} ({_share(sum(at.values()), candidates)}) |",
+        *(f"| {name} | {actions[action]:,} |" for action, name in ACTIONS.items()),
+    ]
+
+
+def _each(rows: Sequence[tuple[Package, Summary]]) -> list[str]:
+    lines = [
+        "## Each package",
+        "",
+        "| package | for | licence | lines | candidates | safe | speculative | unsafe | refactored: safe | speculative | coexec | findings |",
+        "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for package, found in rows:
+        cells = [found["candidates"][name] for name in ("all", *summary.CLASSES)]
+        cells += [_refactored(found, level) for level in LEVELS]
+        cells.append(sum(found["findings"].values()))
+        lines.append(
+            f"| {package.name} {package.version} | {package.what} | {package.licence} | {found['lines']:,} | {' | '.join(f'{cell:,}' for cell in cells)} |"
+        )
+    return lines
+
+
+def _reasons(rows: Sequence[tuple[Package, Summary]]) -> list[str]:
+    return [
+        *_counts("Reasons for refusal", "candidates", (found["refused"] for _, found in rows)),
+        "",
+        *_counts("Assumptions of the speculative changes", "changes", (found["assumptions"] for _, found in rows)),
+        "",
+        *_counts("Findings outside of tests", "findings", (found["findings"] for _, found in rows)),
+    ]
+
+
+def _counts(title: str, what: str, counted: Iterable[Mapping[str, int]]) -> Iterator[str]:
+    total, spread = Counter[str](), Counter[str]()
+    for each in counted:
+        total.update(each)
+        spread.update(each.keys())
+    order = sorted(total, key=lambda text: (-total[text], text))
+    yield from (f"## {title}", "", f"| | {what} | packages |", "|---|---:|---:|")
+    yield from (f"| {_cell(text)} | {total[text]:,} | {spread[text]} |" for text in order[:SHOWN])
+    rest = order[SHOWN:]
+    if rest:
+        yield f"| {len(rest)} more | {sum(total[text] for text in rest):,} | |"
+
+
+def _costs(rows: Sequence[tuple[Package, Summary]], numbers: Mapping[str, Any]) -> list[str]:
+    machine = numbers["machine"]
+    lines = [
+        "## What it costs",
+        "",
+        f"Python {machine['python']}, {machine['processors']} processors, {machine['date']}"
+        + (f", on a machine that was busy (load {machine['load']})" if machine["load"] > 1.5 else "")
+        + ". Without the cache, the start of Python (0.9 to 1.3 s) included; *fix* is `fix --level speculative --write`. Memory is the peak of all processes.",
+        "",
+        "| package | analyze: CPU s | per thousand lines | wall s | peak MB | fix: CPU s | changes | files changed | all held |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---|",
+    ]
+    per_line = []
+    for package, found in rows:
+        each = numbers["packages"].get(package.name, {}).get("analysis")
+        if each is None:
+            continue
+        cost = each["analyze"]
+        per_line.append((cost["cpu"], found["lines"]))
+        fix = f"{each['fix']['cpu']:.1f} | {each['changes']} | {each['changed_files']}" if "fix" in each else " | | "
+        lines.append(
+            f"| {package.name} | {cost['cpu']:.1f} | {1000 * cost['cpu'] / found['lines']:.2f} | {cost['wall']:.1f} | {cost['memory']:.0f} | {fix} | "
+            f"{'no' if each['failures'] else 'yes'} |"
+        )
+    if per_line:
+        whole = 1000 * sum(cpu for cpu, _ in per_line) / sum(count for _, count in per_line)
+        middle = statistics.median(1000 * cpu / count for cpu, count in per_line)
+        lines.append(f"| all | {sum(cpu for cpu, _ in per_line):.0f} | {whole:.2f} (median {middle:.2f}) | | | | | | |")
+    return lines
+
+
+def _suites(rows: Sequence[tuple[Package, Summary]], numbers: Mapping[str, Any]) -> list[str]:
+    lines = [
+        "## Their own tests, before and after",
+        "",
+        "All changes of `--level speculative` in a copy; *worse* passed before and not after. Tests that fail before say nothing about the changes",
+        "(most of them need an older TensorFlow, or files that the release does not have). Seconds are of the whole suite, imports and traces included.",
+        "",
+        "| package | tests | pass before | pass after | worse | files changed | CPU s before | after |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for package, _ in rows:
+        each = numbers["packages"].get(package.name, {}).get("refactor")
+        if each is not None:
+            before, after = each["seconds"]
+            lines.append(
+                f"| {package.name} | {each['tests']} | {each['passed'][0]} | {each['passed'][1]} | {len(each['worse'])} | "
+                f"{each['changed_files']} | {before['cpu']:.0f} | {after['cpu']:.0f} |"
+            )
+    worse = [
+        f"- {package.name}: `{test}`"
+        for package, _ in rows
+        for test in numbers["packages"].get(package.name, {}).get("refactor", {}).get("worse", ())
+    ]
+    lines += ["", *(["Worse:", "", *worse] if worse else ["No test is worse."]), ""]
+    lines += [
+        "## The types, against what their tests bring",
+        "",
+        "`python -m corpus accuracy`; [Accuracy](accuracy.md) defines the terms. Functions of the package only, tests left out; the analysis sees both.",
+        "",
+        "| package | functions | what | number | recognised | sound | exact | wrong | false tensors |",
+        "|---|---:|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for package, _ in rows:
+        each = numbers["packages"].get(package.name, {}).get("accuracy")
+        for kind, one in (each or {"kinds": {}})["kinds"].items():
+            sound = one["exact"] + one["imprecise"]
+            false = each["false_tensors"] if kind == "parameters" else ""
+            lines.append(
+                f"| {package.name} | {each['functions']} | {kind} | {one['number']} | {_share(one['recognised'], one['number'])} | "
+                f"{_share(sound, one['number'])} | {_share(one['exact'], one['number'])} | {one['wrong']} | {false} |"
+            )
+    return lines
+
+
+def _refactored(found: Summary, level: str) -> int:
+    return sum(len(names) for names in found["refactored"][level].values())
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f}%" if whole else "–"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
