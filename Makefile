@@ -10,7 +10,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test check format lint types fast-tests explore generated coexec docs extension extension-e2e clean
+.PHONY: help demo test check format lint types fast-tests explore generated coexec docs extension extension-e2e release-check clean
 
 help:
 	@echo "make demo        analyse the bundled example and show the diff; no TensorFlow needed"
@@ -23,6 +23,7 @@ help:
 	@echo "make coexec      time the ten programs of the shim, a quarter of an hour, and write the table into docs/benchmarks.md"
 	@echo "make extension   check the VS Code extension: types, tests, bundle (Node 20)"
 	@echo "make extension-e2e  drive the packaged extension in a real workbench (Debian as root, or with its packages there)"
+	@echo "make release-check  build wheel and sdist, install them into empty environments, and try what is installed"
 	@echo "make clean       remove the environments and the tools' caches"
 
 demo: $(DEMO_VENV)/installed
@@ -54,6 +55,8 @@ explore: $(VENV)/installed
 generated: $(VENV)/installed
 	$(BIN)/python tools/document_rules.py
 	$(BIN)/python tools/document_configuration.py
+	$(BIN)/python -m corpus index
+	$(BIN)/python -m corpus report
 
 coexec: $(VENV)/installed
 	$(BIN)/python benchmarks/coexec.py --minutes 14 --csv docs/coexec.csv --plot docs/coexec.svg --document docs/benchmarks.md
@@ -76,6 +79,9 @@ $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install $(PIP_FLAGS) --editable ".[test,lint,docs]"
 	touch $@
+
+release-check: $(VENV)/installed
+	$(BIN)/python -m pytest -n 0 tests/e2e/test_release.py
 
 clean:
 	rm -rf $(VENV) $(DEMO_VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,188 @@
+"""What is released: one version everywhere; wheel and sdist hold what they must and no more, and work where nothing else is installed.
+
+The slow tests make environments and install into them through pip's index; where pip has none, they are skipped.
+`make release-check` runs this file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from terra_refactor import __version__
+
+ROOT = Path(__file__).resolve().parents[2]
+DEMO = ROOT / "corpus" / "demo" / "project"
+LARGEST_SDIST = 6 * 2**20
+STEP = """\
+import tensorflow as tf
+from terra_refactor.runtime import co_execute, report
+
+def plain(x):
+    for _ in range(20):
+        x = tf.tanh(x) + 0.5
+    if float(tf.reduce_sum(x)) > 0.0:
+        x = x * 2.0
+    return x
+
+step = co_execute(plain)
+x = tf.constant([[0.1, -0.2], [0.3, 0.4]])
+for _ in range(8):
+    assert (step(x).numpy() == plain(x).numpy()).all()
+assert "plain" in str(report())
+print("shim works")
+"""
+
+
+def test_the_version_is_one_everywhere() -> None:
+    package = json.loads((ROOT / "vscode-extension" / "package.json").read_text(encoding="utf-8"))
+    lock = json.loads((ROOT / "vscode-extension" / "package-lock.json").read_text(encoding="utf-8"))
+    newest = re.search(r"^## (\S+?),? ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None
+    assert {package["version"], lock["version"], lock["packages"][""]["version"], newest[1]} == {__version__}
+
+
+# --- what is built -----------------------------------------------------------------------------------------------------------------------
+
+
+def environment(folder: Path, *installed: str) -> Path:
+    """A new environment, empty but for what is to be installed; its Python."""
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    if installed:
+        command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *installed]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if "Could not find a version" in done.stderr or "ConnectionError" in done.stderr:
+            pytest.skip(f"pip has no index here: {done.stderr.splitlines()[-1]}")
+        assert done.returncode == 0, done.stderr
+    return python
+
+
+def run(python: Path, *command: str, folder: Path = DEMO, code: int = 0) -> str:
+    """Run a command of an environment, out of reach of this repository's sources; its output, both streams."""
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    program = [str(python.parent / command[0]), *command[1:]]
+    done = subprocess.run(
+        program, cwd=folder, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    assert done.returncode == code, done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The sdist, the wheel that is made from the tree, and the one that is made from the sdist."""
+    work = tmp_path_factory.mktemp("release")
+    python = environment(work / "builder", "hatchling>=1.24")
+    from_tree, again = work / "from_tree", work / "from_sdist"
+    run(python, "hatchling", "build", "-d", str(from_tree), folder=ROOT)
+    (sdist,), (wheel,) = from_tree.glob("*.tar.gz"), from_tree.glob("*.whl")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(work, filter="data")
+    run(python, "hatchling", "build", "-t", "wheel", "-d", str(again), folder=work / sdist.name.removesuffix(".tar.gz"))
+    return {"sdist": sdist, "wheel": wheel, "again": next(again.glob("*.whl"))}
+
+
+def contents(wheel: Path) -> dict[str, str]:
+    """The digest of each file of a wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: hashlib.sha256(archive.read(name)).hexdigest() for name in sorted(archive.namelist())}
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_the_packages_and_their_data(built: dict[str, Path]) -> None:
+    found = {name for name in contents(built["wheel"]) if ".dist-info/" not in name}
+    assert {name.partition("/")[0] for name in found} == {"terra_refactor", "lsp_server"}
+    in_tree = {
+        path.relative_to(ROOT).as_posix()
+        for package in ("terra_refactor", "lsp_server")
+        for path in (ROOT / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert found == in_tree
+
+
+@pytest.mark.slow
+def test_the_sdist_holds_what_the_wheel_is_made_from_and_nothing_big(built: dict[str, Path]) -> None:
+    assert contents(built["wheel"]) == contents(built["again"])
+    with tarfile.open(built["sdist"]) as archive:
+        names = [name.partition("/")[2] for name in archive.getnames()]
+    assert {"LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml", "tests/conftest.py", "corpus/packages.toml"} <= {
+        *names
+    }
+    unwanted = ("corpus/packages/", "vscode-extension/node_modules/", ".git/", ".venv", "build/", "dist/")
+    assert [name for name in names if name.startswith(unwanted) or "__pycache__" in name] == []
+    assert built["sdist"].stat().st_size < LARGEST_SDIST
+
+
+# --- what is installed -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def empty(built: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with the wheel and what it needs."""
+    return environment(tmp_path_factory.mktemp("empty") / "venv", str(built["wheel"]))
+
+
+def report(output: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(output)
+    found["summary"].pop("seconds")
+    return found
+
+
+@pytest.mark.slow
+def test_it_analyses_where_nothing_else_is_installed(empty: Path) -> None:
+    assert "No module named 'tensorflow'" in run(empty, "python", "-c", "import tensorflow", code=1)
+    assert __version__ in run(empty, "terra-refactor", "--version")
+    command = ("analyze", "--no-cache", "--quiet", "--format", "json", ".")
+    installed = report(run(empty, "terra-refactor", *command))
+    assert installed["summary"]["functions"] > 20
+    assert installed["summary"]["actions"]["add_tf_function"] >= 1
+    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
+    here = subprocess.run(
+        [sys.executable, "-m", "terra_refactor", *command],
+        cwd=DEMO,
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert installed == report(here.stdout), "the installed tool says what that of the sources says"
+
+
+@pytest.mark.slow
+def test_the_other_commands_work_there(empty: Path) -> None:
+    assert "+@tf.function" in run(empty, "terra-refactor", "fix", "--no-cache", "--quiet", "--diff", ".")
+    run(empty, "terra-refactor", "lint", "--no-cache", "--quiet", ".", code=1)
+    assert "host-print-or-log" in run(empty, "terra-refactor", "explain", "TR101")
+    assert "<!doctype html>" in run(empty, "terra-refactor", "analyze", "--quiet", "--format", "html", ".").lower()
+    assert "pip install 'terra-refactor[lsp]'" in run(empty, "terra-refactor-lsp", code=2)
+    said = run(empty, "terra-refactor", "verify", ".", code=2)
+    assert "tensorflow" in said.lower(), "what is missing is named"
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_the_shim_works_with_tensorflow(empty: Path, tmp_path: Path) -> None:
+    pytest.importorskip("tensorflow")
+    (tmp_path / "step.py").write_text(STEP)
+    said = run(empty, "python", "step.py", folder=tmp_path, code=1)
+    assert "terra-refactor[runtime]" in said, "without TensorFlow the extra is named"
+    inside = run(empty, "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", folder=tmp_path)
+    link = Path(inside.strip()) / "tensorflow_of_the_tests.pth"
+    link.write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    try:
+        assert "shim works" in run(empty, "python", "step.py", folder=tmp_path)
+    finally:
+        link.unlink()
