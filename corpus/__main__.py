@@ -2,7 +2,8 @@
 
 On the programs: `agree` compares the analysis with what reviewers expect; `evaluate` runs the programs before and after the refactorings, and writes
 docs/evaluation.md. On released packages (packages.toml): `fetch` brings them; `analyze` runs the tool on them, checks it, and compares with what is committed;
-`accuracy` and `refactor` run their own tests; `report` writes docs/packages.md. `index` writes corpus/README.md, the index of everything here.
+`accuracy` and `refactor` run their own tests; `report` writes docs/packages.md and the tables
+of results in README.md, docs/index.md and docs/comparison.md. `index` writes corpus/README.md, the index of everything here.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         case "agree":
             return _agree(options.names)
         case "evaluate":
-            from corpus.evaluate import evaluate as run  # noqa: PLC0415 - the other commands need less
+            from corpus.claims import write_claims  # noqa: PLC0415 - the other commands need less
+            from corpus.evaluate import evaluate as run  # noqa: PLC0415 - as above
 
-            return run(options.names, options.rounds)
+            code = run(options.names, options.rounds)
+            write_claims()
+            return code
         case "index":
             from corpus.index import write_index  # noqa: PLC0415 - as above
 
@@ -51,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--timeout", type=float, default=1500, help="seconds for one command (1500)")
     for command in (fetch, analyze, accuracy, refactor):
         command.add_argument("names", nargs="*", metavar="PACKAGE", help="names of packages.toml; all if none")
-    commands.add_parser("report", help="write docs/packages.md from what is committed and what was measured")
+    commands.add_parser("report", help="write docs/packages.md and the tables of README.md and docs/ from what is committed and what was measured")
     commands.add_parser("index", help="write corpus/README.md, the index of everything in this folder")
     return parser
 
@@ -61,9 +65,12 @@ def _released(options: argparse.Namespace) -> int:
     from corpus.released.manifest import UnknownPackageError, packages  # noqa: PLC0415 - as above
 
     if options.command == "report":
+        from corpus.claims import write_claims  # noqa: PLC0415 - as above
         from corpus.released.tables import write_tables  # noqa: PLC0415 - as above
 
-        return write_tables()
+        write_tables()
+        write_claims()
+        return 0
     try:
         wanted = packages(options.names)
     except UnknownPackageError as error:

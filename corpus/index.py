@@ -107,6 +107,14 @@ def _hazards() -> list[str]:
     ]
 
 
+def proof_counts() -> tuple[int, int]:
+    """How many programs of the proofs differ as graphs, and how many agree; the samples of the rules' declarations are among them."""
+    proofs = _load(PROOFS)
+    every = proofs.all_programs()
+    bad = sum(proof.bad for proof in every)
+    return bad, len(every) - bad + len(proofs.checked_and_fine())
+
+
 def _shape_bugs() -> list[str]:
     found = shape_bugs()
     rows = []

@@ -22,10 +22,9 @@ SHOWN = 20
 ACTIONS = {"add_tf_function": "add", "remove_tf_function": "remove", "tune_tf_function": "tune", "co_execute": "co-execute"}
 
 
-def write_tables() -> int:
+def write_tables() -> None:
     """Write the page."""
     PAGE.write_text(page(), encoding="utf-8")
-    return 0
 
 
 def page() -> str:

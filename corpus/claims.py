@@ -1,0 +1,242 @@
+"""The tables of results in README.md, docs/index.md and docs/comparison.md: each claim with the command that it comes out of.
+
+Computes: the rows, from the files that the commands write (docs/evaluation.json, docs/packages.json, corpus/released/expected, the table of the shim in
+docs/benchmarks.md) and from counts of what lies in the corpus. Gives: `write_claims`, which replaces what stands between the marks in the pages. Runs
+nothing; a test fails where a page says something else than the files.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from corpus.index import proof_counts
+from corpus.released import summary
+from corpus.released.commands import measured
+from corpus.released.manifest import packages
+from corpus.released.summary import LEVELS, Summary
+from corpus.shape_bugs import shape_bugs
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+BEGIN, END = "<!-- claims: begin -->", "<!-- claims: end -->"
+
+
+def write_claims() -> None:
+    """Write the tables into the pages."""
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+
+
+def pages() -> dict[Path, str]:
+    """The pages with their tables as the files say."""
+    tables = {ROOT / "README.md": results("docs/"), DOCS / "index.md": results(""), DOCS / "comparison.md": peers()}
+    return {path: replaced(path.read_text(encoding="utf-8"), table) for path, table in tables.items()}
+
+
+def replaced(text: str, table: Sequence[str]) -> str:
+    """A page with another table between its marks. Raises ValueError without the marks."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"no {BEGIN} and {END}")
+    return "\n".join([before + begin, *table, end + after])
+
+
+def results(folder: str) -> list[str]:
+    """The table of results; `folder` leads from the page to docs/."""
+    evaluation = json.loads((DOCS / "evaluation.json").read_text(encoding="utf-8"))["programs"]
+    released = {package.name: found for package in packages() if (found := summary.read(package.key))}
+    rows = [
+        _agreement(evaluation),
+        _speed(evaluation, folder),
+        _hazards(),
+        _shape_bugs(),
+        _released(released, folder),
+        *_suites(folder),
+        *_shim(folder),
+    ]
+    return [
+        "| what was tried | result | command |",
+        "|---|---|---|",
+        *(f"| {what} | {result} | {command} |" for what, result, command in rows),
+    ]
+
+
+def _agreement(evaluation: Mapping[str, Any]) -> tuple[str, str, str]:
+    functions = sum(entry["functions"] for entry in evaluation.values())
+    safety, action = (sum(entry["kinds"][kind] for entry in evaluation.values()) for kind in ("safety", "action"))
+    return (
+        f"{len(evaluation)} programs, {functions} functions, a reviewer's judgement of each",
+        f"{safety} called safe that are not; same action for {functions - action} ({100 * (functions - action) / functions:.1f}%)",
+        "`python -m corpus agree`",
+    )
+
+
+def _speed(evaluation: Mapping[str, Any], folder: str) -> tuple[str, str, str]:
+    run = [entry["speculative"] for entry in evaluation.values() if "speculative" in entry]
+    changed = [entry for entry in run if entry["functions"]]
+    different = sum(entry["difference"] is not None for entry in changed)
+    ratio = _geometric([entry["ratio"] for entry in changed if entry.get("ratio")])
+    calls = [
+        function["speedup"] for entry in changed for function in entry["functions"].values() if function.get("speedup")
+    ]
+    return (
+        f"the {len(run)} of them that were run, before and after the changes",
+        f"{different} of {len(changed)} that change do something else; whole programs {ratio:.1f}× as fast, changed functions {_geometric(calls):.1f}× (geometric means)",
+        f"`python -m corpus evaluate`: [evaluation]({folder}evaluation.md)",
+    )
+
+
+def _hazards() -> tuple[str, str, str]:
+    bad, fine = proof_counts()
+    return (
+        f"{bad} small programs with a hazard at a marked line, {fine} that look like them and are right",
+        "each mark is reported, and nothing else; TensorFlow runs them eagerly and as graphs, and is the judge",
+        "`pytest tests/proof`",
+    )
+
+
+def _shape_bugs() -> tuple[str, str, str]:
+    bugs = shape_bugs()
+    return (
+        f"{len(bugs)} shape bugs, {sum(bug.silent for bug in bugs)} of them silent, broken and mended",
+        "each is found at its line, nothing is reported on the mended programs",
+        "`pytest tests/corpus/test_shape_bugs.py`",
+    )
+
+
+def _released(released: Mapping[str, Summary], folder: str) -> tuple[str, str, str]:
+    candidates, refactored = _candidates(released), _refactored(released)
+    lines = sum(found["lines"] for found in released.values())
+    return (
+        f"{len(released)} packages as released, {lines:,} lines",
+        f"{refactored:,} of {candidates:,} candidate functions refactored ({100 * refactored / candidates:.1f}%), {_seconds(released):.2f} CPU seconds per thousand lines",
+        f"`python -m corpus fetch`, `analyze`: [packages]({folder}packages.md)",
+    )
+
+
+def _suites(folder: str) -> list[tuple[str, str, str]]:
+    run = [entry["refactor"] for entry in measured()["packages"].values() if "refactor" in entry]
+    if not run:
+        return []
+    passed = sum(entry["passed"][0] for entry in run)
+    worse = sum(len(entry["worse"]) for entry in run)
+    return [
+        (
+            f"the own tests of {len(run)} of these packages, after all changes",
+            f"{worse} of {passed:,} tests that passed before fail",
+            f"`python -m corpus refactor`: [packages]({folder}packages.md)",
+        )
+    ]
+
+
+def _shim(folder: str) -> list[tuple[str, str, str]]:
+    """Only what was timed: the table may hold some of the ten programs."""
+    speeds = shim_speeds()
+    if not speeds:
+        return []
+    faster = sum(speed > 1 for speed in speeds)
+    return [
+        (
+            f"{len(speeds)} training program{'s' if len(speeds) > 1 else ''} under the co-execution shim",
+            f"{faster} faster than eager, {_geometric(speeds):.1f}× (geometric mean)",
+            f"`make coexec`: [benchmarks]({folder}benchmarks.md)",
+        )
+    ]
+
+
+def shim_speeds() -> list[float]:
+    """How many times as fast as eager the shim made each program, as docs/benchmarks.md says."""
+    text = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    table = text.partition("<!-- coexec: begin -->")[2].partition("<!-- coexec: end -->")[0]
+    speeds = []
+    for line in table.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 5 and re.match(r"[a-z0-9_]+ (small|paper|full|large)", cells[0]):
+            found = re.search(r"\(([\d.]+)×\)", cells[3])
+            if found:
+                speeds.append(float(found[1]))
+    return speeds
+
+
+def peers() -> list[str]:
+    """What published tools report, and what is measured here; never on the same programs."""
+    evaluation = json.loads((DOCS / "evaluation.json").read_text(encoding="utf-8"))["programs"]
+    released = {package.name: found for package in packages() if (found := summary.read(package.key))}
+    candidates = _candidates(released)
+    changed = [
+        entry["speculative"] for entry in evaluation.values() if "speculative" in entry and entry["speculative"]["functions"]
+    ]
+    ratios = [entry["ratio"] for entry in changed if entry.get("ratio")]
+    by_level = {
+        level: sum(len(names) for found in released.values() for names in found["refactored"][level].values())
+        for level in LEVELS
+    }
+    bugs = shape_bugs()
+    speeds = shim_speeds()
+    shim = (
+        f"{sum(speed > 1 for speed in speeds)} of {len(speeds)} timed are faster, {_geometric(speeds):.1f}×"
+        if speeds
+        else "not timed yet"
+    )
+    share = sum(by_level.values()) / candidates
+    return [
+        "| | reported | here |",
+        "|---|---|---|",
+        f"| Hybridize Functions: projects | 19, with 132 thousand lines | {len(released)} packages, with {sum(found['lines'] for found in released.values()) // 1000} thousand lines |",
+        f"| candidate functions | 766 | {candidates:,} |",
+        f"| keep their meaning as a graph, whether that pays or not | | {_of_class(released, 'safe'):,} ({100 * _of_class(released, 'safe') / candidates:.1f}%), and {_of_class(released, 'speculative'):,} under assumptions |",
+        f"| refactored | 326 (42.6%) | {sum(by_level.values()):,} ({100 * share:.1f}%): {by_level['safe']} safe, {by_level['speculative']:,} speculative, {by_level['coexec']} with the shim |",
+        f"| speed | 2.16× on average, on performance tests | {statistics.mean(ratios):.2f}× on average ({_geometric(ratios):.2f}× geometric) for {len(ratios)} whole programs, traces included |",
+        f"| does it mean the same afterwards | | recorded and compared: {sum(entry['difference'] is not None for entry in changed)} of {len(changed)} programs differ |",
+        f"| Pythia: shape bugs found | 11 of 14, at a precision of 84.62% | {len(bugs)} of {len(bugs)} of our own gallery, without a false report on it |",
+        f"| Terra: programs faster than eager | 10 of 10 | {shim} |",
+        f"| programs that a plain `tf.function` fails on or changes | 5 of 10 (AutoGraph) | {_wrong_as_functions()} |",
+    ]
+
+
+def _wrong_as_functions() -> str:
+    outcomes = [
+        entry["outcome"]
+        for entry in tomllib.loads((ROOT / "corpus" / "coexec" / "tf_function.toml").read_text(encoding="utf-8")).values()
+    ]
+    raises, differs = outcomes.count("raises"), outcomes.count("differs")
+    return f"{raises + differs} of {len(outcomes)}: {raises} raise, {differs} differ in silence"
+
+
+def _candidates(released: Mapping[str, Summary]) -> int:
+    return sum(found["candidates"]["all"] for found in released.values())
+
+
+def _of_class(released: Mapping[str, Summary], name: str) -> int:
+    return sum(found["candidates"][name] for found in released.values())
+
+
+def _refactored(released: Mapping[str, Summary]) -> int:
+    return sum(
+        len(names) for found in released.values() for level in LEVELS for names in found["refactored"][level].values()
+    )
+
+
+def _seconds(released: Mapping[str, Summary]) -> float:
+    """Per thousand lines, of what was measured."""
+    costs = measured()["packages"]
+    timed = {name: found for name, found in released.items() if "analysis" in costs.get(name, {})}
+    spent = sum(costs[name]["analysis"]["analyze"]["cpu"] for name in timed)
+    return 1000 * spent / sum(found["lines"] for found in timed.values())
+
+
+def _geometric(values: Sequence[float]) -> float:
+    return math.exp(statistics.mean(math.log(value) for value in values))

@@ -1,0 +1,61 @@
+"""What README.md and the documentation claim is what the commands wrote, and what README.md shows is what the demo prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from corpus.claims import BEGIN, END, pages, replaced, results
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_tables_are_what_the_commands_wrote() -> None:
+    found = pages()
+    assert {path.name for path in found} == {"README.md", "index.md", "comparison.md"}
+    for path, text in found.items():
+        assert path.read_text(encoding="utf-8") == text, f"stale: {path.name} (python -m corpus report)"
+
+
+def test_every_row_names_its_command() -> None:
+    rows = results("docs/")[2:]
+    assert len(rows) >= 5
+    for row in rows:
+        assert re.search(r"`(python -m corpus|pytest|make) ?[^`]*`", row.split("|")[3]), row
+
+
+def test_a_page_without_marks_is_refused() -> None:
+    assert replaced(f"a\n{BEGIN}\nold\n{END}\nb\n", ["new"]) == f"a\n{BEGIN}\nnew\n{END}\nb\n"
+    with pytest.raises(ValueError, match="claims: begin"):
+        replaced("a\n", ["new"])
+
+
+def test_links_and_pictures_are_there() -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", README)
+    assert any(link.endswith(".png") for link in links)
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_what_is_shown_is_what_the_demo_prints() -> None:
+    command = [sys.executable, "-m", "corpus.demo"]
+    environment = {**os.environ, "COLUMNS": "116", "NO_COLOR": "1"}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, encoding="utf-8", check=True
+    )
+    printed = {line.rstrip() for line in done.stdout.splitlines()}
+    shown = [block for block in re.findall(r"```(?:console|diff)\n(.*?)```", README, re.DOTALL) if "tidecast" in block]
+    assert len(shown) == 2
+    for line in "".join(shown).splitlines():
+        if line.strip() and line != "..." and not re.match(r"\d+ functions in ", line):
+            assert line.rstrip() in printed, line
+    summary = next(line for line in README.splitlines() if re.match(r"\d+ functions in ", line))
+    counted = re.compile(r"\d+\.\d+ s")
+    assert counted.sub("", summary) in {counted.sub("", line) for line in printed}
