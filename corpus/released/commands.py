@@ -83,9 +83,9 @@ def measured() -> dict[str, Any]:
 
 
 def keep(name: str, part: str, numbers: dict[str, Any]) -> None:
-    """Add to what was measured."""
+    """Add to what was measured; what is not measured this time stays."""
     data = measured()
-    data["packages"].setdefault(name, {})[part] = numbers
+    data["packages"].setdefault(name, {}).setdefault(part, {}).update(numbers)
     data["machine"] = {
         "python": sys.version.split()[0],
         "processors": os.cpu_count(),

@@ -31,7 +31,7 @@ _TRANSPARENT: Final = ("functools.partial", "functools.wraps")
 
 
 def tensor_decisions(view: ContextView) -> Iterator[OpId]:
-    """The statements and expressions in which the value of a symbolic tensor decides what Python does."""
+    """The statements and expressions in which the value of a symbolic tensor decides what Python does, or Python goes through a tensor."""
     for number, fact in view.branches.items():
         if fact.kind not in (BranchKind.TENSOR, BranchKind.DATASET):
             continue
@@ -44,7 +44,8 @@ def tensor_decisions(view: ContextView) -> Iterator[OpId]:
                 if view.is_symbolic(left):
                     yield number
             case ops.For(iterable=iterable):
-                if fact.kind is BranchKind.TENSOR and view.is_symbolic(iterable):
+                # while a graph is traced no tensor can be gone through, not even one that was made eagerly before
+                if fact.kind is BranchKind.TENSOR and (view.is_symbolic(iterable) or view.is_captured(iterable)):
                     yield number
             case _:
                 continue

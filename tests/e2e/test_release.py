@@ -177,7 +177,10 @@ def test_the_other_commands_work_there(empty: Path) -> None:
 def test_the_shim_works_with_tensorflow(empty: Path, tmp_path: Path) -> None:
     pytest.importorskip("tensorflow")
     (tmp_path / "step.py").write_text(STEP)
-    said = run(empty, "python", "step.py", folder=tmp_path, code=1)
+    (tmp_path / "without.py").write_text(
+        "from terra_refactor.runtime import co_execute\n\n@co_execute\ndef step(x):\n    return x\n\nstep(1)\n"
+    )
+    said = run(empty, "python", "without.py", folder=tmp_path, code=1)
     assert "terra-refactor[runtime]" in said, "without TensorFlow the extra is named"
     inside = run(empty, "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", folder=tmp_path)
     link = Path(inside.strip()) / "tensorflow_of_the_tests.pth"
