@@ -290,16 +290,23 @@ class Documents:
     def locate(
         self, source: Source, span: Span, known: dict[str, TextPositions] | None = None
     ) -> tuple[str, types.Range] | None:
-        """URI and range of a span of a file; None for a place in a notebook that the client has no text for.
+        """URI and range of a span of a file; None for a place in an open notebook that the client has no text for.
 
-        `known` keeps the lines of texts for the next question.
+        In a notebook that is not open it is the place in the document on disk. `known` keeps the lines of texts for the next question.
         """
         known = {} if known is None else known
         if source.notebook is None:
             return self.uri_of(source.path), self._positions(source.path, source.text, known).range(span)
         notebook = self.notebooks.get(self._uris.get(source.path, ""))
+        if notebook is None:
+            first = source.notebook.document_place(span.line, span.column)
+            last = source.notebook.document_place(span.end_line, span.end_column)
+            written = Span(*first, *max(first, last))
+            return self.uri_of(source.path), self._positions(source.path, source.notebook.document, known).range(
+                written
+            )
         start, end = source.notebook.cell_line(span.line), source.notebook.cell_line(span.end_line)
-        if notebook is None or start is None or start[0] >= len(notebook.cells):
+        if start is None or start[0] >= len(notebook.cells):
             return None
         if end is None or end[0] != start[0]:
             end = (start[0], start[1])

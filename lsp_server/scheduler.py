@@ -49,17 +49,28 @@ class Scheduler:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="terra-analysis")
         self._jobs: dict[str, _Job] = {}
         self._last_change = 0.0
+        self._change = asyncio.Event()
+        """Set when a text changes, and then replaced."""
         self._seconds: dict[int, float] = {}
         """How long the last analysis of a session took."""
-        self._stopped = False
+        self.stopped = False
+        """No analysis is made any more."""
 
     def changed(self) -> None:
         """A text changed: running analyses are out of date."""
         self._last_change = time.monotonic()
+        self._change.set()
+        self._change = asyncio.Event()
+
+    async def next_change(self) -> None:
+        """Returns when a text changes, or at the end."""
+        if not self.stopped:
+            await self._change.wait()
 
     def stop(self) -> None:
         """No further analysis; the running one ends soon."""
-        self._stopped = True
+        self.stopped = True
+        self._change.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def snapshot(self, path: str) -> Snapshot | None:
@@ -85,7 +96,7 @@ class Scheduler:
                 # whoever stops waiting must not end the analysis that others wait for
                 return await asyncio.shield(job.future)
             except StaleError:
-                if self._stopped:
+                if self.stopped:
                     return None
                 continue
             except SourceError as error:
@@ -109,7 +120,7 @@ class Scheduler:
         started = time.perf_counter()
 
         def cancelled() -> bool:
-            return self._stopped or documents.generation != generation
+            return self.stopped or documents.generation != generation
 
         snapshot = await asyncio.get_running_loop().run_in_executor(
             self._pool, lambda: _analysed(session, path, cancelled)

@@ -84,6 +84,10 @@ class TerraServer(LanguageServer):
         self.scheduler = Scheduler(self.documents)
         self.told: dict[str, str] = {}
         """The identity of the diagnostics that were sent last, by URI."""
+        self.pushed_closed: set[str] = set()
+        """Files that are not open and that something was published for."""
+        self.pulls_workspace = False
+        """The client asks for the findings of the whole workspace."""
         self.publishing: asyncio.Future[None] | None = None
         self._tasks: set[asyncio.Future[Any]] = set()
 

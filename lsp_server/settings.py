@@ -23,6 +23,7 @@ _OPTIONS = {
     "tfVersion": "tf_version",
 }
 """Settings that stand for a key of the configuration."""
+_MODES = ("openFilesOnly", "workspace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class EditorSettings:
     hints: tuple[str, ...] = ("parameters", "bindings")
     """Kinds of inlay hints that are shown."""
     code_lens: bool = True
+    whole_workspace: bool = False
+    """Findings of files that are not open are shown, too; what counts is what was set when the server started."""
     configuration: str | None = None
     """A configuration file instead of the one that is found."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -79,11 +82,15 @@ def parse_settings(data: Any) -> EditorSettings:
             problems.append(f"`{SECTION}.{name}`: {error}")
         else:
             options[key] = value
+    mode = data.get("diagnosticMode")
+    if mode is not None and mode not in _MODES:
+        problems.append(f"`{SECTION}.diagnosticMode` takes {' or '.join(_MODES)}, not {mode!r}")
     configuration = data.get("configuration")
     return EditorSettings(
         enable=flag(data, "enable", True, "enable"),
         hints=kinds if flag(hints, "enable", True, "inlayHints.enable") else (),
         code_lens=flag(data.get("codeLens"), "enable", True, "codeLens.enable"),
+        whole_workspace=mode == _MODES[1],
         configuration=configuration if isinstance(configuration, str) and configuration else None,
         options=options,
         problems=tuple(problems),

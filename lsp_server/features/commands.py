@@ -15,7 +15,7 @@ from typing import Any
 from lsprotocol import types
 
 from lsp_server.edits import workspace_edit
-from lsp_server.features.diagnostics import problems_of, publish
+from lsp_server.features.diagnostics import publish_closed
 from lsp_server.requests import decoded
 from lsp_server.server import TerraServer
 from terra_refactor.errors import SourceError, TerraError
@@ -91,7 +91,8 @@ def register(server: TerraServer) -> None:
                     analysed = functools.partial(session.snapshot, component[0], progress.is_cancelled, progress.told)
                     snapshot = await server.scheduler.in_thread(analysed)
                     found = found.plus(totals(snapshot))
-                    _publish_closed(server, snapshot)
+                    if not server.pulls_workspace:
+                        publish_closed(server, snapshot)
         text = str(found) + (" (cancelled)" if progress.cancelled else "")
         server.window_show_message(types.ShowMessageParams(types.MessageType.Info, text))
         return found.as_dict()
@@ -155,14 +156,6 @@ def _projects(server: TerraServer) -> tuple[Session, ...]:
     """The projects of the folders, or of the lone files where there is no folder."""
     folders = tuple(folder.session for folder in server.documents.folders)
     return folders or server.documents.sessions()
-
-
-def _publish_closed(server: TerraServer, snapshot: Snapshot) -> None:
-    """Shows the findings of files that are not open: nobody asks for those."""
-    for path in snapshot.paths:
-        if not server.documents.is_open(path) and snapshot.sources[path].notebook is None:
-            for uri, items in problems_of(server, snapshot, path).items():
-                publish(server, uri, items)
 
 
 @dataclass(slots=True)

@@ -1,6 +1,7 @@
 """Diagnostics: pulled by clients that can, pushed to the others, never both for one text.
 
 Cells of notebooks are always pushed to: clients that pull do so for the texts of their tabs (vscode-languageclient 9), and a cell has none.
+A notebook that is not open has no cells for the client: its findings stand where the document on disk holds them, and name the cell.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from lsp_server.server import NAME, TerraServer
 from terra_refactor.ide.diagnostics import Problem, Tag, diagnostics
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.rules.rule import Severity
+from terra_refactor.syntax.source import Source
 
 SOURCE = "terra-refactor"
 
@@ -79,6 +81,7 @@ def problems_of(server: TerraServer, snapshot: Snapshot, path: str) -> dict[str,
 def _encoded(
     server: TerraServer, snapshot: Snapshot, path: str, problem: Problem, positions: dict[str, TextPositions]
 ) -> tuple[str, types.Diagnostic] | None:
+    closed_notebook = snapshot.sources[path].notebook is not None and not server.documents.is_open(path)
     place = server.documents.locate(snapshot.sources[path], problem.span, positions)
     if place is None:
         return None
@@ -98,11 +101,17 @@ def _encoded(
         code=problem.rule or problem.name,
         code_description=None if page is None else types.CodeDescription(page),
         source=SOURCE,
-        message=problem.message,
+        message=_in_cell(snapshot.sources[path], problem) if closed_notebook else problem.message,
         tags=[_tag(tag) for tag in problem.tags] or None,
         related_information=related or None,
         data=None if problem.rule is None else {"rule": problem.rule, "fixable": problem.fixable},
     )
+
+
+def _in_cell(source: Source, problem: Problem) -> str:
+    """The message with the place that a person knows of a notebook."""
+    inside = None if source.notebook is None else source.notebook.cell_line(problem.span.line)
+    return problem.message if inside is None else f"cell {inside[0]}, line {inside[1]}: {problem.message}"
 
 
 def _whole_line(server: TerraServer, uri: str, where: types.Range) -> types.Range:
@@ -169,6 +178,23 @@ def publish(server: TerraServer, uri: str, items: list[types.Diagnostic]) -> Non
     if server.told.get(uri) != result_id:
         server.told[uri] = result_id
         server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, items, version))
+
+
+def publish_closed(server: TerraServer, snapshot: Snapshot) -> None:
+    """Publishes the findings of files that are not open: no client pulls those, unless it pulls the whole workspace."""
+    for path in snapshot.paths:
+        if not server.documents.is_open(path):
+            for uri, items in problems_of(server, snapshot, path).items():
+                publish(server, uri, items)
+                server.pushed_closed.add(uri)
+
+
+def opened(server: TerraServer, uri: str) -> None:
+    """A text or notebook was opened: what was published for the file is told from now on as for every open text."""
+    if uri in server.pushed_closed:
+        server.pushed_closed.discard(uri)
+        server.told.pop(uri, None)
+        server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
 
 def forget(server: TerraServer, closed: Iterable[str], *, pushed: bool = False) -> None:

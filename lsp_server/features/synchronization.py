@@ -9,7 +9,8 @@ from typing import Any
 from lsprotocol import types
 from pygls import uris
 
-from lsp_server.features.diagnostics import forget, publish_soon
+from lsp_server.features import workspace_diagnostics
+from lsp_server.features.diagnostics import forget, opened, publish_soon
 from lsp_server.server import TerraServer
 from lsp_server.settings import SECTION, parse_settings
 from terra_refactor.syntax.source import display_path
@@ -29,6 +30,9 @@ def register(server: TerraServer) -> None:
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
         server.start(params)
+        if server.client.pulls and any(settings.whole_workspace for settings in server.settings.values()):
+            server.pulls_workspace = True
+            workspace_diagnostics.register(server)  # a feature that is registered is told to the client
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:
@@ -46,6 +50,7 @@ def register(server: TerraServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
         documents.open_text(params.text_document)
+        opened(server, params.text_document.uri)
         changed()
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
@@ -70,6 +75,7 @@ def register(server: TerraServer) -> None:
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
     def notebook_did_open(params: types.DidOpenNotebookDocumentParams) -> None:
         documents.open_notebook(params.notebook_document, params.cell_text_documents)
+        opened(server, params.notebook_document.uri)
         changed()
 
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)

@@ -15,7 +15,7 @@ from enum import Enum
 
 from typing_extensions import assert_never
 
-from terra_refactor.classify.decision import Action, Classification, Decision, Level
+from terra_refactor.classify.decision import Action, Classification, Decision, Hazard, Level
 from terra_refactor.ide.explanations import action_title
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.function import FunctionKind
@@ -59,6 +59,7 @@ class OfferKind(Enum):
     REWRITE_REMOVE = "refactor.rewrite.removeTfFunction"
     REWRITE_TUNE = "refactor.rewrite.tuneTfFunction"
     REWRITE_CO_EXECUTE = "refactor.rewrite.coExecute"
+    REWRITE_CURE = "refactor.rewrite.cureHazard"
     FIX_ALL = "source.fixAll.terra-refactor"
 
 
@@ -102,6 +103,7 @@ def code_actions(
     the place are listed, and those that are not possible with the reason."""
     return (
         *_for_findings(snapshot, path, first_line, last_line),
+        *_for_hazards(snapshot, path, first_line, last_line),
         *_rewrites(snapshot, path, first_line, last_line, explicit=explicit),
         *_fix_all(snapshot, path),
     )
@@ -133,6 +135,19 @@ def _for_findings(snapshot: Snapshot, path: str, first_line: int, last_line: int
     for finding in here:
         request = Request(Task.SUPPRESS, path, rule=finding.rule, span=finding.span)
         yield Offer(f"Ignore {finding.rule} ({finding.name}) here", OfferKind.QUICK_FIX, request, finding)
+
+
+def _for_hazards(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> Iterator[Offer]:
+    """What stands in the way of a graph, in code that is none yet: no finding, and still to be cured where somebody wants the graph."""
+    found = {(finding.rule, finding.span) for finding in snapshot.findings.get(path, ())}
+    for decision in snapshot.decisions.get(path, ()):
+        for hazard in decision.hazards:
+            here = hazard.span.line <= last_line and first_line <= hazard.span.end_line
+            if here and hazard.cure is not None and (hazard.rule, hazard.span) not in found:
+                found.add((hazard.rule, hazard.span))
+                title = f"{TITLES[hazard.cure.kind]}, so that {decision.qualname} can be a graph"
+                request = Request(Task.CURE, path, rule=hazard.rule, span=hazard.span)
+                yield Offer(title, OfferKind.REWRITE_CURE, request)
 
 
 def _decision_of(snapshot: Snapshot, path: str, finding: Finding) -> Decision | None:
@@ -255,19 +270,25 @@ def _refactored(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
 
 
 def _cured(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
-    """The file after the cure of one finding."""
+    """The file after the cure of one finding, or of one hazard of a function that is no graph yet."""
     source = snapshot.sources[request.path]
-    for finding in snapshot.findings.get(request.path, ()):
-        if (finding.rule, finding.span) != (request.rule, request.span):
+    for place in _curable(snapshot, request.path):
+        if (place.rule, place.span) != (request.rule, request.span):
             continue
-        if finding.cure is None:
-            text = apply_edits(source.text, finding.fix)
-            return NewText(request.path, text, f"Remove what {finding.rule} reports", ())
-        cure = cure_of(source, finding)
+        if isinstance(place, Finding) and place.cure is None:
+            text = apply_edits(source.text, place.fix)
+            return NewText(request.path, text, f"Remove what {place.rule} reports", ())
+        cure = cure_of(source, place)
         if isinstance(cure, NotMade):
             return NotPossible(cure.reason)
         return NewText(request.path, apply_edits(source.text, cure.edits), cure.title, cure.assumptions)
     return NotPossible(f"{request.rule} is not reported there any more")
+
+
+def _curable(snapshot: Snapshot, path: str) -> Iterator[Finding | Hazard]:
+    yield from snapshot.findings.get(path, ())
+    for decision in snapshot.decisions.get(path, ()):
+        yield from (hazard for hazard in decision.hazards if hazard.cure is not None)
 
 
 def _failure(changes: tuple[Change, ...]) -> str | None:

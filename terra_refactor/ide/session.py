@@ -185,17 +185,25 @@ class Session:
 
     def components(self) -> tuple[tuple[str, ...], ...]:
         """The project's files in the groups that imports make of them; each sorted, the largest first."""
+        return tuple(self.identities())
+
+    def identities(self) -> Mapping[tuple[str, ...], str]:
+        """Of all components, the largest first, the identities that their snapshots have or would have; analyses nothing."""
         with self._working:
             sources, _ = self._sources(self._buffers)
             index = self._indexed(sources)
             edges = self._all_edges(sources, index)
+            names = {path: name for path, _, name in name_sources(sources, index)}
             left = set(sources)
             found: list[tuple[str, ...]] = []
             while left:
                 group = connected_files([min(left)], edges)
                 left.difference_update(group)
                 found.append(group)
-            return tuple(sorted(found, key=lambda group: (-len(group), group)))
+            return {
+                group: _identity({path: sources[path] for path in group if path in sources}, names)
+                for group in sorted(found, key=lambda group: (-len(group), group))
+            }
 
     def unreadable(self) -> tuple[FileError, ...]:
         """Files of the project that cannot be read or decoded."""

@@ -1,16 +1,18 @@
 // End to end: the packaged extension in a real VS Code workbench. Each step is what a person would do; screenshots go to e2e/results.
 //
-//   node e2e/run.mjs --code-server DIR --python INTERPRETER --vsix FILE [--step NAME]
+//   node e2e/run.mjs --code-server DIR --python INTERPRETER --vsix FILE
 //
-// INTERPRETER has terra-refactor[lsp] installed. Needs Chromium (CHROMIUM, or /usr/bin/chromium).
+// INTERPRETER has terra-refactor[lsp] installed. Needs Chromium (CHROMIUM, or /usr/bin/chromium), and an index of Python packages for the
+// step that installs the server. A step that fails leaves a picture and the logs in e2e/results; no step is tried twice.
 
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { until, Workbench } from "./workbench.mjs";
+import { PATIENCE, until, within, Workbench } from "./workbench.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const { values } = parseArgs({
@@ -42,9 +44,11 @@ const steps = [
     ["a speculative change asks for confirmation", speculative],
     ["all safe changes are previewed and applied", allSafe],
     ["a finding is ignored with a reason", suppression],
+    ["findings of all files are listed, those of closed notebooks included", workspace],
     ["a notebook has hints and diagnostics in its cells", notebook],
     ["the report is shown", report],
-    ["a missing server is said", missingServer],
+    ["a wrong path of the server is said", wrongPath],
+    ["a server that is missing is installed on request", installServer],
 ];
 
 async function diagnostics() {
@@ -53,20 +57,31 @@ async function diagnostics() {
     await bench.run("View: Focus Problems");
     await bench.page.locator(".markers-panel .monaco-list-row:has-text('TR401')").waitFor();
     await bench.shot("diagnostics");
-    await bench.page.keyboard.press("Control+J");
+    await bench.run("View: Close Panel");
+    await bench.page.locator(".markers-panel").waitFor({ state: "hidden" });
+}
+
+/** Shows the hover at the cursor. One that is asked for while the text still moves is closed again, so it is asked for until it is seen. */
+async function hoverShows(text) {
+    const hover = bench.page.locator(`.monaco-hover:visible:has-text("${text}")`).first();
+    await until(async () => {
+        await bench.run("Show or Focus Hover");
+        return hover.waitFor({ timeout: 5000 }).then(
+            () => true,
+            () => false,
+        );
+    }, `no hover shows ${JSON.stringify(text)}`);
 }
 
 async function hover() {
     await bench.open("train.py");
     await bench.goTo(8, 7);
-    await bench.run("Show or Focus Hover");
-    await bench.page.locator(".monaco-hover:visible:has-text('float32 (32, 8)')").first().waitFor();
+    await hoverShows("float32 (32, 8)");
     await bench.shot("hover-shape");
     await bench.page.keyboard.press("Escape");
     await bench.open("model.py");
     await bench.goTo(11, 10);
-    await bench.run("Show or Focus Hover");
-    await bench.page.locator(".monaco-hover:visible:has-text('Tower.forward')").first().waitFor();
+    await hoverShows("Tower.forward");
     await bench.shot("hover-function");
     await bench.page.keyboard.press("Escape");
 }
@@ -166,46 +181,80 @@ async function report() {
     await bench.shot("report");
 }
 
-async function missingServer() {
+async function workspace() {
+    await bench.run("terra-refactor: Analyze Workspace");
+    await bench.notification("functions in").waitFor();
+    await bench.page.locator(".markers-panel .monaco-list-row:has-text('cell 2, line 10')").first().waitFor();
+    await bench.shot("workspace");
+    await bench.run("Notifications: Clear All Notifications");
+    await bench.run("View: Close Panel");
+    await bench.page.locator(".markers-panel").waitFor({ state: "hidden" });
+}
+
+async function wrongPath() {
+    await bench.open("train.py");
     bench.set({ "terra-refactor.path": ["/no/such/server"] });
-    await bench.page.reload();
-    await bench.page.locator(".tab:has-text('train.py')").click();
-    await bench.page.locator(".notification-list-item:has-text('/no/such/server')").first().waitFor();
-    await bench.shot("missing-server");
+    await bench.notification("/no/such/server").waitFor();
+    await bench.shot("wrong-path");
     bench.set({ "terra-refactor.path": [] });
-    await bench.page.reload();
-    await bench.page.locator(".tab:has-text('train.py')").click();
     await bench.shows("batch: float32 (32, 8)");
+    await bench.run("Notifications: Clear All Notifications");
+}
+
+async function installServer() {
+    const bare = path.join(bench.home, "bare");
+    const made = spawnSync(values.python, ["-m", "venv", "--without-pip", bare], { encoding: "utf-8" });
+    assert.equal(made.status, 0, made.stderr);
+    const python = path.join(bare, "bin/python");
+    await bench.open("train.py");
+    bench.set({ "terra-refactor.interpreter": python });
+    const message = bench.notification("no server to start");
+    await message.waitFor();
+    await bench.shot("missing-server");
+    await message.locator(".monaco-button:has-text('Install')").click();
+    await bench.notification("installing the server").waitFor();
+    await bench.shot("installing");
+    await bench.notification("installing the server").waitFor({ state: "detached", timeout: 4 * PATIENCE });
+    const own = path.join(bench.home, "data/User/globalStorage/terra-refactor.terra-refactor/server");
+    assert.ok(existsSync(path.join(own, "bin/python")), "the extension has no environment of its own");
+    const packages = readdirSync(path.join(own, "lib"), { recursive: true }).map(String);
+    assert.ok(packages.some((name) => /site-packages\/terra_refactor-[\d.]+\.dist-info$/.test(name)), "the server is not in it");
+    assert.ok(!readdirSync(path.join(bare, "lib"), { recursive: true }).some((name) => String(name).includes("terra_refactor")), "the user's environment was changed");
+    await bench.open("model.py");
+    await bench.shows("hidden: float32 (32, 8)");
+    await bench.shot("installed");
+}
+
+/** Runs one step, within a time in which any step can be done. */
+async function attempt(name, step, number) {
+    const started = Date.now();
+    const seconds = () => ((Date.now() - started) / 1000).toFixed(1);
+    try {
+        await within(step(), 6 * PATIENCE, "the step");
+        console.log(`ok      ${name} (${seconds()} s)`);
+        return true;
+    } catch (error) {
+        console.log(`FAILED  ${name} (${seconds()} s): ${error instanceof Error ? error.stack : String(error)}`);
+        const evidence = await bench.evidence(number);
+        writeFileSync(path.join(results, `failed-${number}.log`), evidence);
+        console.log(evidence.replaceAll(/^/gm, "        "));
+        // the next step begins with a page that answers
+        await within(bench.page.close(), 10_000, "closing the page").catch(() => undefined);
+        await bench.show();
+        return false;
+    }
 }
 
 let failed = 0;
 try {
     bench.install(path.resolve(values.vsix));
     await bench.start();
-    for (const [name, step] of steps) {
-        const started = Date.now();
-        let failure = "";
-        // a workbench on a busy machine loses a key now and then: a step that fails is tried once more, and that is said
-        for (let tries = 1; tries <= 2; tries += 1) {
-            try {
-                await step();
-                console.log(`ok      ${name} (${((Date.now() - started) / 1000).toFixed(1)} s${tries > 1 ? `; first: ${failure}` : ""})`);
-                failure = "";
-                break;
-            } catch (error) {
-                failure = (error instanceof Error ? error.message : String(error)).split("\n")[0];
-                await bench.shot("failed").catch(() => undefined);
-                await bench.page.keyboard.press("Escape").catch(() => undefined);
-            }
-        }
-        if (failure !== "") {
-            failed += 1;
-            console.log(`FAILED  ${name}: ${failure}`);
-        }
+    for (const [index, [name, step]] of steps.entries()) {
+        failed += (await attempt(name, step, index + 1)) ? 0 : 1;
     }
 } catch (error) {
     failed += 1;
-    console.log(`FAILED  ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n${bench.output ?? ""}`);
+    console.log(`FAILED  ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n${bench.output}`);
 } finally {
     await bench.stop();
     rmSync(project, { recursive: true, force: true });

@@ -1,14 +1,16 @@
 // A real VS Code workbench in a browser: starts code-server with an extension installed, and drives it as a person would.
+//
+// Everything waits for what a person would wait for to be seen, and nothing waits for ever: a browser that hangs is an error as well.
 
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { chromium } from "playwright-core";
 
-/** How long a single step may take: analyses share the machine with a browser and an editor. */
-export const PATIENCE = Number(process.env.PATIENCE ?? 90_000);
+/** How long one thing may take to be seen: analyses share the machine with a browser and an editor. Milliseconds. */
+export const PATIENCE = Number(process.env.PATIENCE ?? 60_000);
 
 export class Workbench {
     constructor({ codeServer, project, results, settings }) {
@@ -31,12 +33,15 @@ export class Workbench {
             ...settings,
         };
         this.number = 0;
+        this.output = "";
+        this.said = [];
     }
 
     get arguments() {
         return ["--user-data-dir", path.join(this.home, "data"), "--extensions-dir", path.join(this.home, "extensions")];
     }
 
+    /** Changes settings of the user: the workbench notices that the file has changed. */
     set(changes) {
         Object.assign(this.settings, changes);
         const folder = path.join(this.home, "data/User");
@@ -45,7 +50,10 @@ export class Workbench {
     }
 
     install(vsix) {
-        const done = spawnSync("node", [this.entry, ...this.arguments, "--install-extension", vsix], { encoding: "utf-8" });
+        const done = spawnSync("node", [this.entry, ...this.arguments, "--install-extension", vsix], {
+            encoding: "utf-8",
+            timeout: 2 * PATIENCE,
+        });
         if (done.status !== 0 || !done.stdout.includes("successfully installed")) {
             throw new Error(`the extension was not installed:\n${done.stdout}${done.stderr}`);
         }
@@ -57,9 +65,8 @@ export class Workbench {
         this.server = spawn(
             "node",
             [this.entry, "--auth", "none", "--bind-addr", `127.0.0.1:${port}`, "--disable-telemetry", "--disable-update-check", ...this.arguments],
-            { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, XDG_CACHE_HOME: path.join(this.home, "cache") } },
+            { stdio: ["ignore", "pipe", "pipe"], detached: true, env: { ...process.env, XDG_CACHE_HOME: path.join(this.home, "cache") } },
         );
-        this.output = "";
         for (const stream of [this.server.stdout, this.server.stderr]) {
             stream.on("data", (data) => (this.output += data));
         }
@@ -68,50 +75,75 @@ export class Workbench {
             executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
             args: ["--no-sandbox", "--disable-dev-shm-usage"],
         });
+        this.address = `http://127.0.0.1:${port}/?folder=${encodeURIComponent(this.project)}`;
+        await this.show();
+    }
+
+    /** Opens the workbench in a page of its own. */
+    async show() {
         this.page = await this.browser.newPage({ viewport: { width: 1280, height: 800 } });
         this.page.setDefaultTimeout(PATIENCE);
-        await this.page.goto(`http://127.0.0.1:${port}/?folder=${encodeURIComponent(this.project)}`);
+        // the workbench asks whether to leave while something is not saved; unless somebody answers, the page stands still for ever
+        this.page.on("dialog", (dialog) => dialog.accept().catch(() => undefined));
+        this.page.on("console", (message) => message.type() === "error" && this.said.push(message.text()));
+        this.page.on("pageerror", (error) => this.said.push(String(error)));
+        await this.page.goto(this.address);
         await this.page.locator(".monaco-workbench").waitFor();
         await this.page.locator(".explorer-folders-view .monaco-list-row").first().waitFor();
     }
 
+    /** Ends the browser and the server, however they feel about it. */
     async stop() {
-        await this.browser?.close();
-        this.server?.kill();
+        await within(Promise.resolve(this.browser?.close()), 15_000, "closing the browser").catch(() => undefined);
+        if (this.server?.pid !== undefined && this.server.exitCode === null) {
+            const ended = new Promise((resolve) => this.server.once("exit", resolve));
+            signal(this.server.pid, "SIGTERM");
+            await within(ended, 15_000, "ending code-server").catch(() => undefined);
+            signal(this.server.pid, "SIGKILL"); // what it has started and left behind
+        }
         rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
     }
 
     async shot(name) {
         this.number += 1;
         const file = path.join(this.results, `${String(this.number).padStart(2, "0")}-${name}.png`);
-        await this.page.screenshot({ path: file });
+        await this.page.screenshot({ path: file, timeout: 20_000 });
     }
 
-    /** Opens the box at the top with a key and writes into it. */
+    /** What there is to see after a step has failed: a picture, what is notified, and the last lines of the logs. */
+    async evidence(name) {
+        const parts = [];
+        await within(this.shot(`failed-${name}`), 25_000, "the screenshot").catch((error) => parts.push(String(error)));
+        const notified = within(this.page.locator(".notification-list-item-message").allInnerTexts(), 5_000, "the notifications");
+        parts.push(`notifications: ${JSON.stringify(await notified.catch(String))}`);
+        const logs = path.join(this.home, "data/logs");
+        for (const file of filesBelow(logs).filter((each) => /terra-refactor|remoteexthost\.log/.test(each))) {
+            parts.push(`--- ${path.relative(logs, file)}`, ...readFileSync(file, "utf-8").trimEnd().split("\n").slice(-25));
+        }
+        parts.push("--- the page's console", ...this.said.slice(-15), "--- code-server", ...this.output.trimEnd().split("\n").slice(-15));
+        return parts.join("\n");
+    }
+
+    /** Opens the box at the top with a key and writes into it. A key that is pressed before the workbench listens is pressed again. */
     async ask(key, text) {
         const input = this.page.locator(".quick-input-widget input.input");
         await until(async () => {
             await this.page.keyboard.press(key);
-            return input.waitFor({ timeout: 3000 }).then(
-                () => true,
-                () => false,
-            );
+            return seen(input, 3000);
         }, `${key} opens nothing`);
         await input.fill(text);
         return input;
     }
 
-    /** Opens a file of the project in the editor. */
+    /** Opens a file of the project in the editor, and puts the focus there. */
     async open(name) {
-        const tab = this.page.locator(`.tab.active:has-text("${path.basename(name)}")`);
+        const base = path.basename(name);
+        const tab = this.page.locator(`.tab.active:has-text("${base}")`);
+        const row = this.page.locator(`.quick-input-list .monaco-list-row:has-text("${base}")`).first();
         await until(async () => {
             await this.ask("Control+P", name);
-            await this.page.locator(`.quick-input-list .monaco-list-row:has-text("${path.basename(name)}")`).first().waitFor();
-            await this.page.keyboard.press("Enter");
-            return tab.waitFor({ timeout: 5000 }).then(
-                () => true,
-                () => false,
-            );
+            await row.click();
+            return seen(tab, 5000);
         }, `${name} cannot be opened`);
     }
 
@@ -121,16 +153,15 @@ export class Workbench {
         await this.page.locator(`.quick-input-list .monaco-list-row:has-text("${title.split(": ").at(-1)}")`).first().click();
     }
 
-    /** Puts the cursor at a line and column. */
+    /** Puts the cursor at a line and column, and the focus into the editor. */
     async goTo(line, column = 1) {
         const input = await this.ask("Control+G", `:${line}:${column}`);
-        await until(async () => {
-            await this.page.keyboard.press("Enter");
-            return input.waitFor({ state: "hidden", timeout: 2000 }).then(
-                () => true,
-                () => false,
-            );
-        }, "the cursor cannot be moved");
+        // Enter before the entry is there does nothing, and a second Enter would go into the text
+        await this.page.locator(`.quick-input-list .monaco-list-row:has-text("Go to line ${line}")`).first().waitFor();
+        await this.page.keyboard.press("Enter");
+        await input.waitFor({ state: "hidden" });
+        await this.page.locator(`.statusbar-item:has-text("Ln ${line}, Col ${column}")`).first().waitFor();
+        await this.page.locator(".editor-instance .monaco-editor.focused").first().waitFor();
     }
 
     /** Waits until the text of the editor shows something; spaces of the editor are no plain spaces. */
@@ -141,45 +172,86 @@ export class Workbench {
         }, `the editor does not show ${JSON.stringify(text)}`);
     }
 
-    /** Opens the menu of actions, once it has one of that title. */
+    /** Opens the menu of actions at the cursor, once it has one of that title. */
     async openActions(title) {
-        const item = this.page.locator(`.action-widget .monaco-list-row:has-text("${title}")`).first();
+        const menu = this.page.locator(".action-widget");
+        const item = menu.locator(`.monaco-list-row:has-text("${title}")`).first();
+        const none = this.page.locator(".monaco-editor-overlaymessage");
         await until(async () => {
             await this.page.keyboard.press("Control+.");
-            try {
-                await item.waitFor({ timeout: 5000 });
+            await menu.or(none).first().waitFor();
+            if (await item.isVisible()) {
                 return true;
-            } catch {
-                await this.page.keyboard.press("Escape");
-                return false;
             }
+            await this.page.keyboard.press("Escape");
+            await menu.waitFor({ state: "hidden" });
+            await none.waitFor({ state: "hidden" });
+            return false;
         }, `there is no action ${JSON.stringify(title)}`);
     }
 
-    /** Chooses an entry of the open menu of actions, with the keys. */
+    /** Chooses an entry of the open menu of actions. */
     async choose(title) {
-        for (let moves = 0; moves < 20; moves += 1) {
-            const focused = this.page.locator(".action-widget .monaco-list-row.focused");
-            if ((await focused.count()) > 0 && (await focused.first().innerText()).includes(title)) {
-                await this.page.keyboard.press("Enter");
-                return;
-            }
-            await this.page.keyboard.press("ArrowDown");
-        }
-        throw new Error(`the entry ${JSON.stringify(title)} cannot be reached`);
+        const menu = this.page.locator(".action-widget");
+        await menu.locator(`.monaco-list-row:has-text("${title}")`).first().click();
+        await menu.waitFor({ state: "hidden" });
+    }
+
+    /** A message in the corner. */
+    notification(text) {
+        return this.page.locator(`.notification-list-item:has-text("${text}")`).first();
     }
 }
 
-/** Waits until something is so. */
+/** Waits until something is so; what it asks of the page is bounded, too. */
 export async function until(what, failure, patience = PATIENCE) {
     const end = Date.now() + patience;
     while (Date.now() < end) {
-        if (await what()) {
+        if (await within(Promise.resolve(what()), patience + 10_000, failure)) {
             return;
         }
         await new Promise((resolve) => setTimeout(resolve, 100));
     }
     throw new Error(failure);
+}
+
+/** A promise that is settled in time, in any case. */
+export async function within(promise, milliseconds, what) {
+    let timer;
+    const late = new Promise((_, reject) => {
+        timer = setTimeout(() => reject(new Error(`${what}: no end after ${milliseconds / 1000} s`)), milliseconds);
+    });
+    try {
+        return await Promise.race([promise, late]);
+    } finally {
+        clearTimeout(timer);
+    }
+}
+
+function seen(locator, timeout) {
+    return locator.waitFor({ timeout }).then(
+        () => true,
+        () => false,
+    );
+}
+
+/** Ends a process with all that it has started. */
+function signal(pid, name) {
+    try {
+        process.kill(-pid, name);
+    } catch {
+        // it has ended
+    }
+}
+
+function filesBelow(folder) {
+    try {
+        return readdirSync(folder, { recursive: true, withFileTypes: true })
+            .filter((entry) => entry.isFile())
+            .map((entry) => path.join(entry.parentPath ?? entry.path, entry.name));
+    } catch {
+        return [];
+    }
 }
 
 function freePort() {

@@ -5,7 +5,7 @@ import { registerCommands } from "./common/commands";
 import { disposeLogs } from "./common/logger";
 import { onInterpreterChange } from "./common/python";
 import { SELECTOR, ServerHolder } from "./common/server";
-import { SERVER_SETTINGS } from "./common/settings";
+import { SERVER_SETTINGS, STARTING_SETTINGS } from "./common/settings";
 import { Status } from "./common/status";
 
 let server: ServerHolder | undefined;
@@ -17,7 +17,9 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         status,
         ...registerCommands(holder),
         vscode.workspace.onDidChangeConfiguration((event) => {
-            if (SERVER_SETTINGS.some((name) => event.affectsConfiguration(name))) {
+            if (STARTING_SETTINGS.some((name) => event.affectsConfiguration(name))) {
+                void holder.restart(true);
+            } else if (SERVER_SETTINGS.some((name) => event.affectsConfiguration(name))) {
                 void holder.restart(false);
             }
         }),

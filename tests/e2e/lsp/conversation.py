@@ -58,9 +58,10 @@ def poor() -> types.ClientCapabilities:
 class Conversation:
     """One client and one server, in a folder."""
 
-    def __init__(self, folder: Path, capabilities: types.ClientCapabilities) -> None:
+    def __init__(self, folder: Path, capabilities: types.ClientCapabilities, options: Any = None) -> None:
         self.folder = folder
         self.capabilities = capabilities
+        self.options = options
         self.client = LanguageClient("test", "1")
         self.published: dict[str, types.PublishDiagnosticsParams] = {}
         self.publications = 0
@@ -127,6 +128,7 @@ class Conversation:
         result = await self.client.initialize_async(
             types.InitializeParams(
                 capabilities=self.capabilities,
+                initialization_options=self.options,
                 root_uri=self.folder.as_uri(),
                 workspace_folders=[types.WorkspaceFolder(self.folder.as_uri(), "folder")],
             )
@@ -212,11 +214,12 @@ def converse(
     capabilities: types.ClientCapabilities,
     scenario: Callable[[Conversation], Awaitable[None]],
     settings: dict[str | None, Any] | None = None,
+    options: Any = None,
 ) -> Conversation:
-    """Runs a scenario against a server of its own."""
+    """Runs a scenario against a server of its own; `options` are those of `initialize`."""
 
     async def run() -> Conversation:
-        conversation = Conversation(folder, capabilities)
+        conversation = Conversation(folder, capabilities, options)
         conversation.settings = settings or {}
         async with conversation:
             await asyncio.wait_for(scenario(conversation), PATIENCE)

@@ -236,6 +236,23 @@ def test_a_finding_with_a_cure_offers_it(tmp_path: Path) -> None:
     assert isinstance(perform(snapshot, replace(cure.request, rule="TR102")), NotPossible)
 
 
+def test_a_hazard_of_a_function_that_is_no_graph_yet_can_be_cured(tmp_path: Path) -> None:
+    snapshot, path = model(tmp_path)
+    line = line_of("print(x)")
+    assert not [finding for finding in snapshot.findings.get(path, ()) if finding.rule == "TR101"]
+    (cure,) = [offer for offer in offers(snapshot, path, line) if offer.request.task is Task.CURE]
+    assert cure.title == "Print with tf.print, so that Net.shout can be a graph"
+    assert cure.kind is OfferKind.REWRITE_CURE
+    assert cure.finding is None
+    result = perform(snapshot, cure.request)
+    assert isinstance(result, NewText)
+    assert result.text == MODEL.replace("        print(x)", "        tf.print(x)")
+    (tmp_path / "m.py").write_text(result.text)
+    after = project(tmp_path, {}).snapshot(path)
+    (decision,) = [each for each in after.decisions[path] if each.qualname == "Net.shout"]
+    assert "TR101" not in {hazard.rule for hazard in decision.hazards}
+
+
 def test_an_action_on_what_is_gone_says_so(tmp_path: Path) -> None:
     snapshot, path = model(tmp_path)
     assert isinstance(perform(snapshot, Request(Task.REFACTOR, path, "Net.gone", 3)), NotPossible)

@@ -40,6 +40,7 @@ async function suppress(server: ServerHolder, uri: string, request: unknown): Pr
         title: "Ignore this finding here",
         prompt: "Why is it no problem? The reason is written into the comment.",
         placeHolder: "shown once on purpose",
+        ignoreFocusOut: true, // a reason that is half written is not thrown away
     });
     if (reason !== undefined) {
         await ask(server, "suppress", uri, request, reason);

@@ -83,18 +83,28 @@ export function bundledWheel(extension: string): string | undefined {
     return wheel === undefined ? undefined : path.join(folder, wheel);
 }
 
-/** Makes the extension's own environment and installs the server there. Rejects with pip's last words. */
-export async function installServer(interpreter: string, environment: string, wheel: string | undefined): Promise<void> {
+/** Makes the extension's own environment anew and installs the server there. Rejects with the last words of the program that failed. */
+export async function installServer(
+    interpreter: string,
+    environment: string,
+    wheel: string | undefined,
+    told: (line: string) => void,
+): Promise<void> {
     const requirement = `${wheel ?? "terra-refactor"}[lsp]`;
-    await execute(interpreter, ["-I", "-m", "venv", "--clear", environment]);
-    await execute(interpreterOf(environment), ["-I", "-m", "pip", "install", "--disable-pip-version-check", requirement]);
+    await execute(interpreter, ["-I", "-m", "venv", "--clear", environment], told);
+    await execute(interpreterOf(environment), ["-I", "-m", "pip", "install", "--disable-pip-version-check", requirement], told);
 }
 
-async function execute(program: string, args: readonly string[]): Promise<void> {
+async function execute(program: string, args: readonly string[], told: (line: string) => void): Promise<void> {
+    told([program, ...args].join(" "));
     try {
-        await run(program, [...args], { timeout: 600_000, maxBuffer: 64 * 1024 * 1024 });
+        const { stdout } = await run(program, [...args], { timeout: 600_000, maxBuffer: 64 * 1024 * 1024 });
+        told(stdout.trim());
     } catch (error) {
-        const stderr = (error as { stderr?: string }).stderr?.trim();
-        throw new Error(stderr ? stderr.split("\n").slice(-3).join("\n") : String(error));
+        // venv tells on its standard output that a package of the system is missing
+        const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
+        const words = `${stdout}\n${stderr}`.trim();
+        told(words);
+        throw new Error(words === "" ? String(error) : words.split("\n").slice(-3).join("\n"));
     }
 }

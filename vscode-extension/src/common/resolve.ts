@@ -34,8 +34,6 @@ export type Resolved =
           readonly found: false;
           /** One sentence for a person. */
           readonly reason: string;
-          /** An interpreter into whose copy the server could be installed. */
-          readonly interpreter: string | undefined;
       };
 
 export const OLDEST_PYTHON = "3.10";
@@ -44,12 +42,11 @@ export async function resolveServer(settings: ServerSettings, world: World): Pro
     const [command, ...args] = settings.path;
     if (command !== undefined) {
         if (!world.exists(command)) {
-            return missing(`${command}, which \`terra-refactor.path\` names, does not exist`, undefined);
+            return missing(`${command}, which \`terra-refactor.path\` names, does not exist`);
         }
         return { found: true, server: { kind: "command", command, args, from: "terra-refactor.path" } };
     }
     const reasons: string[] = [];
-    let usable: string | undefined;
     for (const [interpreter, from] of await candidates(settings, world)) {
         const probe = await world.probe(interpreter);
         if (probe === undefined) {
@@ -60,7 +57,6 @@ export async function resolveServer(settings: ServerSettings, world: World): Pro
             reasons.push(`${interpreter} (${from}) is Python ${probe.python}; ${OLDEST_PYTHON} or newer is needed`);
             continue;
         }
-        usable ??= from === OWN ? undefined : interpreter;
         if (probe.server !== undefined && (from === OWN || settings.importStrategy === "fromEnvironment")) {
             return { found: true, server: { kind: "python", interpreter, version: probe.server, from } };
         }
@@ -71,10 +67,10 @@ export async function resolveServer(settings: ServerSettings, world: World): Pro
     if (settings.importStrategy === "useBundled" && world.ownInterpreter() === undefined) {
         reasons.push("the extension's own server is not installed yet");
     }
-    return missing(reasons.length > 0 ? reasons.join("; ") : "no Python was found", usable);
+    return missing(reasons.length > 0 ? reasons.join("; ") : "no Python was found");
 }
 
-const OWN = "the extension's own environment";
+export const OWN = "the extension's own environment";
 
 async function candidates(settings: ServerSettings, world: World): Promise<[string, string][]> {
     const found: [string, string][] = [];
@@ -98,14 +94,31 @@ async function candidates(settings: ServerSettings, world: World): Promise<[stri
     return found;
 }
 
-function missing(reason: string, interpreter: string | undefined): Resolved {
-    return { found: false, reason, interpreter };
+function missing(reason: string): Resolved {
+    return { found: false, reason };
 }
 
 export function isAtLeast(version: string, oldest: string): boolean {
     const [major = 0, minor = 0] = version.split(".").map(Number);
     const [oldMajor = 0, oldMinor = 0] = oldest.split(".").map(Number);
     return major > oldMajor || (major === oldMajor && minor >= oldMinor);
+}
+
+/** A Python to make the extension's own environment from: never that environment itself. */
+export async function baseInterpreter(settings: ServerSettings, world: World): Promise<string | undefined> {
+    const own = world.ownInterpreter();
+    for (const [interpreter] of await candidates(settings, world)) {
+        const probe = interpreter === own ? undefined : await world.probe(interpreter);
+        if (probe !== undefined && isAtLeast(probe.python, OLDEST_PYTHON)) {
+            return interpreter;
+        }
+    }
+    return undefined;
+}
+
+/** The version in the name of a wheel. */
+export function wheelVersion(wheel: string): string | undefined {
+    return /^[^-]+-([^-]+)-/.exec(wheel)?.[1];
 }
 
 /** Whether another server would have to be started. */

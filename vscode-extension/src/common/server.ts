@@ -7,10 +7,11 @@ import * as vscode from "vscode";
 import { LanguageClient, RevealOutputChannelOn, State, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
 import { log, traceChannel } from "./logger";
 import { activeInterpreter, bundledWheel, installServer, interpreterOf, probe } from "./python";
-import { resolveServer, sameServer, type Resolved, type Server } from "./resolve";
+import { Grouping } from "./preview";
+import { baseInterpreter, OWN, resolveServer, sameServer, wheelVersion, type Server, type World } from "./resolve";
 import { expand, SECTION, type ImportStrategy, type ServerSettings } from "./settings";
 import type { Status } from "./status";
-import { allSettings, askError, setContext, setting, withProgress, workspaceFolders } from "./vscodeapi";
+import { allSettings, askError, setContext, setting, tell, withProgress, workspaceFolders } from "./vscodeapi";
 
 export const SELECTOR = [
     { scheme: "file", language: "python" },
@@ -21,6 +22,7 @@ export const SELECTOR = [
 /** Commands of the server that end in a change, perhaps after a preview. */
 const CHANGING = new Set(["terra-refactor.applyFunction", "terra-refactor.applyAllSafe"]);
 const INSTALL = "Install";
+const UPDATE = "Update";
 const SETTINGS = "Open Settings";
 const LOG = "Show Log";
 
@@ -28,6 +30,7 @@ export class ServerHolder implements vscode.Disposable {
     private client: LanguageClient | undefined;
     private running: Server | undefined;
     private queue: Promise<void> = Promise.resolve();
+    private readonly grouping = new Grouping();
 
     constructor(
         private readonly context: vscode.ExtensionContext,
@@ -61,6 +64,7 @@ export class ServerHolder implements vscode.Disposable {
     }
 
     dispose(): void {
+        this.grouping.dispose();
         void this.stop();
     }
 
@@ -78,20 +82,20 @@ export class ServerHolder implements vscode.Disposable {
         };
     }
 
-    private resolve(): Promise<Resolved> {
+    private get world(): World {
         const own = interpreterOf(this.ownEnvironment);
-        return resolveServer(this.settings(), {
+        return {
             probe,
             activeInterpreter: () => activeInterpreter(workspaceFolders()[0]?.uri),
             ownInterpreter: () => (existsSync(own) ? own : undefined),
             fallbacks: process.platform === "win32" ? ["py", "python"] : ["python3", "python"],
             exists: (program) => !path.isAbsolute(program) || existsSync(program),
-        });
+        };
     }
 
     private async restartNow(always: boolean): Promise<void> {
         this.status.busy("Looking for the server");
-        const resolved = await this.resolve();
+        const resolved = await resolveServer(this.settings(), this.world);
         if (!resolved.found) {
             await this.stop();
             this.tellMissing(resolved.reason);
@@ -151,14 +155,14 @@ export class ServerHolder implements vscode.Disposable {
             middleware: {
                 resolveCodeAction: async (action, token, next) => {
                     const resolved = await next(action, token);
-                    if (resolved?.edit !== undefined && hasAssumptions(resolved)) {
-                        void showAssumptions();
+                    if (resolved?.edit !== undefined) {
+                        this.grouping.expect();
                     }
                     return resolved;
                 },
                 executeCommand: async (command, args, next): Promise<unknown> => {
                     if (CHANGING.has(command)) {
-                        void showAssumptions();
+                        this.grouping.expect();
                     }
                     const result: unknown = await next(command, args);
                     if (command === "terra-refactor.explainFunction") {
@@ -174,6 +178,9 @@ export class ServerHolder implements vscode.Disposable {
         const version = server.kind === "python" ? server.version : "";
         this.status.ready(version, server.kind === "python" ? `${server.interpreter} (${server.from})` : server.command);
         setContext("ready", true);
+        if (server.kind === "python" && server.from === OWN) {
+            this.offerUpdate(server.version);
+        }
     }
 
     private tellFailed(why: string): void {
@@ -189,59 +196,38 @@ export class ServerHolder implements vscode.Disposable {
         void askError(`terra-refactor has no server to start: ${reason}.`, ...choices).then(answered);
     }
 
+    /** The extension's own environment may be of an older extension. */
+    private offerUpdate(version: string): void {
+        const wheel = bundledWheel(this.context.extensionPath);
+        const carried = wheel === undefined ? undefined : wheelVersion(path.basename(wheel));
+        if (carried !== undefined && carried !== version) {
+            void tell(`terra-refactor: the installed server is ${version}; this extension carries ${carried}.`, UPDATE).then(answered);
+        }
+    }
+
     /** Makes the extension's own environment with a server in it, and starts that where the settings allow. */
     async install(): Promise<void> {
-        const resolved = await this.resolve();
-        const interpreter = resolved.found
-            ? resolved.server.kind === "python"
-                ? resolved.server.interpreter
-                : undefined
-            : resolved.interpreter;
+        const interpreter = await baseInterpreter(this.settings(), this.world);
         if (interpreter === undefined) {
             await askError("terra-refactor: no Python 3.10 or newer was found. Name one in the setting `terra-refactor.interpreter`.", SETTINGS).then(answered);
             return;
         }
         try {
-            await withProgress("terra-refactor: installing the server", () =>
-                installServer(interpreter, this.ownEnvironment, bundledWheel(this.context.extensionPath)),
-            );
+            await withProgress(`terra-refactor: installing the server with ${interpreter}`, async () => {
+                await this.stop(); // it may be of the environment that is made anew
+                const wheel = bundledWheel(this.context.extensionPath);
+                await installServer(interpreter, this.ownEnvironment, wheel, (line) => log.info(line));
+            });
         } catch (error) {
             log.error(String(error));
-            await askError(`terra-refactor: the server could not be installed: ${String(error)}`, LOG).then(answered);
-            return;
+            void askError(`terra-refactor: the server could not be installed: ${String(error)}`, LOG).then(answered);
         }
         await this.restart(true);
     }
 }
 
-/** Whether the menu said that an action assumes something. */
-function hasAssumptions(action: vscode.CodeAction): boolean {
-    return /assumption|speculative|coexec/.test(action.title);
-}
-
-/**
- * The preview of a change groups by file at first, and then shows no assumptions: it is made to group by what is assumed. Asking for that
- * takes the focus, so it ends as soon as a text changes: then the change was made.
- */
-async function showAssumptions(): Promise<void> {
-    let made = false;
-    const watching = vscode.workspace.onDidChangeTextDocument(({ document }) => {
-        made ||= document.uri.scheme === "file" || document.uri.scheme === "vscode-notebook-cell";
-    });
-    try {
-        for (let tries = 0; tries < 8 && !made; tries += 1) {
-            await new Promise((resolve) => setTimeout(resolve, 400));
-            if (!made) {
-                await vscode.commands.executeCommand("refactorPreview.groupByType").then(undefined, () => undefined);
-            }
-        }
-    } finally {
-        watching.dispose();
-    }
-}
-
 function answered(choice: string | undefined): void {
-    if (choice === INSTALL) {
+    if (choice === INSTALL || choice === UPDATE) {
         void vscode.commands.executeCommand("terra-refactor.installServer");
     } else if (choice === SETTINGS) {
         void vscode.commands.executeCommand("workbench.action.openSettings", "terra-refactor");

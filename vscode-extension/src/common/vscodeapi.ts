@@ -21,6 +21,11 @@ export function askError(message: string, ...choices: string[]): Thenable<string
     return vscode.window.showErrorMessage(message, ...choices);
 }
 
+/** The same, where nothing is wrong. */
+export function tell(message: string, ...choices: string[]): Thenable<string | undefined> {
+    return vscode.window.showInformationMessage(message, ...choices);
+}
+
 export function withProgress<T>(title: string, work: () => Promise<T>): Thenable<T> {
     return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, work);
 }

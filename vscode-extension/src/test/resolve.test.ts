@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isAtLeast, resolveServer, sameServer, type Probe, type World } from "../common/resolve";
+import { baseInterpreter, isAtLeast, resolveServer, sameServer, wheelVersion, type Probe, type World } from "../common/resolve";
 import type { ServerSettings } from "../common/settings";
 
 const DEFAULTS: ServerSettings = { importStrategy: "fromEnvironment", interpreter: "", path: [] };
@@ -57,20 +57,33 @@ test("the extension's own environment comes first where that is wanted", async (
     const there = world({ python3: GOOD, "/own/python": GOOD }, { ownInterpreter: () => "/own/python" });
     assert.equal(await interpreterOf({ importStrategy: "useBundled" }, there), "/own/python");
     const without = await resolveServer({ ...DEFAULTS, importStrategy: "useBundled" }, world({ python3: GOOD }));
-    assert.ok(!without.found && without.interpreter === "python3");
+    assert.ok(!without.found && without.reason.includes("not installed yet"));
 });
 
-test("what is missing is said, with an interpreter to install from", async () => {
+test("what is missing is said", async () => {
     const resolved = await resolveServer(DEFAULTS, world({ python3: BARE }));
     assert.ok(!resolved.found);
     assert.match(resolved.reason, /python3 .* has no terra-refactor\[lsp\]: No module named 'pygls'/);
     assert.match(resolved.reason, /python \(the search path\) does not run/);
-    assert.equal(resolved.interpreter, "python3");
 });
 
 test("an old Python is no candidate", async () => {
     const resolved = await resolveServer(DEFAULTS, world({ python3: { python: "3.9", server: "0.1.0" } }));
-    assert.ok(!resolved.found && resolved.reason.includes("Python 3.9") && resolved.interpreter === undefined);
+    assert.ok(!resolved.found && resolved.reason.includes("Python 3.9"));
+});
+
+test("the extension's environment is never made from itself", async () => {
+    const there = world({ python: BARE, "/own/python": GOOD }, { ownInterpreter: () => "/own/python" });
+    assert.equal(await interpreterOf({}, there), "/own/python");
+    assert.equal(await baseInterpreter(DEFAULTS, there), "python");
+    assert.equal(await baseInterpreter({ ...DEFAULTS, importStrategy: "useBundled" }, there), "python");
+    assert.equal(await baseInterpreter({ ...DEFAULTS, interpreter: "/own/python" }, there), undefined);
+    assert.equal(await baseInterpreter(DEFAULTS, world({ python3: { python: "3.9", server: undefined } })), undefined);
+});
+
+test("a wheel tells its version", () => {
+    assert.equal(wheelVersion("terra_refactor-0.1.0-py3-none-any.whl"), "0.1.0");
+    assert.equal(wheelVersion("else"), undefined);
 });
 
 test("versions are compared as numbers", () => {

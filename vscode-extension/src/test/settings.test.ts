@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { expand, SECTION, SERVER_SETTINGS } from "../common/settings";
+import { expand, SECTION, SERVER_SETTINGS, STARTING_SETTINGS } from "../common/settings";
 
 interface Manifest {
     readonly contributes: {
@@ -34,6 +34,12 @@ test("settings that name programs are off in workspaces that are not trusted", (
     for (const name of SERVER_SETTINGS) {
         assert.ok(name in manifest.contributes.configuration.properties, name);
         assert.ok(manifest.capabilities.untrustedWorkspaces.restrictedConfigurations.includes(name), name);
+    }
+});
+
+test("settings that need another start of the server are declared", () => {
+    for (const name of STARTING_SETTINGS) {
+        assert.ok(name in manifest.contributes.configuration.properties, name);
     }
 });
 

@@ -1,0 +1,153 @@
+"""Diagnostics of the whole workspace, pulled: for clients that pull, where the setting `diagnosticMode` is `workspace`.
+
+A request is answered as soon as there is something that the client does not know; until then it is held, so that a client that asks
+again and again has nothing to do. What is known of a component is computed again when one of its texts changes, after a pause in the
+typing: the texts that somebody looks at come first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from lsprotocol import types
+
+from lsp_server.features.diagnostics import problems_of, result_of
+from lsp_server.server import TerraServer
+from terra_refactor.errors import SourceError
+from terra_refactor.ide.session import Session, StaleError
+from terra_refactor.ide.snapshot import Snapshot
+
+LOGGER = logging.getLogger(__name__)
+_PAUSE: Final = 0.5
+"""Seconds without a change before the workspace is looked at."""
+_NOTHING: Final = result_of([])
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What is to be told of a component, and what it was computed from."""
+
+    state: tuple[str, tuple[str, ...]]
+    items: Mapping[str, list[types.Diagnostic]]
+    """By the client's URI."""
+
+
+def register(server: TerraServer) -> None:
+    """Adds the handler."""
+    computed: dict[tuple[Session, tuple[str, ...]], _Told] = {}
+
+    @server.feature(types.WORKSPACE_DIAGNOSTIC)
+    async def pull(params: types.WorkspaceDiagnosticParams) -> types.WorkspaceDiagnosticReport:
+        known = {each.uri: each.value for each in params.previous_result_ids}
+        token = params.partial_result_token
+        answer: list[types.WorkspaceDocumentDiagnosticReport] = []
+        streamed = False
+        while not server.scheduler.stopped and not answer and not streamed:
+            await _quiet(server)
+            generation = server.documents.generation
+            try:
+                async for reports in _news(server, computed, known, generation):
+                    known.update({report.uri: report.result_id or "" for report in reports})
+                    if token is None:
+                        answer.extend(reports)
+                    elif reports:
+                        streamed = True
+                        part = types.WorkspaceDiagnosticReportPartialResult(reports)
+                        server.progress(types.ProgressParams(token, part))
+            except StaleError:
+                pass  # from the beginning, when it is quiet
+            if server.documents.generation == generation and not answer and not streamed:
+                await server.scheduler.next_change()
+        return types.WorkspaceDiagnosticReport(answer)
+
+
+async def _quiet(server: TerraServer) -> None:
+    """Waits until nothing changes for a moment."""
+    while not server.scheduler.stopped:
+        try:
+            await asyncio.wait_for(server.scheduler.next_change(), _PAUSE)
+        except asyncio.TimeoutError:
+            return
+
+
+async def _news(
+    server: TerraServer,
+    computed: dict[tuple[Session, tuple[str, ...]], _Told],
+    known: Mapping[str, str],
+    generation: int,
+) -> AsyncIterator[list[types.WorkspaceFullDocumentDiagnosticReport]]:
+    """What differs from what the client knows, a component at a time; at last what is not to be shown any more.
+
+    Raises:
+        StaleError: a text has changed.
+    """
+    there: set[str] = set()
+    used: set[tuple[Session, tuple[str, ...]]] = set()
+    for folder in tuple(server.documents.folders):
+        session = folder.session
+        if not server.settings_of(session.root).enable:
+            continue
+        _check(server, generation)
+        for component, identity in (await server.scheduler.in_thread(session.identities)).items():
+            key = (session, component)
+            used.add(key)
+            state = (identity, tuple(path for path in component if server.documents.is_notebook(path)))
+            told = computed.get(key)
+            if told is None or told.state != state:
+                told = computed[key] = _Told(state, await _items(server, session, component, generation))
+            _check(server, generation)
+            there.update(told.items)
+            yield _reports(server, told.items, known)
+    for key in computed.keys() - used:
+        del computed[key]
+    yield _reports(server, {uri: [] for uri in known if uri not in there}, known)
+
+
+def _check(server: TerraServer, generation: int) -> None:
+    """Raises StaleError if a text has changed since, or nothing is analysed any more."""
+    if server.scheduler.stopped or server.documents.generation != generation:
+        raise StaleError("a text has changed")
+
+
+async def _items(
+    server: TerraServer, session: Session, component: tuple[str, ...], generation: int
+) -> dict[str, list[types.Diagnostic]]:
+    _check(server, generation)
+
+    def stale() -> bool:
+        return server.scheduler.stopped or server.documents.generation != generation
+
+    try:
+        work = functools.partial(session.snapshot, component[0], stale)
+        snapshot: Snapshot = await server.scheduler.in_thread(work)
+    except SourceError as error:
+        LOGGER.info("%s", error)
+        return {}
+    except StaleError:
+        raise
+    except Exception:  # a bug of ours costs this component
+        LOGGER.exception("the analysis of %s failed", component[0])
+        return {}
+    found: dict[str, list[types.Diagnostic]] = {}
+    for path in snapshot.paths:
+        if not server.documents.is_notebook(path):  # the cells of open ones are pushed to
+            found.update(problems_of(server, snapshot, path))
+    return found
+
+
+def _reports(
+    server: TerraServer, items: Mapping[str, Iterable[types.Diagnostic]], known: Mapping[str, str]
+) -> list[types.WorkspaceFullDocumentDiagnosticReport]:
+    found: list[types.WorkspaceFullDocumentDiagnosticReport] = []
+    for uri, problems in items.items():
+        listed = list(problems)
+        identity = result_of(listed)
+        if known.get(uri, _NOTHING) != identity:
+            version = server.documents.version_of(uri)
+            found.append(types.WorkspaceFullDocumentDiagnosticReport(uri, listed, version=version, result_id=identity))
+    return found

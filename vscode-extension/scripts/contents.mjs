@@ -1,0 +1,50 @@
+// Checks what a .vsix holds: the bundle, one wheel of the server, and what is shown of the extension; no source maps, no sources, no tests.
+//
+//   node scripts/contents.mjs FILE.vsix
+import assert from "node:assert/strict";
+import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
+import yauzl from "yauzl";
+
+const ALLOWED = [
+    /^\[Content_Types\]\.xml$/,
+    /^extension\.vsixmanifest$/,
+    /^extension\/(package\.json|readme\.md|changelog\.md|LICENSE(\.txt)?)$/,
+    /^extension\/dist\/extension\.js$/,
+    /^extension\/bundled\/tool\/launch\.py$/,
+    /^extension\/bundled\/wheels\/terra_refactor-[^/]+-py3-none-any\.whl$/,
+    /^extension\/media\/(icon\.png|(walkthrough|screenshots)\/[\w-]+\.(png|md))$/,
+];
+const LARGEST = 5_000_000;
+
+const file = await promisify(yauzl.open)(process.argv[2], { lazyEntries: true, autoClose: false });
+const entries = new Map();
+await new Promise((resolve, reject) => {
+    file.on("entry", (entry) => {
+        entries.set(entry.fileName, entry);
+        file.readEntry();
+    });
+    file.on("end", resolve);
+    file.on("error", reject);
+    file.readEntry();
+});
+const read = async (name) => text(await promisify(file.openReadStream.bind(file))(entries.get(name)));
+
+const surplus = [...entries.keys()].filter((name) => !ALLOWED.some((pattern) => pattern.test(name)));
+assert.deepEqual(surplus, [], "files that have no place in the package");
+for (const pattern of ALLOWED) {
+    assert.ok([...entries.keys()].some((name) => pattern.test(name)), `nothing in the package is ${pattern}`);
+}
+const wheels = [...entries.keys()].filter((name) => name.endsWith(".whl"));
+assert.equal(wheels.length, 1, "one wheel");
+const bundle = await read("extension/dist/extension.js");
+assert.ok(!bundle.includes("sourceMappingURL"), "the bundle names a source map");
+assert.ok(!bundle.includes("node:test"), "the bundle holds tests");
+const manifest = JSON.parse(await read("extension/package.json"));
+for (const picture of (await read("extension/readme.md")).matchAll(/!\[[^\]]*\]\(([^)]+)\)/g)) {
+    assert.ok(entries.has(`extension/${picture[1]}`), `the README shows ${picture[1]}, which is not there`);
+}
+const size = [...entries.values()].reduce((sum, entry) => sum + entry.compressedSize, 0);
+assert.ok(size <= LARGEST, `${size} bytes are too many`);
+file.close();
+console.log(`${manifest.name} ${manifest.version}: ${entries.size} files, ${(size / 1024).toFixed(0)} KiB, ${wheels[0].split("/").at(-1)}`);
