@@ -18,6 +18,7 @@ from pygls.lsp.server import LanguageServer
 
 from lsp_server.convert import agreed_encoding
 from lsp_server.documents import Documents
+from lsp_server.protocol import AnsweringProtocol
 from lsp_server.scheduler import Scheduler
 from lsp_server.settings import EditorSettings, parse_settings
 from terra_refactor import __version__
@@ -76,6 +77,7 @@ class TerraServer(LanguageServer):
             __version__,
             text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
             notebook_document_sync=NOTEBOOKS,
+            protocol_cls=AnsweringProtocol,
         )
         self.client = Client()
         self.settings: dict[str, EditorSettings] = {}

@@ -414,59 +414,6 @@ def test_a_notebook_is_one_module_of_several_texts(folder: Path) -> None:
     converse(folder, modern(), scenario)
 
 
-BAD_PLACES = [
-    types.Position(10_000, 0),
-    types.Position(0, 10_000),
-    types.Position(1, 9),  # inside of the emoji's surrogate pair
-]
-
-
-def test_bad_input_costs_only_itself(folder: Path) -> None:
-    async def scenario(talk: Conversation) -> None:
-        uri = talk.open("duck.py", EMOJI)
-        document = types.TextDocumentIdentifier(uri)
-        for place in BAD_PLACES:
-            await talk.client.text_document_hover_async(types.HoverParams(document, place))
-            await talk.client.text_document_inlay_hint_async(types.InlayHintParams(document, types.Range(place, place)))
-        talk.change(uri, "\n", types.Range(types.Position(500, 3), types.Position(400, 9)))
-        assert await talk.rules(uri) == ["TR401"]
-        talk.versions[uri] = -5
-        talk.change(uri, EMOJI)
-        assert await talk.rules(uri) == ["TR401"]
-        talk.change("file:///no/such/file.py", "x = 1")
-        assert await talk.rules("file:///no/such/file.py") == []
-        with pytest.raises(Exception):  # noqa: B017 - whatever error the client makes of it
-            await talk.command("terra-refactor.suppress", uri, {"task": "nonsense"}, "x")
-        talk.change(uri, "def (\n")
-        (broken,) = (await talk.pull(uri)).items
-        assert broken.severity is types.DiagnosticSeverity.Information
-        talk.change(uri, "x = '\0'\n")
-        await talk.pull(uri)
-        talk.change(uri, EMOJI)
-        assert await talk.rules(uri) == ["TR401"]
-
-    converse(folder, modern(), scenario)
-
-
-@pytest.mark.slow
-def test_a_long_document_and_a_workspace_of_syntax_errors(folder: Path) -> None:
-    for number in range(30):
-        (folder / f"broken{number}.py").write_text("import shapes\ndef (\n")
-
-    async def scenario(talk: Conversation) -> None:
-        shapes = talk.open("shapes.py")
-        assert await talk.rules(shapes) == ["TR506"]
-        body = "".join(f"def f{number}(x):\n    return x + {number}\n\n" for number in range(10_000))
-        long = talk.open("long.py", "import tensorflow as tf\n" + body)
-        waiting = asyncio.ensure_future(talk.pull(long))
-        await asyncio.sleep(0.3)
-        talk.change(long, "import tensorflow as tf\n" + body[: len(body) // 50])
-        await waiting
-        assert await talk.rules(shapes) == ["TR506"]
-
-    converse(folder, modern(), scenario)
-
-
 def test_answers_are_of_the_newest_text(folder: Path) -> None:
     async def scenario(talk: Conversation) -> None:
         shapes, main = talk.open("shapes.py"), talk.open("main.py")
