@@ -43,6 +43,8 @@ const steps = [
     ["a quick fix adds decorator and import to the file", quickFix],
     ["a speculative change asks for confirmation", speculative],
     ["all safe changes are previewed and applied", allSafe],
+    ["a double click on a parameter's hint writes the annotation", doubleClick],
+    ["what keeps a function from being a graph is cured", cureHazard],
     ["a finding is ignored with a reason", suppression],
     ["findings of all files are listed, those of closed notebooks included", workspace],
     ["a notebook has hints and diagnostics in its cells", notebook],
@@ -57,7 +59,7 @@ async function diagnostics() {
     await bench.run("View: Focus Problems");
     await bench.page.locator(".markers-panel .monaco-list-row:has-text('TR401')").waitFor();
     await bench.shot("diagnostics");
-    await bench.run("View: Close Panel");
+    await bench.run("View: Hide Panel");
     await bench.page.locator(".markers-panel").waitFor({ state: "hidden" });
 }
 
@@ -144,6 +146,27 @@ async function allSafe() {
     await bench.shot("all-safe-applied");
 }
 
+async function doubleClick() {
+    await bench.open("report.py");
+    await bench.shows("def summary(values: float32 (4, 4)");
+    const hints = bench.page.locator(".editor-instance .view-line span:not(:has(span))");
+    await hints.filter({ hasText: /^:\sfloat32\s\(4,\s4\)$/ }).first().dblclick();
+    await until(() => onDisk("report.py").includes("def summary(values: tf.Tensor):"), "the annotation was not written");
+    await bench.shot("double-click");
+}
+
+async function cureHazard() {
+    await bench.open("report.py");
+    const line = onDisk("report.py").split("\n").findIndex((text) => text.includes("print(")) + 1;
+    await bench.goTo(line, 6);
+    await bench.openActions("Print with tf.print");
+    await bench.shot("cure-menu");
+    await bench.choose("Print with tf.print");
+    await until(() => onDisk("report.py").includes('    tf.print("values", values)'), "the cure was not made");
+    await bench.page.locator(".codelens-decoration:has-text('Add tf.function')").first().waitFor();
+    await bench.shot("cured");
+}
+
 async function suppression() {
     await bench.open("train.py");
     await bench.goTo(10, 10);
@@ -187,7 +210,7 @@ async function workspace() {
     await bench.page.locator(".markers-panel .monaco-list-row:has-text('cell 2, line 10')").first().waitFor();
     await bench.shot("workspace");
     await bench.run("Notifications: Clear All Notifications");
-    await bench.run("View: Close Panel");
+    await bench.run("View: Hide Panel");
     await bench.page.locator(".markers-panel").waitFor({ state: "hidden" });
 }
 
@@ -246,6 +269,9 @@ async function attempt(name, step, number) {
 }
 
 let failed = 0;
+for (const ending of ["SIGINT", "SIGTERM"]) {
+    process.once(ending, () => void bench.stop().finally(() => process.exit(1)));
+}
 try {
     bench.install(path.resolve(values.vsix));
     await bench.start();

@@ -190,10 +190,18 @@ export class Workbench {
         }, `there is no action ${JSON.stringify(title)}`);
     }
 
-    /** Chooses an entry of the open menu of actions. */
+    /** Chooses an entry of the open menu of actions, with the keys: it takes no clicks before the mouse has moved. */
     async choose(title) {
         const menu = this.page.locator(".action-widget");
-        await menu.locator(`.monaco-list-row:has-text("${title}")`).first().click();
+        const wanted = await menu.locator(`.monaco-list-row:has-text("${title}")`).first().getAttribute("data-index");
+        await until(async () => {
+            const focused = await menu.locator(".monaco-list-row.focused").first().getAttribute("data-index");
+            if (focused !== wanted) {
+                await this.page.keyboard.press("ArrowDown");
+            }
+            return focused === wanted;
+        }, `the entry ${JSON.stringify(title)} cannot be reached`);
+        await this.page.keyboard.press("Enter");
         await menu.waitFor({ state: "hidden" });
     }
 
