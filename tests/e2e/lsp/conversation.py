@@ -215,14 +215,15 @@ def converse(
     scenario: Callable[[Conversation], Awaitable[None]],
     settings: dict[str | None, Any] | None = None,
     options: Any = None,
+    patience: float = PATIENCE,
 ) -> Conversation:
-    """Runs a scenario against a server of its own; `options` are those of `initialize`."""
+    """Runs a scenario against a server of its own, in so many seconds; `options` are those of `initialize`."""
 
     async def run() -> Conversation:
         conversation = Conversation(folder, capabilities, options)
         conversation.settings = settings or {}
         async with conversation:
-            await asyncio.wait_for(scenario(conversation), PATIENCE)
+            await asyncio.wait_for(scenario(conversation), patience)
         return conversation
 
     return asyncio.run(run())

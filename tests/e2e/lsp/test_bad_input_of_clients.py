@@ -168,7 +168,7 @@ def test_a_document_of_30000_lines(folder: Path) -> None:
         hints = await talk.client.text_document_inlay_hint_async(types.InlayHintParams(document, few))
         assert [hint.position.line for hint in hints] == [last - 1]
 
-    converse(folder, modern(), scenario)
+    converse(folder, modern(), scenario, patience=300)
 
 
 def test_a_syntax_error_in_every_file(folder: Path) -> None:
