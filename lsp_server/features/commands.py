@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import os
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Callable
@@ -72,7 +73,7 @@ def register(server: TerraServer) -> None:
                 changes.extend(await _working(server, session, progress, safe_changes))
         closed = [new.path for snapshot, new in changes if _is_closed_notebook(server, snapshot, new.path)]
         if closed:
-            server.tell(f"safe changes of notebooks that are not open were left out: {', '.join(closed)}")
+            server.tell(f"not open, so not changed: {', '.join(map(os.path.basename, closed))}")
             changes = [(snapshot, new) for snapshot, new in changes if new.path not in closed]
         if not changes:
             server.window_show_message(types.ShowMessageParams(types.MessageType.Info, "There is no safe change left."))

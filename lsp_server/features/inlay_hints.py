@@ -49,7 +49,7 @@ def _encoded(path: str, hint: Hint, position: types.Position) -> types.InlayHint
     edits = [types.TextEdit(types.Range(position, position), hint.annotation)] if hint.annotation else None
     return types.InlayHint(
         position=position,
-        label=f": {hint.label}",
+        label=f" {hint.label}" if hint.annotated else f": {hint.label}",
         kind=types.InlayHintKind.Type,
         text_edits=edits,
         padding_left=False,

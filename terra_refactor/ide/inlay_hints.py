@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.domain.value import Value
-from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.ide.snapshot import Snapshot, line_text
 from terra_refactor.ide.values import is_plain_tensor, tensor_text
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind
@@ -39,13 +39,15 @@ class Hint:
     """One hint, shown just after `span`."""
 
     span: Span
-    """The name."""
+    """The name, with its annotation where it has one."""
     label: str
     kind: HintKind
     function: FunctionId
     name: str
     annotation: str | None = None
     """What may be inserted behind the name, as an annotation."""
+    annotated: bool = False
+    """An annotation stands before the hint already."""
 
 
 def inlay_hints(
@@ -69,7 +71,7 @@ def inlay_hints(
             if text is not None:
                 found.setdefault(span, Hint(span, text, kind, function.id, name))
         if HintKind.PARAMETER in wanted:
-            for hint in _parameters(snapshot, function, tensor):
+            for hint in _parameters(snapshot, path, function, tensor):
                 if first_line <= hint.span.line <= last_line:
                     found.setdefault(hint.span, hint)
     return tuple(found[span] for span in sorted(found))
@@ -137,7 +139,7 @@ def _bindings(function: Function) -> Iterator[tuple[Span, HintKind, str, int]]:
             yield function.spans[op.id], HintKind.ATTRIBUTE, op.name, op.value
 
 
-def _parameters(snapshot: Snapshot, function: Function, tensor: str | None) -> Iterator[Hint]:
+def _parameters(snapshot: Snapshot, path: str, function: Function, tensor: str | None) -> Iterator[Hint]:
     facts = snapshot.facts.functions.get(function.id)
     if facts is None:
         return
@@ -151,7 +153,32 @@ def _parameters(snapshot: Snapshot, function: Function, tensor: str | None) -> I
         if text is not None:
             plain = tensor is not None and is_plain_tensor(values) and function.kind is not FunctionKind.LAMBDA
             annotation = f": {tensor}" if plain and not parameter.has_annotation else None
-            yield Hint(parameter.span, text, HintKind.PARAMETER, function.id, parameter.name, annotation)
+            span = parameter.span
+            if parameter.has_annotation:
+                span = _with_annotation(snapshot.sources[path].text, span)
+            yield Hint(
+                span, text, HintKind.PARAMETER, function.id, parameter.name, annotation, parameter.has_annotation
+            )
+
+
+def _with_annotation(text: str, name: Span) -> Span:
+    """The span of a parameter's name and its annotation, as far as that stands in the same line."""
+    line = line_text(text, name.end_line)
+    depth, quote, end = 0, "", len(line.rstrip())
+    for at in range(line.find(":", name.end_column - 1) + 1, len(line)):
+        character = line[at]
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif character in "([{":
+            depth += 1
+        elif depth and character in ")]}":
+            depth -= 1
+        elif not depth and character in ",)=#":
+            end = len(line[:at].rstrip())
+            break
+    return Span(name.line, name.column, name.end_line, end + 1)
 
 
 def _tensor_name(snapshot: Snapshot, path: str) -> str | None:

@@ -1,7 +1,7 @@
 """What is known about the files that belong together, at one moment.
 
-Computes: look-ups only. Needs: the session, which makes it. Gives: `name_span`, and `Snapshot`, frozen: every answer to the editor is
-computed from one, so that an answer never mixes two versions of a text.
+Computes: look-ups only. Needs: the session, which makes it. Gives: `name_span`, `line_text`, and `Snapshot`, frozen: every answer to
+the editor is computed from one, so that an answer never mixes two versions of a text.
 """
 
 from __future__ import annotations
@@ -72,13 +72,14 @@ class Snapshot:
 def name_span(snapshot: Snapshot, path: str, function: Function) -> Span:
     """Where the name of a function stands in its `def`."""
     text = snapshot.sources[path].text
-    line = _line(text, function.def_line)
+    line = line_text(text, function.def_line)
     start = line.find(f" {function.name}", function.span.column - 1)
     column = start + 2 if start >= 0 else function.span.column
     return Span(function.def_line, column, function.def_line, column + len(function.name))
 
 
-def _line(text: str, number: int) -> str:
+def line_text(text: str, number: int) -> str:
+    """A line (from 1) of a text, without its `\n`; empty where there is none."""
     at = 0
     for _ in range(number - 1):
         at = text.find("\n", at) + 1

@@ -58,8 +58,8 @@ class Totals:
     def __str__(self) -> str:
         broken = f", {self.errors} could not be analysed" if self.errors else ""
         return (
-            f"{self.functions} functions in {self.files} files{broken}: {self.findings} findings, "
-            f"{self.changes} changes proposed, {self.safe_changes} of them safe."
+            f"{self.findings} findings, {self.changes} changes ({self.safe_changes} safe); "
+            f"{self.functions} functions in {self.files} files{broken}."
         )
 
 

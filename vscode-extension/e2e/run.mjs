@@ -143,13 +143,14 @@ async function allSafe() {
     await until(() => /@tf\.function[^\n]*\ndef summary/.test(onDisk("report.py")), "the safe change was not made");
     await until(() => /@tf\.function[^\n]*\n    def spread/.test(onDisk("model.py")), "the other file was not changed");
     assert.ok(!/@tf\.function[^\n]*\ndef loud/.test(onDisk("report.py")), "an unsafe function was changed");
+    await bench.page.locator(".codelens-decoration:has-text('tf.function, safe')").first().waitFor();
     await bench.shot("all-safe-applied");
 }
 
 async function doubleClick() {
     await bench.open("report.py");
     await bench.shows("def summary(values: float32 (4, 4)");
-    const hints = bench.page.locator(".editor-instance .view-line span:not(:has(span))");
+    const hints = bench.page.locator(".editor-instance .view-line:has-text('summary(values') span:not(:has(span))");
     await hints.filter({ hasText: /^:\sfloat32\s\(4,\s4\)$/ }).first().dblclick();
     await until(() => onDisk("report.py").includes("def summary(values: tf.Tensor):"), "the annotation was not written");
     await bench.shot("double-click");
@@ -162,6 +163,9 @@ async function cureHazard() {
     await bench.openActions("Print with tf.print");
     await bench.shot("cure-menu");
     await bench.choose("Print with tf.print");
+    await bench.page.locator(".bulk-edit-panel .monaco-list-row:has-text('standard error')").first().waitFor();
+    await bench.shot("cure-confirmation");
+    await confirm();
     await until(() => onDisk("report.py").includes('    tf.print("values", values)'), "the cure was not made");
     await bench.page.locator(".codelens-decoration:has-text('Add tf.function')").first().waitFor();
     await bench.shot("cured");
@@ -170,6 +174,7 @@ async function cureHazard() {
 async function suppression() {
     await bench.open("train.py");
     await bench.goTo(10, 10);
+    await bench.page.locator(".squiggly-error").first().waitFor();
     await bench.openActions("Ignore TR401");
     await bench.choose("Ignore TR401");
     const input = bench.page.locator(".quick-input-widget input.input");
@@ -216,10 +221,10 @@ async function workspace() {
 
 async function wrongPath() {
     await bench.open("train.py");
-    bench.set({ "terra-refactor.path": ["/no/such/server"] });
+    await bench.set({ "terra-refactor.path": ["/no/such/server"] });
     await bench.notification("/no/such/server").waitFor();
     await bench.shot("wrong-path");
-    bench.set({ "terra-refactor.path": [] });
+    await bench.set({ "terra-refactor.path": [] });
     await bench.shows("batch: float32 (32, 8)");
     await bench.run("Notifications: Clear All Notifications");
 }
@@ -230,7 +235,7 @@ async function installServer() {
     assert.equal(made.status, 0, made.stderr);
     const python = path.join(bare, "bin/python");
     await bench.open("train.py");
-    bench.set({ "terra-refactor.interpreter": python });
+    await bench.set({ "terra-refactor.interpreter": python });
     const message = bench.notification("no server to start");
     await message.waitFor();
     await bench.shot("missing-server");

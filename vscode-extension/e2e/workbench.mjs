@@ -41,12 +41,22 @@ export class Workbench {
         return ["--user-data-dir", path.join(this.home, "data"), "--extensions-dir", path.join(this.home, "extensions")];
     }
 
-    /** Changes settings of the user: the workbench notices that the file has changed. */
-    set(changes) {
+    get settingsFile() {
+        return path.join(this.home, "data/User/settings.json");
+    }
+
+    /** Changes settings of the user in the editor: the workbench does not always notice that the file was changed by others. */
+    async set(changes) {
         Object.assign(this.settings, changes);
-        const folder = path.join(this.home, "data/User");
-        mkdirSync(folder, { recursive: true });
-        writeFileSync(path.join(folder, "settings.json"), JSON.stringify(this.settings, null, 2));
+        const text = JSON.stringify(this.settings);
+        await this.run("Preferences: Open User Settings (JSON)");
+        await this.page.locator(`.tab.active:has-text("settings.json")`).waitFor();
+        await this.page.locator(".editor-instance .monaco-editor.focused").first().waitFor();
+        await this.page.keyboard.press("Control+A");
+        await this.page.keyboard.insertText(text);
+        await until(() => readFileSync(this.settingsFile, "utf-8").trim() === text, "the settings were not saved");
+        await this.run("View: Close Editor");
+        await this.page.locator(`.tab:has-text("settings.json")`).waitFor({ state: "detached" });
     }
 
     install(vsix) {
@@ -60,7 +70,8 @@ export class Workbench {
     }
 
     async start() {
-        this.set({});
+        mkdirSync(path.dirname(this.settingsFile), { recursive: true });
+        writeFileSync(this.settingsFile, JSON.stringify(this.settings));
         const port = await freePort();
         this.server = spawn(
             "node",
@@ -174,18 +185,13 @@ export class Workbench {
 
     /** Opens the menu of actions at the cursor, once it has one of that title. */
     async openActions(title) {
-        const menu = this.page.locator(".action-widget");
-        const item = menu.locator(`.monaco-list-row:has-text("${title}")`).first();
-        const none = this.page.locator(".monaco-editor-overlaymessage");
+        const item = this.page.locator(`.action-widget .monaco-list-row:has-text("${title}")`).first();
         await until(async () => {
             await this.page.keyboard.press("Control+.");
-            await menu.or(none).first().waitFor();
-            if (await item.isVisible()) {
+            if (await seen(item, 5000)) {
                 return true;
             }
             await this.page.keyboard.press("Escape");
-            await menu.waitFor({ state: "hidden" });
-            await none.waitFor({ state: "hidden" });
             return false;
         }, `there is no action ${JSON.stringify(title)}`);
     }

@@ -236,6 +236,33 @@ def test_a_finding_with_a_cure_offers_it(tmp_path: Path) -> None:
     assert isinstance(perform(snapshot, replace(cure.request, rule="TR102")), NotPossible)
 
 
+def test_a_hint_stands_behind_the_annotation(tmp_path: Path) -> None:
+    text = """
+        import tensorflow as tf
+        from typing import Callable
+
+        def f(x: tf.Tensor, y: "dict[str, int)]"=2, *, z: Callable[[int, int], float] = None,
+              w: tf.Tensor
+              ):
+            return x + w
+
+        f(tf.ones([3]), tf.ones([2]), z=tf.ones([4]), w=tf.ones([3]))
+    """
+    path = shown(tmp_path, "m.py")
+    snapshot = project(tmp_path, {"m.py": text}).snapshot(path)
+    lines = (tmp_path / "m.py").read_text().splitlines()
+    found = {
+        hint.name: lines[hint.span.line - 1][hint.span.column - 1 : hint.span.end_column - 1]
+        for hint in inlay_hints(snapshot, path, 1, 99, [HintKind.PARAMETER])
+    }
+    assert found == {
+        "x": "x: tf.Tensor",
+        "y": 'y: "dict[str, int)]"',
+        "z": "z: Callable[[int, int], float]",
+        "w": "w: tf.Tensor",
+    }
+
+
 def test_a_hazard_of_a_function_that_is_no_graph_yet_can_be_cured(tmp_path: Path) -> None:
     snapshot, path = model(tmp_path)
     line = line_of("print(x)")
