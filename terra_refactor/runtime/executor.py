@@ -1,6 +1,6 @@
 """Running compiled functions on TensorFlow's own asynchronous executor, and waiting for it where that is needed.
 
-Computes: nothing. Needs: the names of functions in the context's library. Gives: `call_function`, `wait_for_segments`.
+Computes: nothing. Needs: the names of functions in the context's library. Gives: `call_function`, `wait_for_segments`, `settle_after`.
 Ignores: what the functions do.
 
 Segments run on one asynchronous executor per thread; everything else on the thread's default one, so that an operation
@@ -93,6 +93,18 @@ def wait_for_other_threads() -> None:
     busy = outstanding.busy
     if busy and (len(busy) > 1 or _executors.segments not in busy):
         wait_for_segments()
+
+
+def settle_after(error: Exception) -> None:
+    """Python has just got `error` from a tensor: if a segment failed with it, that is not said a second time.
+
+    Raises:
+        tf.errors.OpError: a segment failed with something else.
+    """
+    try:
+        wait_for_segments()
+    except type(error):
+        pass
 
 
 def wait_for_segments() -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from terra_refactor.runtime import foreign, op_rules, random_draws
-from terra_refactor.runtime.executor import outstanding, wait_for_segments
+from terra_refactor.runtime.executor import outstanding, settle_after, wait_for_segments
 from terra_refactor.runtime.lazy_tensor import LazyTensor
 from terra_refactor.runtime.observe import op_definition
 from terra_refactor.runtime.state import thread
@@ -255,7 +255,11 @@ def _numpy_hook(real: Any) -> Any:
                 code = run.ids.get(id(self))
                 if code is not None and code >= 0 and run.slot_specs[code].static is None:
                     run.start_segment()
-        return real(self)
+        try:
+            return real(self)
+        except Exception as error:
+            settle_after(error)
+            raise
 
     return _numpy
 
