@@ -242,7 +242,7 @@ async function installServer() {
     await message.locator(".monaco-button:has-text('Install')").click();
     await bench.notification("installing the server").waitFor();
     await bench.shot("installing");
-    await bench.notification("installing the server").waitFor({ state: "detached", timeout: 4 * PATIENCE });
+    await bench.notification("installing the server").waitFor({ state: "detached", timeout: 2 * PATIENCE });
     const own = path.join(bench.home, "data/User/globalStorage/terra-refactor.terra-refactor/server");
     assert.ok(existsSync(path.join(own, "bin/python")), "the extension has no environment of its own");
     const packages = readdirSync(path.join(own, "lib"), { recursive: true }).map(String);
@@ -258,7 +258,7 @@ async function attempt(name, step, number) {
     const started = Date.now();
     const seconds = () => ((Date.now() - started) / 1000).toFixed(1);
     try {
-        await within(step(), 6 * PATIENCE, "the step");
+        await within(step(), 4 * PATIENCE, "the step");
         console.log(`ok      ${name} (${seconds()} s)`);
         return true;
     } catch (error) {

@@ -10,7 +10,7 @@ import path from "node:path";
 import { chromium } from "playwright-core";
 
 /** How long one thing may take to be seen: analyses share the machine with a browser and an editor. Milliseconds. */
-export const PATIENCE = Number(process.env.PATIENCE ?? 60_000);
+export const PATIENCE = Number(process.env.PATIENCE ?? 180_000);
 
 export class Workbench {
     constructor({ codeServer, project, results, settings }) {
