@@ -13,10 +13,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
-from terra_refactor import __version__
-from terra_refactor.batch.limits import SCHEMA, Limits, Status
+from terra_refactor.batch.limits import Limits, Status
 from terra_refactor.batch.manifest import Entry
-from terra_refactor.batch.work import run_entry, stop_all
+from terra_refactor.batch.work import line_of, run_entry, stop_all
 from terra_refactor.errors import UsageError
 
 
@@ -57,15 +56,5 @@ def run_on_dask(entries: Sequence[Entry], limits: Limits, scheduler: str) -> Ite
 
 
 def _lost(entry: Entry, error: BaseException) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA,
-        "name": entry.name,
-        "kind": entry.kind.value,
-        "location": entry.location,
-        "revision": entry.revision,
-        "identity": entry.identity,
-        "version": __version__,
-        "seconds": 0.0,
-        "status": Status.FAILED.value,
-        "error": f"the cluster lost it: {type(error).__name__}: {error}",
-    }
+    said = f"the cluster lost it: {type(error).__name__}: {error}"
+    return line_of(entry, 0.0, {"status": Status.FAILED.value, "error": said})

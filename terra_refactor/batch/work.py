@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from typing import Any, Final
 
 from terra_refactor import __version__
@@ -37,6 +38,11 @@ def run_entry(entry: Entry, limits: Limits) -> dict[str, Any]:
         outcome = {"status": Status.TIMEOUT.value, "error": f"took more than {limits.seconds:g} seconds to fetch"}
     except OSError as error:  # no room for temporary files, no process to be had
         outcome = {"status": Status.FAILED.value, "error": f"{type(error).__name__}: {error}"}
+    return line_of(entry, time.monotonic() - started, outcome)
+
+
+def line_of(entry: Entry, seconds: float, outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """A result line: the entry, and what came of it (`status`, `error` and, if that was analysed, the numbers)."""
     return {
         "schema": SCHEMA,
         "name": entry.name,
@@ -45,7 +51,7 @@ def run_entry(entry: Entry, limits: Limits) -> dict[str, Any]:
         "revision": entry.revision,
         "identity": entry.identity,
         "version": __version__,
-        "seconds": round(time.monotonic() - started, 3),
+        "seconds": round(seconds, 3),
         **outcome,
     }
 

@@ -9,6 +9,7 @@ Ignores: whether the text parses (`parse.py` does that).
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
 import os
 import re
@@ -103,6 +104,9 @@ def source_from_text(text: str, name: str = STDIN_NAME) -> Source:
 
 def display_path(path: str | os.PathLike[str]) -> str:
     """The path as reports show it: relative to the current folder, with `/`; absolute where no relative one exists."""
+    given = os.fspath(path)
+    if os.sep == "/" and not given.startswith(("/", "..")) and os.path.normpath(given) == given:
+        return given  # as most are, and the current folder need not be asked for
     try:
         relative = os.path.relpath(path)
     except ValueError:  # another drive
@@ -144,7 +148,9 @@ def _finish(document: str, data: bytes, encoding: str, shown: str, file: str | N
         raise SourceError(shown, "contains a null byte, which Python source may not", line)
     first = _NEWLINE.search(text)
     try:
-        reversible = document.encode(encoding) == data
+        reversible = (
+            encoding == "utf-8" or document.encode(encoding) == data
+        )  # what UTF-8 decodes to, encodes to the same
     except UnicodeEncodeError:
         reversible = False
     return Source(
@@ -168,6 +174,10 @@ def _decode(data: bytes, shown: str) -> tuple[str, str]:
     ):
         if data.startswith(mark):
             raise SourceError(shown, f"is encoded in {name}, which Python source may not be", 1)
+    second_line = data.find(b"\n", data.find(b"\n") + 1)
+    if not data.startswith(codecs.BOM_UTF8) and b"coding" not in data[: second_line if second_line >= 0 else None]:
+        with contextlib.suppress(UnicodeDecodeError):
+            return data.decode("utf-8"), "utf-8"  # nothing is declared, which is what most files do
     try:
         # Only "\n" ends a line for the tokenizer, while Python reads "\r" as one too; the declaration is in the first two lines.
         head = io.BytesIO(b"\n".join(re.split(rb"\r\n?|\n", data, maxsplit=2)[:2]) + b"\n")
