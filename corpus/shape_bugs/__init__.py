@@ -2,11 +2,13 @@
 
 `tensorflow_1/NAME/` and `tensorflow_2/NAME/` hold `broken.py` and `mended.py`. The line of the bug in the broken one ends in a comment,
 `# BUG raises: why` where TensorFlow stops there, `# BUG silent: why` where it goes on with a wrong result. Programs of TensorFlow 1 are
-written as they were then (`import tensorflow as tf`); they run with `tf.compat.v1` under that name.
+written as they were then (`import tensorflow as tf`); they run with `tf.compat.v1` under that name. `python -m corpus.shape_bugs` prints the
+index.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +30,8 @@ class ShapeBug:
     """Of the bug in the broken program, from 1."""
     silent: bool
     """TensorFlow does not notice."""
+    function: str | None
+    """In which function the bug stands, which the program calls with what is wrong there; None where it stands at the top."""
 
 
 def shape_bugs() -> tuple[ShapeBug, ...]:
@@ -46,5 +50,16 @@ def shape_bugs() -> tuple[ShapeBug, ...]:
             if len(marks) != 1 or _MARK.search(mended.read_text(encoding="utf-8")):
                 raise ValueError(f"{folder.name}: one line of the broken program is marked, none of the mended one")
             line, kind = marks[0]
-            found.append(ShapeBug(folder.name, generation, broken, mended, line, kind == "silent"))
+            function = _function_at(broken, line)
+            found.append(ShapeBug(folder.name, generation, broken, mended, line, kind == "silent", function))
     return tuple(found)
+
+
+def _function_at(path: Path, line: int) -> str | None:
+    """The innermost function around a line."""
+    around = [
+        node
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.lineno < line <= (node.end_lineno or 0)
+    ]
+    return max(around, key=lambda node: node.lineno).name if around else None

@@ -34,6 +34,7 @@ def test_the_gallery_is_large_and_of_both_generations() -> None:
     assert len(BUGS) >= 60
     assert sum(bug.generation == 1 for bug in BUGS) >= 20
     assert sum(bug.silent for bug in BUGS) >= 10
+    assert 2 * sum(bug.function is not None for bug in BUGS) >= len(BUGS)
     assert len({bug.name for bug in BUGS}) == len(BUGS)
 
 

@@ -222,6 +222,12 @@ ODD = {
     "large": "x = tf.zeros([10**12, 10**12])\ny = tf.reshape(x, [-1, 10**13])\n",
     "recursive list": "a = []\na.append(a)\nx = tf.stack(a)\ny = tf.placeholder(tf.float32, a)\n",
     "recursive dict": "d = {}\nd['d'] = d\nx = tf.Session().run(d, feed_dict=d)\n",
+    "a class that replaces its methods": (
+        "class A:\n    def f(self, x):\n        self.f = self.g\n        return tf.zeros([2]) + x\n"
+        "    def g(self, x):\n        A.f = lambda self, x: self.g(x)\n        return tf.zeros([3]) + x\n"
+        "a = A()\nfor i in range(9):\n    a.f(a.f(1.0) * 0.0)\n    setattr(a, 'f' + str(i), a.f)\n"
+    ),
+    "an object that holds itself": "class B: pass\nb = B()\nb.b = b\nb.x = [b, {'b': b}]\ny = tf.stack(b.b.b.x)\n",
     "a name that is made of itself": "x = tf.ones([3, 1])\nfor i in unheard_of():\n    x = tf.cast(x, tf.float32)\ny = tf.ones([3]) - x\n",
     "two names of each other": "a = b = tf.ones([3, 1])\nfor i in unheard_of():\n    a = b\n    b = a\ny = tf.ones([3]) - a\n",
 }
