@@ -43,16 +43,7 @@ class AbstractHeap:
         older = self.objects.older(number)
         mapping = {number: older}
         exists_older = state.get((older, EXISTS)) is not None
-        # collect what is visible in this frame, nearest delta first
-        visible: dict[HeapKey, Value] = {}
-        level: State | None = state
-        while level is not None:
-            for key, value in level.heap.items():
-                visible.setdefault(key, value)
-            if level.reads is not None:
-                break
-            level = level.parent
-        for key, value in visible.items():
+        for key, value in _visible(state).items():
             if key[0] == number:
                 moved = (older, key[1])
                 known = state.get(moved) if exists_older else None
@@ -67,6 +58,10 @@ class AbstractHeap:
         for name, value in state.locals.items():
             if number in references(value):
                 state.locals[name] = rename(value, mapping)
+
+    def fields_here(self, frame: Frame, number: ObjectId) -> dict[str, Value]:
+        """The fields of an object that this call has made."""
+        return {key[1]: value for key, value in _visible(frame.state).items() if key[0] == number}
 
     def unsettle(self, key: HeapKey) -> None:
         """A field that was taken to be settled is written after all: what was derived without looking at it is dropped."""
@@ -84,3 +79,16 @@ class AbstractHeap:
             known = state.get(key)
             value = value if known is None else join(known, value)
         state.set(key, value)
+
+
+def _visible(state: State) -> dict[HeapKey, Value]:
+    """What is visible in one call, without what lies beyond its boundary; nearest delta first."""
+    visible: dict[HeapKey, Value] = {}
+    level: State | None = state
+    while level is not None:
+        for key, value in level.heap.items():
+            visible.setdefault(key, value)
+        if level.reads is not None:
+            break
+        level = level.parent
+    return visible

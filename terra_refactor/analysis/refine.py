@@ -49,7 +49,7 @@ def refine(interpreter: Interpreter, frame: Frame, condition: int, truth: bool) 
             # `a and b` is true only if both are; `a or b` false only if neither is
             if (op.operator == "and") is truth:
                 return refine(interpreter, frame, op.left, truth) and refine(interpreter, frame, op.value, truth)
-            return True
+            return op.operator == "or" or _not_of_that_length(interpreter, frame, op)
         case ops.Compare(operator="is" | "is not"):
             return _identity(interpreter, frame, op, truth)
         case ops.Compare(operator="==" | "!="):
@@ -65,6 +65,36 @@ def refine(interpreter: Interpreter, frame: Frame, condition: int, truth: bool) 
             )
         case _:
             return True
+
+
+def _not_of_that_length(interpreter: Interpreter, frame: Frame, op: ops.ShortCircuit) -> bool:
+    """`isinstance(x, tuple) and len(x) == 2` is false: `x` is none of the tuples of that length."""
+    left, right = (interpreter.op(frame.function, side) for side in (op.left, op.value))
+    if not isinstance(left, ops.Call) or not isinstance(right, ops.Compare) or right.operator != "==":
+        return True
+    measured = interpreter.op(frame.function, right.left)
+    if not isinstance(measured, ops.Call) or len(left.arguments) != 2 or len(measured.arguments) != 1:
+        return True
+    called = frame.value(left.function), frame.value(measured.function)
+    subject, again = (interpreter.op(frame.function, call.arguments[0].value) for call in (left, measured))
+    length = frame.value(right.right)
+    if called != (LibraryValue("builtins.isinstance"), LibraryValue("builtins.len")) or not isinstance(
+        length, Constant
+    ):
+        return True
+    if not isinstance(subject, ops.LoadName) or not isinstance(again, ops.LoadName) or subject.name != again.name:
+        return True
+    cls = frame.value(left.arguments[1].value)
+    return _narrow(
+        interpreter,
+        frame,
+        left.arguments[0].value,
+        lambda member: (
+            not isinstance(member, TupleValue)
+            or Constant(len(member.elements)) != length
+            or interpreter.is_instance(frame, member, cls) is not True
+        ),
+    )
 
 
 def _identity(interpreter: Interpreter, frame: Frame, op: ops.Compare, truth: bool) -> bool:

@@ -277,6 +277,26 @@ def _all_set(content: FrozenDict) -> bool:
     return all(UNBOUND not in members(value) for _, value in content.items)
 
 
+def copy_shallow(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """`copy.copy(x)`: of an instance that this call has made another one that holds the same."""
+    value = argument(arguments, 0)
+    if not isinstance(value, Reference) or value.object not in frame.allocated:
+        return copy_container(interpreter, frame, op, arguments, receiver)
+    cls = frame.state.get((value.object, CLASS))
+    hook = None if cls is None else interpreter.find_method(frame, value, "__copy__")
+    if cls is None or hook is not None or frame.state.get((value.object, ITEMS)) is not None:
+        return copy_container(interpreter, frame, op, arguments, receiver)
+    held = interpreter.fields_here(frame, value.object)
+    facts = interpreter.objects.facts[value.object]
+    number = interpreter.allocate(frame, op, facts.kind, facts.name)
+    for name, content in held.items():
+        if name != EXISTS:
+            frame.state.set((number, name), content)
+    return Reference(number)
+
+
 def copy_container(
     interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
 ) -> Value | None:
@@ -343,6 +363,6 @@ CONTAINER_METHODS: Final[dict[str, BuiltinHandler]] = {
     "collections.deque.popleft": _list_change(_pop),
     "collections.deque.rotate": _list_change(_reorder),
     "collections.OrderedDict.move_to_end": _list_change(_reorder),
-    "copy.copy": copy_container,
+    "copy.copy": copy_shallow,
     "copy.deepcopy": copy_container,
 }
