@@ -222,7 +222,8 @@ def _join_structures(left: Value, right: Value) -> Value | None:
             return None
         cardinality = left.cardinality if left.cardinality == right.cardinality else None
         last = left.last if left.last == right.last else None
-        return DatasetValue(join(left.element, right.element), cardinality, left.iterator, last)
+        lead = left.lead if left.lead == right.lead else None
+        return DatasetValue(join(left.element, right.element), cardinality, left.iterator, last, lead)
     if isinstance(left, ShapeValue) and isinstance(right, ShapeValue):
         return ShapeValue(join_shapes(left.shape, right.shape))
     if isinstance(left, DTypeValue) and isinstance(right, DTypeValue):
@@ -480,7 +481,8 @@ def rename(value: Value, mapping: Mapping[int, int]) -> Value:
             )
         case DatasetValue():
             last = None if value.last is None else rename(value.last, mapping)
-            return DatasetValue(rename(value.element, mapping), value.cardinality, value.iterator, last)
+            lead = None if value.lead is None else (rename(value.lead[0], mapping), value.lead[1])
+            return DatasetValue(rename(value.element, mapping), value.cardinality, value.iterator, last, lead)
         case TensorValue():
             variable = None if value.variable is None else mapping.get(value.variable, value.variable)
             return TensorValue(value.type, value.kind, value.content, variable)

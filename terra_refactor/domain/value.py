@@ -248,6 +248,8 @@ class DatasetValue:
     iterator: bool = False
     last: Value | None = None
     """The last element where that is known to be another one: the rest that does not fill a batch."""
+    lead: tuple[Value, int] | None = None
+    """What is known of the first so many elements, where that is more: they are whole batches."""
 
 
 @dataclass(frozen=True, slots=True)

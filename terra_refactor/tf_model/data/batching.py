@@ -63,8 +63,13 @@ def _batch(call: BoundCall, dataset: DatasetValue) -> Value:
         return DatasetValue(UNKNOWN, count)
     element = map_components(lambda value: _batched(value, size), dataset.element)
     rest = _rest(call, dataset)
-    last = None if rest is None else map_components(lambda value: _batched(value, rest), dataset.element)
-    return DatasetValue(element, count, last=last)
+    if rest is None:
+        return DatasetValue(element, count)
+    whole, total = read.integer(call.argument("batch_size")), dataset.cardinality
+    assert isinstance(whole, int) and isinstance(total, int)
+    last = map_components(lambda value: _batched(value, rest), dataset.element)
+    full = map_components(lambda value: _batched(value, whole), dataset.element)
+    return DatasetValue(element, count, last=last, lead=(full, total // whole))
 
 
 def _rest(call: BoundCall, dataset: DatasetValue) -> int | None:

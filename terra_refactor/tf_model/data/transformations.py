@@ -7,6 +7,7 @@ Computes: the new element and, where it is known, how many there are. Functions 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from terra_refactor.domain.dim import add, multiply
@@ -29,8 +30,13 @@ from terra_refactor.tf_model.spec import BoundCall
 
 
 def _same(call: BoundCall, dataset: DatasetValue) -> Value:
-    """`shuffle`, `prefetch`, `cache`, `with_options`: the same elements, perhaps in another order."""
+    """`prefetch`, `cache`, `with_options`: the same elements."""
     return dataset
+
+
+def _shuffled(call: BoundCall, dataset: DatasetValue) -> Value:
+    """The same elements in another order."""
+    return replace(dataset, lead=None)
 
 
 def _fewer(call: BoundCall, dataset: DatasetValue) -> Value:
@@ -42,6 +48,8 @@ def _take(call: BoundCall, dataset: DatasetValue) -> Value:
     count, size = read.integer(call.argument("count")), dataset.cardinality
     if count == -1:
         return dataset
+    if isinstance(count, int) and dataset.lead is not None and 0 <= count <= dataset.lead[1]:
+        return DatasetValue(dataset.lead[0], count)
     if isinstance(count, int) and isinstance(size, int):
         return DatasetValue(dataset.element, min(count, size))
     return DatasetValue(dataset.element)
@@ -60,7 +68,8 @@ def _repeat(call: BoundCall, dataset: DatasetValue) -> Value:
     if isinstance(times, int) and times < 0:
         times = None
     last = None if times == 0 else dataset.last
-    return DatasetValue(dataset.element, multiply(dataset.cardinality, times), last=last)
+    lead = None if times == 0 else dataset.lead
+    return DatasetValue(dataset.element, multiply(dataset.cardinality, times), last=last, lead=lead)
 
 
 def _arguments(element: Value) -> list[Value]:
@@ -150,7 +159,7 @@ def _group_by_window(call: BoundCall, dataset: DatasetValue) -> Value:
 
 
 METHODS: Final[Mapping[str, DatasetMethod]] = {
-    "shuffle": _same,
+    "shuffle": _shuffled,
     "prefetch": _same,
     "cache": _same,
     "with_options": _same,
