@@ -105,6 +105,18 @@ PROGRAMS = {
         weights = tf.Variable(tf.zeros([3, 4]))
         loss = tf.nn.softmax_cross_entropy_with_logits_v2(logits=tf.zeros([5, 4]), labels=tf.zeros([5, 4]))
     """,
+    "whole batches come first": """
+        import tensorflow as tf
+        batches_open = tf.data.Dataset.from_tensor_slices(tf.zeros([5, 3])).batch(2)
+        for whole in batches_open.take(2):
+            pass
+        for again in batches_open.repeat().take(1):
+            pass
+        for rest_open in batches_open.take(3):
+            pass
+        for any_open in batches_open.shuffle(3, seed=1).take(1):
+            pass
+    """,
     "floats of another width": """
         import tensorflow as tf
         tf.keras.backend.set_floatx("float64")
