@@ -78,7 +78,8 @@ def is_candidate(entry: Mapping[str, Any]) -> bool:
 
 def without_names(text: str) -> str:
     """A sentence of the report without what is different for each function."""
-    return re.sub(r"TR\d+|\d+", lambda found: found[0] if found[0][0] == "T" else "N", re.sub(r"`[^`]*`", "…", text))
+    plain = re.sub(r"`[^`]*`", "…", text).replace("operation per", "operations per")
+    return re.sub(r"TR\d+|\d+", lambda found: found[0] if found[0][0] == "T" else "N", plain)
 
 
 def _refusal(entry: Mapping[str, Any]) -> str:

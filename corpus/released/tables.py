@@ -5,6 +5,7 @@ Needs: the committed summaries (which are the same in each run) and what was mea
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from corpus.released.manifest import Package, packages
 from corpus.released.summary import LEVELS, Summary
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "packages.md"
+EVALUATION = PAGE.parent / "evaluation.json"
 SHOWN = 20
 """Rows of a table of reasons."""
 ACTIONS = {"add_tf_function": "add", "remove_tf_function": "remove", "tune_tf_function": "tune", "co_execute": "co-execute"}
@@ -31,7 +33,7 @@ def page() -> str:
     """The page, from the files that are committed."""
     rows = [(package, found) for package in packages() if (found := summary.read(package.key)) is not None]
     numbers = measured()
-    parts = [_head(), _totals(rows), _each(rows), _reasons(rows), _costs(rows, numbers), _suites(rows, numbers)]
+    parts = [_head(), _totals(rows), _each(rows), _reasons(rows), _costs(rows, numbers), _suites(rows, numbers), _whole(numbers)]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
@@ -165,9 +167,11 @@ def _suites(rows: Sequence[tuple[Package, Summary]], numbers: Mapping[str, Any])
         "| package | tests | pass before | pass after | worse | files changed | CPU s before | after |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
+    ran = False
     for package, _ in rows:
         each = numbers["packages"].get(package.name, {}).get("refactor")
         if each is not None:
+            ran = True
             before, after = each["seconds"]
             lines.append(
                 f"| {package.name} | {each['tests']} | {each['passed'][0]} | {each['passed'][1]} | {len(each['worse'])} | "
@@ -178,7 +182,7 @@ def _suites(rows: Sequence[tuple[Package, Summary]], numbers: Mapping[str, Any])
         for package, _ in rows
         for test in numbers["packages"].get(package.name, {}).get("refactor", {}).get("worse", ())
     ]
-    lines += ["", *(["Worse:", "", *worse] if worse else ["No test is worse."]), ""]
+    lines += ["", *(["Worse:", "", *worse] if worse else ["No test is worse." if ran else "None was run yet."]), ""]
     lines += [
         "## The types, against what their tests bring",
         "",
@@ -197,6 +201,32 @@ def _suites(rows: Sequence[tuple[Package, Summary]], numbers: Mapping[str, Any])
                 f"{_share(sound, one['number'])} | {_share(one['exact'], one['number'])} | {one['wrong']} | {false} |"
             )
     return lines
+
+
+def _whole(numbers: Mapping[str, Any]) -> list[str]:
+    """What each part of the evaluation takes, in processor time: wall time says nothing on a machine that does other things, too."""
+    programs = json.loads(EVALUATION.read_text(encoding="utf-8"))["programs"].values()
+    pairs = [entry["speculative"]["cpu"] for entry in programs if entry.get("speculative", {}).get("cpu")]
+    each = numbers["packages"].values()
+    analyze = sum(entry["analysis"]["analyze"]["cpu"] for entry in each if "analysis" in entry)
+    fixed = [entry["analysis"]["fix"]["cpu"] for entry in each if "fix" in entry.get("analysis", {})]
+    suites = [side["cpu"] for entry in each if "refactor" in entry for side in entry["refactor"]["seconds"]]
+    parts = [
+        (f"`evaluate`: {len(pairs)} programs, recorded once and timed three times, before and after", 4 * sum(map(sum, pairs))),
+        ("`analyze --no-fix`: all packages", analyze),
+        (f"what `analyze` does besides: `fix` twice, {len(fixed)} packages measured", 2 * sum(fixed)),
+        (f"`refactor`: {len(suites) // 2} test-suites, twice", sum(suites)),
+    ]
+    return [
+        "## What the evaluation takes",
+        "",
+        "In minutes of one processor, from what was measured; `make coexec` takes another quarter of an hour by the clock.",
+        "",
+        "| part | minutes |",
+        "|---|---:|",
+        *(f"| {what} | {seconds / 60:.1f} |" for what, seconds in parts),
+        f"| together | {sum(seconds for _, seconds in parts) / 60:.1f} |",
+    ]
 
 
 def _refactored(found: Summary, level: str) -> int:
