@@ -10,8 +10,8 @@ from __future__ import annotations
 from lsprotocol import types
 
 from terra_refactor.syntax.edit import Edit
+from terra_refactor.syntax.lines import LineIndex
 from terra_refactor.syntax.location import Span
-from terra_refactor.syntax.positions import LineIndex
 
 ENCODINGS = (
     types.PositionEncodingKind.Utf32,

@@ -11,6 +11,7 @@ from terra_refactor.analysis.facts import ContextFacts, ProgramFacts
 from terra_refactor.classify.decide import DecisionOptions, decide
 from terra_refactor.classify.decision import Decision
 from terra_refactor.classify.findings import find
+from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.ir.build.module import lower_module
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.rule import Finding
@@ -67,8 +68,9 @@ def analyze_modules(texts: dict[str, str], options: DecisionOptions | None = Non
     }
     program = Program(modules, FilesByName(frozenset(modules)))
     facts = analyze_program(program, AnalysisOptions())
-    decisions = decide(program, facts, options or DecisionOptions())
-    return Result(program, facts, decisions, find(program, facts, decisions))
+    hazards = HazardMap(program, facts)
+    decisions = decide(hazards, options or DecisionOptions())
+    return Result(program, facts, decisions, find(hazards, decisions))
 
 
 def analyze_files(texts: dict[str, str], options: DecisionOptions | None = None) -> Result:
@@ -81,8 +83,9 @@ def analyze_files(texts: dict[str, str], options: DecisionOptions | None = None)
         modules[name] = lower_module(parsed, name, is_package=index.module_of(path).is_package)
     program = Program(modules, ProjectImports(index, {name: path for path, name in names.items()}, names))
     facts = analyze_program(program, AnalysisOptions())
-    decisions = decide(program, facts, options or DecisionOptions())
-    return Result(program, facts, decisions, find(program, facts, decisions))
+    hazards = HazardMap(program, facts)
+    decisions = decide(hazards, options or DecisionOptions())
+    return Result(program, facts, decisions, find(hazards, decisions))
 
 
 def analyze_text(text: str, options: DecisionOptions | None = None) -> Result:

@@ -18,13 +18,17 @@ from terra_refactor.ir.ids import OpId
 class AbstractHeap:
     """Objects and the state of the program outside of any call."""
 
-    def __init__(self) -> None:
-        self.objects = ObjectTable()
+    def __init__(self, objects: ObjectTable | None = None) -> None:
+        self.objects = objects or ObjectTable()
         self.world = State(None, {}, None)
         """The state of the program outside of any call: globals and the objects that they lead to."""
 
     def forget_summaries(self) -> None:
         """Drops what was derived from a settled field that is written after all."""
+        raise NotImplementedError
+
+    def spoil_logs(self) -> None:
+        """Says that what is running now depends on something that its log does not have."""
         raise NotImplementedError
 
     def allocate(self, frame: Frame, op: OpId, kind: ObjectKind, name: str, tag: object = None) -> ObjectId:
@@ -71,6 +75,7 @@ class AbstractHeap:
             settled.objects.discard(key[0])
             settled.orders.clear()
             self.forget_summaries()
+            self.spoil_logs()
 
     def write(self, frame: Frame, key: HeapKey, value: Value) -> None:
         """Writes a field: replaces it where the object is one object, adds to it where it may be one of several."""

@@ -32,7 +32,7 @@ def stand_ins(interpreter: Interpreter, bound: Mapping[str, Value]) -> dict[Obje
     """The names by which a callee knows the objects that it is given. Classes and modules keep theirs: they are what they are."""
     inward: dict[ObjectId, ObjectId] = {}
     for value in bound.values():
-        for number in sorted(references(value)):
+        for number in interpreter.objects.ordered(references(value)):
             if number not in inward and interpreter.objects.facts[number].kind not in (
                 ObjectKind.CLASS,
                 ObjectKind.MODULE,
@@ -41,7 +41,7 @@ def stand_ins(interpreter: Interpreter, bound: Mapping[str, Value]) -> dict[Obje
                 inner = interpreter.objects.stand_in(len(inward), number, open_instance=is_open)
                 inward[number] = inner
                 if is_open:
-                    interpreter.open_instances.add(inner)
+                    interpreter.note_open_instance(inner)
     return inward
 
 
@@ -75,7 +75,7 @@ def apply_summary(
         call = (frame.function.id, op, frame.iteration)
         surviving = {key[0] for key in summary.writes if key[0] in summary.allocated}
         surviving |= references(summary.returns) & summary.allocated
-        for inner in sorted(surviving):
+        for inner in interpreter.objects.ordered(surviving):
             outer = interpreter.objects.derive(call, inner)
             mapping[inner] = outer
             interpreter.make_room(frame, outer)
@@ -97,7 +97,7 @@ def apply_summary(
             known = frame.state.heap.get(key)
             renamed = renamed if known is None else join(known, renamed)
         frame.state.set(key, renamed)
-    for name in interpreter.usage.get(summary.function.id, ()):
+    for name in interpreter.usage_of(summary.function.id):
         if name in bound:
             interpreter.note_usage(bound[name], frame)
     for effect in compose_effects(interpreter, frame, op, summary, bound, mapping, naming):

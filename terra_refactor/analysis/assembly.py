@@ -80,7 +80,7 @@ def assemble_facts(
     recursive = {
         node for component in networkx.strongly_connected_components(graph) if len(component) > 1 for node in component
     }
-    recursive |= {node for node in graph if graph.has_edge(node, node)} | interpreter.recursive
+    recursive |= {node for node in graph if graph.has_edge(node, node)} | interpreter.recursive.keys()
     unresolved = unresolved_names(interpreter, live)
     functions: dict[FunctionId, FunctionFacts] = {}
     for module in interpreter.program.modules.values():
@@ -113,7 +113,8 @@ def assemble_facts(
 
 def _live_summaries(interpreter: Interpreter) -> list[Summary]:
     """The contexts of the last round; of a function that is called, not those in which it was entered as if nobody called it."""
-    current = [summary for summary in interpreter.summaries if summary.round == interpreter.round]
+    order = {identity: position for position, identity in enumerate(interpreter.summaries)}
+    current = [summary for summary in interpreter.summaries.values() if summary.round == interpreter.round]
     called = {summary.function.id for summary in current if summary.entry is EntryKind.CALLED}
     reached: dict[int, Summary] = {}
     entered: set[FunctionId] = set()
@@ -142,11 +143,11 @@ def _live_summaries(interpreter: Interpreter) -> list[Summary]:
     present = {summary.function.id for summary in live}
     # what only an earlier round reached (a call that better knowledge ruled out) is still the best that is known of that function
     latest: dict[FunctionId, Summary] = {}
-    for summary in interpreter.summaries:
+    for summary in interpreter.summaries.values():
         if summary.function.id not in present and summary.round >= 0:
             latest[summary.function.id] = summary
     live.extend(latest.values())
-    return sorted(live, key=lambda summary: (summary.function.id, summary.identity))
+    return sorted(live, key=lambda summary: (summary.function.id, order[summary.identity]))
 
 
 def unresolved_names(interpreter: Interpreter, live: Iterable[Summary]) -> frozenset[str]:

@@ -166,14 +166,14 @@ def overriding(interpreter: Interpreter, frame: Frame, receiver: Reference, cls:
     if receiver.object not in interpreter.open_instances or not isinstance(cls, Reference):
         return ()
     found: list[Value] = []
-    pending = list(interpreter.subclasses.get(cls.object, ()))
+    pending = list(interpreter.subclasses_of(cls.object))
     seen: set[int] = set()
     while pending and len(found) < 6:
         number = pending.pop(0)
         if number in seen:
             continue
         seen.add(number)
-        pending.extend(interpreter.subclasses.get(number, ()))
+        pending.extend(interpreter.subclasses_of(number))
         value = frame.state.get((number, name))
         if value is not None and value not in found:
             found.append(value)

@@ -21,6 +21,7 @@ from terra_refactor.analysis.facts import EntryKind, ProgramFacts
 from terra_refactor.analysis.frames import Frame, Summary
 from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.modules import ModuleLoader
+from terra_refactor.analysis.reuse import SummaryStore
 from terra_refactor.analysis.testing import test_arguments
 from terra_refactor.analysis.transfer import attributes, calls, containers, control, definitions, names, operators
 from terra_refactor.config import ProjectModel
@@ -30,9 +31,7 @@ from terra_refactor.domain.state import EXISTS
 from terra_refactor.domain.value import FunctionValue, LibraryValue, PartialValue, Reference, Value, members
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
-from terra_refactor.ir.ops import LoadAttribute, LoadName
 from terra_refactor.ir.program import Program
-from terra_refactor.ir.walk import walk
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
 from terra_refactor.tf_model import registry
 
@@ -63,14 +62,28 @@ class AnalysisOptions:
 
 
 def analyze_program(
-    program: Program, options: AnalysisOptions, progress: Callable[[int, int], None] | None = None
+    program: Program,
+    options: AnalysisOptions,
+    progress: Callable[[int, int], None] | None = None,
+    store: SummaryStore | None = None,
 ) -> ProgramFacts:
-    """The facts of a program. `progress` is told how many functions of how many are done in the present round."""
-    return call_with_deep_stack(lambda: _Analysis(program, options, progress).run(), at_once=True)
+    """The facts of a program. `progress` is told how many functions of how many are done in the present round.
+
+    With a `store`, what the last run with it found out is used again where it still holds; the facts are the same, save for
+    the numbers of objects.
+    """
+    return call_with_deep_stack(lambda: _Analysis(program, options, progress, store).run(), at_once=True)
 
 
 class _Analysis:
-    def __init__(self, program: Program, options: AnalysisOptions, progress: Callable[[int, int], None] | None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        options: AnalysisOptions,
+        progress: Callable[[int, int], None] | None,
+        store: SummaryStore | None,
+    ) -> None:
+        self.store = store
         self.program = program
         self.options = options
         self.progress = progress
@@ -83,6 +96,7 @@ class _Analysis:
             calls.call_value,
             attributes.attribute_of,
             max(MIN_STEPS, options.steps_per_operation * operations),
+            None if store is None else store.begin(program, options.models),
         )
         loader.interpreter = self.interpreter
         self.interpreter.declarations = read_declarations(options.models, program.stubs)
@@ -104,6 +118,8 @@ class _Analysis:
             self.run_round(order)
             if not self.changed:
                 break
+        if self.store is not None:
+            self.store.keep(self.interpreter, self.program)
         return assemble_facts(self.interpreter, self.evidence, rounds)
 
     def entry_order(self) -> list[Function]:
@@ -113,9 +129,7 @@ class _Analysis:
         for module in self.program.modules.values():
             for function in module.functions:
                 functions.append(function)
-                for op in walk(function.body):
-                    if isinstance(op, LoadName | LoadAttribute):
-                        mentioned.add(op.name)
+                mentioned |= self.interpreter.names.of(function).mentioned
         entered = [
             function
             for function in functions

@@ -122,18 +122,19 @@ def _places(interpreter: Interpreter, frame: Frame, *, with_globals: bool) -> di
     """The shortest way from a root of this function to each object that outlives the call."""
     places: dict[ObjectId, Target] = {}
     pending: list[tuple[ObjectId, Target]] = []
+    ordered = interpreter.objects.ordered
     first = frame.function.parameters[0].name if frame.function.parameters else None
     is_method = frame.function.kind is FunctionKind.METHOD
     for name, value in frame.parameters.items():
         root = RootKind.SELF if is_method and name == first and name in ("self", "cls", first) else RootKind.PARAMETER
-        pending.extend((number, Target(root, name)) for number in sorted(references(value)))
+        pending.extend((number, Target(root, name)) for number in ordered(references(value)))
     for name, cell in frame.closure.items():
         places.setdefault(cell, Target(RootKind.CLOSURE, name))
         content = frame.root.get((cell, CELL))
         if content is not None:
-            pending.extend((number, Target(RootKind.CLOSURE, name)) for number in sorted(references(content)))
+            pending.extend((number, Target(RootKind.CLOSURE, name)) for number in ordered(references(content)))
     for name, value in interpreter.loader.globals_of(frame.function.id.module) if with_globals else ():
-        pending.extend((number, Target(RootKind.GLOBAL, name)) for number in sorted(references(value)))
+        pending.extend((number, Target(RootKind.GLOBAL, name)) for number in ordered(references(value)))
     fields: dict[ObjectId, list[str]] = {}
     looked_at = 0
     position = 0
@@ -151,7 +152,7 @@ def _places(interpreter: Interpreter, frame: Frame, *, with_globals: bool) -> di
                 continue
             step = "[]" if name == ITEMS else "" if name == CELL else f".{name}"
             following = Target(target.root, target.name, target.path + step)
-            pending.extend((inner, following) for inner in sorted(references(held)) if inner not in places)
+            pending.extend((inner, following) for inner in ordered(references(held)) if inner not in places)
     return places
 
 
@@ -198,7 +199,7 @@ def compose_effects(
             if value is None:
                 yield replace(effect, target=Target(RootKind.UNKNOWN, effect.target.name), via=via)
                 continue
-            numbers = sorted(references(value))
+            numbers = interpreter.objects.ordered(references(value))
             if numbers and all(number in frame.allocated for number in numbers):
                 if effect.kind is EffectKind.STATE_WRITE:
                     continue

@@ -61,7 +61,7 @@ def entry_parameters(
         annotations = {**declared.parameters, **annotations}
     defaults = dict(function.defaults)
     iterated = interpreter.iterated_parameters(code)
-    used = interpreter.usage.get(code.id, set()) - iterated
+    used = interpreter.usage_of(code.id) - iterated
     convention = _convention(code, framework)
     kind = EntryKind.FRAMEWORK if convention else EntryKind.UNCALLED
     for position, parameter in enumerate(code.parameters):

@@ -9,7 +9,7 @@ Ignores: contexts of earlier rounds of the fixpoint; only those that the last ro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -193,7 +193,8 @@ class ProgramFacts:
     """Everything that is known about a program."""
 
     functions: Mapping[FunctionId, FunctionFacts]
-    contexts: tuple[ContextFacts, ...]
+    contexts: Sequence[ContextFacts]
+    """By `ContextId`."""
     objects: Mapping[ObjectId, ObjectFacts]
     missing_rules: Mapping[str, int]
     """Library functions that were called and have no rule, with the number of call operations."""

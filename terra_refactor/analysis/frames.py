@@ -22,6 +22,7 @@ from terra_refactor.ir.ops import Op
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.interpreter import Interpreter
+    from terra_refactor.analysis.reuse import Log
     from terra_refactor.analysis.staleness import FieldKey, StaleRead
 
 MAX_EFFECTS = 200
@@ -116,6 +117,8 @@ class Summary:
     problem: str | None
     round: int = 0
     """The last round that reached it."""
+    log: Log | None = None
+    """What it asked and told the analysis, where summaries are kept for another run and this one can be."""
 
 
 class Frame:

@@ -30,6 +30,7 @@ from terra_refactor.analysis.application import (
 )
 from terra_refactor.analysis.binding import bind_arguments
 from terra_refactor.analysis.boundary import as_parameter, less_known, surviving_writes, widened_parameters
+from terra_refactor.analysis.code_names import CodeNamesTable
 from terra_refactor.analysis.declarations import Declaration
 from terra_refactor.analysis.effects import EXTERNAL, resolve_targets
 from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
@@ -37,6 +38,7 @@ from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.lost_shapes import concrete
 from terra_refactor.analysis.notes import Notes
+from terra_refactor.analysis.reuse import Adoption, Flags, Key, Log, called, called_with_others
 from terra_refactor.domain.dtype import FLOAT32, DType
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, references, widen
@@ -57,7 +59,7 @@ from terra_refactor.domain.value import (
     UnknownValue,
     Value,
 )
-from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Block, Op
 from terra_refactor.ir.program import Program
@@ -118,26 +120,35 @@ class Interpreter(AbstractHeap, Notes):
         calls: CallTransfer,
         attributes: AttributeTransfer,
         step_budget: int,
+        adoption: Adoption | None = None,
     ) -> None:
-        AbstractHeap.__init__(self)
+        AbstractHeap.__init__(self, None if adoption is None else adoption.store.objects)
         Notes.__init__(self)
         self._calls = calls
         self._attributes = attributes
         self.program = program
         self.loader = loader
         self.handlers = dict(handlers)
-        self.summaries: list[Summary] = []
+        self.summaries: dict[int, Summary] = {}
+        """By identity, in the order in which they were made."""
+        self.next_identity = 0 if adoption is None else adoption.store.next_identity
+        self.names = CodeNamesTable() if adoption is None else adoption.store.names
+        self.adoption = adoption
+        """Which summaries of an earlier run are taken over."""
+        self.settled = False
+        """The modules have run, and what they have bound is settled."""
+        self.running: list[FunctionId] = []
+        """The functions that are being interpreted, outermost first."""
+        self._logs: list[Log] = []
+        """Of each of these, where logs are written."""
+        if adoption is not None:
+            adoption.interpreter = self
+            self.world.settled.noted = True
         self.round = 0
-        self.called: set[FunctionId] = set()
-        """Functions that some analysed code calls."""
-        self.recursive: set[FunctionId] = set()
         self.loop_spans: dict[FunctionId, tuple[tuple[OpId, OpId], ...]] = {}
         """The first and last operation of each loop of a function."""
         self.problems: dict[FunctionId, str] = {}
-        self.class_of_body: dict[FunctionId, Value] = {}
-        """The class object that a class body made last: for `super()` and `__class__`."""
-        self.subclasses: dict[ObjectId, dict[ObjectId, None]] = {}
-        self.open_instances: set[ObjectId] = set()
+        self.open_instances: dict[ObjectId, None] = {}
         """Instances that stand for any object of a class or of a subclass: made for functions that nobody calls."""
         self.entry_frame: Callable[[], Frame]
         """Makes a frame for questions about the state of the program outside of any call."""
@@ -292,10 +303,34 @@ class Interpreter(AbstractHeap, Notes):
 
     def parametrized_of(self, function: FunctionValue) -> dict[str, Value]:
         """What a test runner passes to a function, by parameter; to be added to."""
+        self.spoil_logs()
         return self.parametrized.setdefault(FunctionId(*function.function), {})
+
+    def code_of(self, identity: FunctionId) -> Function:
+        """A function, to look at from outside."""
+        if self.log is not None:
+            self.log.codes.add(identity)
+        return self.program.function(identity)
+
+    def line_of(self, identity: FunctionId, op: OpId) -> int:
+        """The line at which an operation stands."""
+        line = self.program.function(identity).span_of(op).line
+        if self.log is not None:
+            self.log.codes.add(identity)
+            self.log.ask(lambda interpreter: interpreter.line_of(identity, op) == line)
+        return line
 
     def forget_summaries(self) -> None:
         self._by_key.clear()
+        self.spoil_logs()
+        self.adoption = None
+
+    def settle(self) -> None:
+        """From now on nothing that the modules have bound changes."""
+        self.forget_settled_reads()
+        self.settled = True
+        if self.adoption is not None:
+            self.adoption.settle(self.world.settled)
 
     def forget_settled_reads(self) -> None:
         """Drops from the summaries so far the reads of what has become settled, and the summaries that read something else there."""
@@ -316,13 +351,13 @@ class Interpreter(AbstractHeap, Notes):
     ) -> Value:
         """Calls a function of the program in the present state; its effects and writes become the caller's."""
         identity = FunctionId(*function.function)
-        code = self.program.function(identity)
+        code = self.code_of(identity)
         bound = bind_arguments(self, frame, op, code, function, arguments)
         if bound is None:
             frame.call_record(op).unknown = f"{code.qualname} (its parameters do not fit the call)"
             return UNKNOWN
         in_graph = frame.in_graph or graph or function.hybrid is not None
-        self.called.add(identity)
+        self.note_called(identity)
         arrivals = frame.arrivals.setdefault(identity, {})
         for name, value in bound.items():
             seen = arrivals.setdefault(name, {})
@@ -340,6 +375,12 @@ class Interpreter(AbstractHeap, Notes):
             frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, EXTERNAL, detail, frame.site(op)))
         return outward(summary, naming, {})
 
+    def note_open_instance(self, number: ObjectId) -> None:
+        """Records that an instance stands for any object of a class or of a subclass."""
+        self.journal.put(self.open_instances, number, None)
+        if self.log is not None:
+            self.log.tell_once(("open", number), lambda interpreter: interpreter.note_open_instance(number))
+
     def summarize(
         self,
         state: State,
@@ -355,39 +396,166 @@ class Interpreter(AbstractHeap, Notes):
         general = False
         found = self._known_summary(key, state, naming)
         if found is not None:
-            return found
+            return self._found(found, entry)
         active = self._active_of.setdefault(identity, [])
         if len(active) >= MAX_ACTIVE:
+            self._note_recursion(identity, key)
             parameters = widened_parameters(active, parameters)
             key = (identity, tuple(parameters.values()), closure, in_graph)
         recursion = self._recursion(key, identity, state, naming)
         if recursion is not None:
             return recursion
         if self._depth >= MAX_DEPTH or self._steps_left <= 0 or len(active) >= 4 * MAX_ACTIVE:
+            self.spoil_logs()
             self.problems.setdefault(identity, "recursion depth" if self._steps_left > 0 else "budget")
             return UnknownValue(reason="budget")
         known_contexts = self._contexts_of_closure.setdefault((identity, closure), [])
+        specific = (key, parameters)
         if len(known_contexts) >= MAX_CONTEXTS and entry is EntryKind.CALLED:
             parameters = self._generalized(identity, closure, in_graph, parameters, known_contexts)
             general = True
             key = (identity, tuple(parameters.values()), closure, in_graph)
             found = self._known_summary(key, state, naming)
             if found is not None:
-                return found
+                return self._found(found, entry, specific)
             recursion = self._recursion(key, identity, state, naming)
             if recursion is not None:
+                self.spoil_logs()
                 return recursion
             if len(known_contexts) >= HARD_LIMIT:
+                self.spoil_logs()
                 self.problems.setdefault(identity, "budget")
                 return UnknownValue(reason="budget")
-        summary = self._make_summary(key, state, identity, closure, parameters, entry, in_graph, naming)
+        adopted = None
+        if self.adoption is not None:
+            adopted = self.adoption.adopt(key, state, naming, entry, self.circumstances(general=general))
+        if adopted is not None:
+            return self._found(adopted, entry, specific if general else None)
+        log = None
+        if self.adoption is not None:
+            log = Log(key, identity, self.circumstances(general=general), after_settling=self.settled)
+        summary = self._make_summary(key, state, identity, closure, parameters, entry, in_graph, naming, log)
         if general:
             # its arguments are put together from several calls: that an operation fails on them proves nothing
             summary.failures = {}
         if self.expecting_errors or self.one_of_several:
             # a test that wants the error, or an argument that another one may exclude
             summary.failures = {}
+        return self._found(summary, entry, specific if general else None)
+
+    def _found(
+        self, summary: Summary, entry: EntryKind, specific: tuple[Key, Mapping[str, Value]] | None = None
+    ) -> Summary:
+        """The summary of a call, noted in the log of the context that calls.
+
+        `specific` is the key and the arguments of a call that was joined with others.
+        """
+        log, inner = self.log, summary.log
+        if log is None:
+            return summary
+        if inner is None:
+            log.spoiled = True
+            return summary
+        log.reached(inner)
+        identity, function = summary.identity, self.running[-1]
+        flags = self.circumstances(general=specific is not None)
+        if specific is None:
+            mark = ("call", identity, entry, flags)
+            log.once(mark, lambda adoption: called(adoption, log, function, identity, entry, flags))
+        else:
+            key, given = specific
+            log.events.append(
+                lambda adoption: called_with_others(adoption, log, function, identity, entry, flags, key, given)
+            )
         return summary
+
+    def circumstances(self, *, general: bool) -> Flags:
+        """What has a say in which failures are noted, beside the arguments."""
+        return bool(self.expecting_errors), bool(self.one_of_several), self.floats, general
+
+    def _note_recursion(self, identity: FunctionId, key: Key) -> None:
+        """Records that what is running has met a context of that function that is running further out, and found none that is finished."""
+        if self.log is not None:
+            self.log.recursive.add(identity)
+            self.log.functions.add(identity)
+            self.log.ask(lambda interpreter: not interpreter.is_known(key))
+
+    def tried(self, step: Callable[[], bool]) -> bool:
+        """Runs a step that tells again what is in a log of its own; where it does not succeed, all is as before."""
+        log = self.log
+        self.log = self.objects.log = None
+        self.objects.journal = self.journal
+        self.journal.open()
+        succeeded = False
+        try:
+            succeeded = step()
+        finally:
+            self.journal.close(keep=succeeded)
+            self.log = self.objects.log = log
+        return succeeded
+
+    def spoil_logs(self) -> None:
+        for log in self._logs:
+            log.spoiled = True
+
+    def is_told_apart(self, key: Key) -> bool:
+        """Whether another context of the same function object would be one of its own, and not joined with the others."""
+        identity, _, closure, _ = key
+        return len(self._contexts_of_closure.get((identity, closure), ())) < MAX_CONTEXTS  # type: ignore[arg-type]
+
+    def has_room(self, key: Key) -> bool:
+        """Whether another context of the same function object is analysed at all."""
+        identity, _, closure, _ = key
+        return len(self._contexts_of_closure.get((identity, closure), ())) < HARD_LIMIT  # type: ignore[arg-type]
+
+    def is_known(self, key: Key) -> bool:
+        """Whether there are contexts of that key, in whatever state."""
+        return bool(self._by_key.get(key))
+
+    def joined_key(self, key: Key, parameters: Mapping[str, Value]) -> Key:
+        """The key of a call that is joined with the others of its function."""
+        identity, _, closure, in_graph = key
+        contexts = self._contexts_of_closure[identity, closure]  # type: ignore[index]
+        joined = self._generalized(identity, closure, in_graph, dict(parameters), contexts)  # type: ignore[arg-type]
+        return (identity, tuple(joined.values()), closure, in_graph)
+
+    def is_nested_too_deep(self, log: Log) -> bool:
+        """Whether a context and what it calls would not fit below what is running."""
+        return self._depth + log.height >= MAX_DEPTH
+
+    def register_again(self, summary: Summary) -> None:
+        """Enters a summary of an earlier run among those of this one."""
+        log = summary.log
+        assert log is not None
+        summary.function = self.program.function(summary.function.id)
+        summary.round = self.round
+        summary.reads = self._unsettled(log.reads)
+        self._steps_left -= log.steps
+        identity, _, closure, _ = log.key
+        self.journal.put(self.summaries, summary.identity, summary)
+        same_key = self._by_key.setdefault(log.key, [])
+        contexts = self._contexts.setdefault(summary.function.id, [])
+        same_closure = self._contexts_of_closure.setdefault((identity, closure), [])  # type: ignore[arg-type]
+        same_key.insert(0, summary)
+        contexts.append(summary)
+        same_closure.append(summary)
+
+        def undo() -> None:
+            self._steps_left += log.steps
+            del same_key[0], contexts[-1], same_closure[-1]
+
+        self.journal.done(undo)
+
+    def _unsettled(self, reads: Mapping[HeapKey, Value | None]) -> Mapping[HeapKey, Value | None]:
+        """The reads of what is not settled."""
+        settled = self.world.settled
+        if not settled.fields:
+            return reads
+        return {
+            field: value
+            for field, value in reads.items()
+            if field not in settled.fields and field[0] not in settled.objects
+        }
 
     def _recursion(
         self, key: tuple[object, ...], identity: FunctionId, state: State, naming: Naming | None
@@ -399,7 +567,8 @@ class Interpreter(AbstractHeap, Notes):
         running = self._active.get(key)
         if not running:
             return None
-        self.recursive.add(identity)
+        self._note_recursion(identity, key)
+        self.note_recursive(identity)
         for context in reversed(running):
             boundary = context.boundary
             if boundary is not None and same_reads(state, boundary.reads or {}, frozenset(boundary.absent), naming):
@@ -418,9 +587,11 @@ class Interpreter(AbstractHeap, Notes):
 
     def touch(self, summary: Summary) -> None:
         """Marks a summary, and what it calls, as reached in this round."""
-        if summary.round == self.round:
+        before = summary.round
+        if before == self.round:
             return
         summary.round = self.round
+        self.journal.done(lambda: setattr(summary, "round", before))
         for record in summary.calls.values():
             for callee in record.callees:
                 self.touch(self.summaries[callee])
@@ -442,10 +613,13 @@ class Interpreter(AbstractHeap, Notes):
         number = self.objects.at_site(ObjectKind.INSTANCE, facts.name, facts.function, facts.op, ("entry", cls.object))
         instance = Reference(number)
         if self.world.get((number, EXISTS)) is not None:
+            if self.log is not None:
+                self.log.ask(lambda interpreter: interpreter.world.get((number, EXISTS)) is not None)
             return instance
+        self.spoil_logs()
         self.world.set((number, EXISTS), TRUE)
         self.world.set((number, CLASS), cls)
-        self.open_instances.add(number)
+        self.open_instances[number] = None
         frame = self.entry_frame()
         initializer = classes.find_in_class(frame, cls, "__init__")
         if initializer is None or not isinstance(initializer[0], FunctionValue):
@@ -481,7 +655,7 @@ class Interpreter(AbstractHeap, Notes):
                 if summary.parameters.keys() == parameters.keys():
                     general = {name: widen(value, summary.parameters[name]) for name, value in general.items()}
         general = {name: widen(general.get(name, BOTTOM), value) for name, value in parameters.items()}
-        self._general[key] = general
+        self.journal.put(self._general, key, general)
         return {**general, **kept}
 
     def _make_summary(
@@ -494,12 +668,18 @@ class Interpreter(AbstractHeap, Notes):
         entry: EntryKind,
         in_graph: bool,
         naming: Naming | None,
+        log: Log | None,
     ) -> Summary:
         active = self._active_of.setdefault(identity, [])
         running = _Running()
         self._active.setdefault(key, []).append(running)
         self._depth += 1
         active.append(parameters)
+        outer = self.log
+        if log is not None:
+            self._logs.append(log)
+        self.log = self.objects.log = log
+        self.running.append(identity)
         try:
             for _ in range(MAX_ROUNDS_OF_RECURSION):
                 running.recursed = False
@@ -529,8 +709,22 @@ class Interpreter(AbstractHeap, Notes):
             self._active[key].pop()
             self._depth -= 1
             active.pop()
-        summary.identity = len(self.summaries)
-        self.summaries.append(summary)
+            self.running.pop()
+            self.log = self.objects.log = outer
+            if log is not None:
+                self._logs.pop()
+        summary.identity = self.next_identity
+        if log is not None and self.adoption is not None and not log.spoiled:
+            assert running.boundary is not None
+            log.reads, log.fixed = summary.reads, frozenset(running.boundary.fixed)
+            log.within = next(
+                (outside for each, outside in zip(self.running, self._logs, strict=True) if each in log.functions), None
+            )
+            summary.log = log
+            taken = self.adoption.take_place(summary)
+            summary.identity = self.next_identity if taken is None else taken
+        self.next_identity += summary.identity == self.next_identity
+        self.summaries[summary.identity] = summary
         self._by_key.setdefault(key, []).insert(0, summary)
         self._contexts.setdefault(identity, []).append(summary)
         self._contexts_of_closure.setdefault((identity, closure), []).append(summary)
@@ -562,11 +756,11 @@ class Interpreter(AbstractHeap, Notes):
     def enter_nested(self, frame: Frame, made: FunctionValue) -> None:
         """Analyses a nested function that nobody has called, in the state in which its definer ends."""
         identity = FunctionId(*made.function)
-        if identity in self.called:
+        if self.is_called(identity):
             return
         code = self.program.function(identity)
         parameters, _, kind = entries.entry_parameters(self, code, made, None)
-        wrapped = self.wrapped.get(identity)
+        wrapped = self.wrapping_of(identity)
         in_graph = frame.in_graph or (wrapped is not None and wrapped[0] is not None)
         self.summarize(frame.root, identity, made.closure, parameters, kind, in_graph)
 
@@ -601,9 +795,19 @@ class Interpreter(AbstractHeap, Notes):
         self._guarded_execute(frame)
         self.finish(frame)
         summary = self._summary_of(frame, NONE, {})
-        summary.identity = len(self.summaries)
-        self.summaries.append(summary)
+        summary.identity = self.next_identity
+        self.next_identity += 1
+        self.summaries[summary.identity] = summary
+        if self.log is not None:
+            self.log.bodies.add(frame.function.id)
+            self.log.tell(lambda interpreter: interpreter.run_inline_again(summary))
         return summary
+
+    def run_inline_again(self, summary: Summary) -> None:
+        """Enters what the body of a class gave in an earlier run."""
+        summary.function = self.program.function(summary.function.id)
+        summary.round = self.round
+        self.journal.put(self.summaries, summary.identity, summary)
 
     def _guarded_execute(self, frame: Frame) -> None:
         code = frame.function
@@ -617,7 +821,10 @@ class Interpreter(AbstractHeap, Notes):
             frame.problem = f"internal error in analysis: {type(error).__name__}: {error}"
             frame.returns.append((UNKNOWN, frame.root.fork()))
         self._steps_left -= frame.steps
+        if self.log is not None:
+            self.log.steps += frame.steps
         if frame.problem is not None:
+            self.spoil_logs()
             self.problems.setdefault(code.id, frame.problem)
 
     def execute(self, frame: Frame) -> None:

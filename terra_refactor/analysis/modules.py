@@ -8,7 +8,6 @@ Approximates: in a cycle of imports a name that is not bound yet is unknown in t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
@@ -28,9 +27,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.ir.ids import FunctionId
-from terra_refactor.ir.ops import DeleteName, Scope, StoreName
 from terra_refactor.ir.program import Program
-from terra_refactor.ir.walk import walk
 from terra_refactor.tf_model import registry
 
 if TYPE_CHECKING:
@@ -58,6 +55,7 @@ class ModuleLoader:
         """The object that holds a module's globals."""
         number = self._objects.get(module)
         if number is None:
+            self.interpreter.spoil_logs()
             number = self.interpreter.objects.at_site(ObjectKind.MODULE, module, FunctionId(module, 0), None)
             self._objects[module] = number
             self.interpreter.world.set((number, EXISTS), TRUE)
@@ -69,15 +67,34 @@ class ModuleLoader:
 
     def note_name(self, module: str, name: str) -> None:
         """Records that a module has a global of that name."""
-        self._names.setdefault(module, {})[name] = None
+        self.interpreter.journal.put_inside(self._names, module, name, None)
+        log = self.interpreter.log
+        if log is not None:
+            log.tell_once(("name", module, name), lambda interpreter: interpreter.loader.note_name(module, name))
 
-    def globals_of(self, module: str) -> Iterator[tuple[str, Value]]:
+    def globals_of(self, module: str) -> tuple[tuple[str, Value], ...]:
         """A module's globals and their values in the state of the program."""
+        found = self._globals_of(module)
+        if self.interpreter.log is not None:
+            self.interpreter.log.ask(lambda interpreter: interpreter.loader._globals_of(module) == found)
+        return found
+
+    def _globals_of(self, module: str) -> tuple[tuple[str, Value], ...]:
         number = self.object_of(module)
-        for name in self._names.get(module, ()):
-            value = self.interpreter.world.get((number, name))
-            if value is not None:
-                yield name, value
+        get = self.interpreter.world.get
+        found = ((name, get((number, name))) for name in self._names.get(module, ()))
+        return tuple((name, value) for name, value in found if value is not None)
+
+    def stars_of(self, module: str) -> tuple[str, ...]:
+        """The libraries of which a module imports everything."""
+        found = tuple(self.star_libraries.get(module, ()))
+        log = self.interpreter.log
+        if log is not None:
+            log.once(
+                ("stars", module),
+                lambda adoption: tuple(adoption.interpreter.loader.star_libraries.get(module, ())) == found,
+            )
+        return found
 
     def names_of(self, module: str) -> tuple[str, ...]:
         """The names of a module's globals, in the order in which they were first bound."""
@@ -98,12 +115,7 @@ class ModuleLoader:
         whole: set[ObjectId] = set()
         for module in self.program.modules.values():
             number = self.object_of(module.name)
-            assigned = {
-                op.name
-                for function in module.functions[1:]
-                for op in walk(function.body)
-                if isinstance(op, StoreName | DeleteName) and op.scope is Scope.GLOBAL
-            }
+            assigned = {name for code in module.functions[1:] for name in interpreter.names.of(code).globals_set}
             for name in self.names_of(module.name):
                 value = interpreter.world.get((number, name))
                 if value is not None and name not in assigned:
@@ -114,7 +126,7 @@ class ModuleLoader:
             if number in whole or interpreter.objects.facts[number].kind is ObjectKind.CLASS:
                 settled.objects.add(number)
                 settled.fields[number, name] = value
-        interpreter.forget_settled_reads()
+        interpreter.settle()
 
     def ensure_run(self, name: str) -> None:
         """Runs a module's body if it has not run; packages above it first."""
@@ -127,6 +139,7 @@ class ModuleLoader:
 
     def _run(self, name: str) -> None:
         interpreter = self.interpreter
+        interpreter.spoil_logs()
         self._state[name] = "running"
         body = self.program.modules[name].body
         number = self.object_of(name)
@@ -166,11 +179,13 @@ class ModuleLoader:
         value = frame.state.get((self.object_of(module), name))
         if value is not None:
             return value
+        if self._state.get(module) != "done":
+            self.interpreter.spoil_logs()
         submodule = f"{module}.{name}"
         if self.is_module(submodule):
             self.ensure_run(submodule)
             return ModuleValue(submodule)
-        for library in self.star_libraries.get(module, ()):
+        for library in self.stars_of(module):
             if registry.attribute(library, name) is not None:
                 return library_member(library, name)
         getter = frame.state.get((self.object_of(module), "__getattr__"))

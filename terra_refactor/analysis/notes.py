@@ -1,21 +1,25 @@
 """What the interpreter notes on its way, beside summaries: for the facts and for better entries.
 
 Computes: nothing. Needs: frames. Gives: `Notes`, a base of the interpreter: failures, missing rules, definitions, wrappers, evidence
-of use.
+of use, subclasses. What a context notes, and what it asks of notes, goes into its log, if logs are written (`reuse`).
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from terra_refactor.analysis.facts import EntryKind, FailureFact
 from terra_refactor.analysis.frames import Frame
-from terra_refactor.domain.value import FunctionValue, UnknownValue, Value
+from terra_refactor.analysis.journal import Journal
+from terra_refactor.domain.value import FunctionValue, ObjectId, UnknownValue, Value
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Op
 from terra_refactor.ir.walk import walk
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.reuse import Log
 
 MAX_DEFINITIONS: Final = 12
 """So many function objects of one function are kept as entries."""
@@ -25,20 +29,30 @@ class Notes:
     """Notes of one analysis."""
 
     def __init__(self) -> None:
+        self.journal = Journal()
+        """Of what is noted while a summary is taken over."""
         self.expecting_errors = 0
         """How many enclosing `with` statements expect an error, as `pytest.raises` does."""
         self.missing_rules: dict[str, dict[tuple[FunctionId, OpId], None]] = {}
-        self.layers_made = False
-        """Whether a layer of Keras was made so far."""
+        self.layers_made: dict[str, None] = {}
+        """Whether a layer of Keras was made so far: empty if none was."""
         self.flags: dict[str, Value] = {}
         """The flags that the program declares, by name."""
-        self.usage: dict[FunctionId, set[str]] = {}
         self._discriminated: dict[FunctionId, frozenset[str]] = {}
+        self.usage: dict[FunctionId, dict[str, None]] = {}
         """Parameters that were handed, still unknown, to operations that take tensors."""
         self.wrapped: dict[FunctionId, tuple[tuple[tuple[str, Value], ...] | None, tuple[str, ...]]] = {}
         """For each function the `tf.function` arguments and the library decorators that wrap it somewhere."""
         self.definitions: dict[FunctionId, dict[FunctionValue, None]] = {}
         """The function objects that were made of each function, as first made (before decorators)."""
+        self.subclasses: dict[ObjectId, dict[ObjectId, None]] = {}
+        self.class_of_body: dict[FunctionId, Value] = {}
+        """The class object that a class body made last: for `super()` and `__class__`."""
+        self.recursive: dict[FunctionId, None] = {}
+        self.called: dict[FunctionId, None] = {}
+        """Functions that some analysed code calls."""
+        self.log: Log | None = None
+        """Of the context that is running, where summaries are kept for another run."""
         self._ops: dict[FunctionId, tuple[Op | None, ...]] = {}
 
     def op(self, function: Function, number: OpId) -> Op | None:
@@ -68,15 +82,25 @@ class Notes:
 
     def note_missing_rule(self, frame: Frame, op: OpId, name: str) -> None:
         """Counts a call of a library function whose result nothing is known about."""
-        self.missing_rules.setdefault(name, {})[frame.function.id, op] = None
+        self._note_missing_rule(name, frame.function.id, op)
+
+    def _note_missing_rule(self, name: str, function: FunctionId, op: OpId) -> None:
+        self.journal.put_inside(self.missing_rules, name, (function, op), None)
+        if self.log is not None:
+            self.log.tell(lambda notes: notes._note_missing_rule(name, function, op))
 
     def note_definition(self, frame: Frame, value: FunctionValue) -> None:
         """Records that a function object was made."""
-        made = self.definitions.setdefault(FunctionId(*value.function), {})
-        if len(made) < MAX_DEFINITIONS:
-            made[value] = None
+        self._note_definition(value)
         if frame.entry is not EntryKind.MODULE:
             frame.made.append(value)
+
+    def _note_definition(self, value: FunctionValue) -> None:
+        identity = FunctionId(*value.function)
+        if len(self.definitions.get(identity, ())) < MAX_DEFINITIONS:
+            self.journal.put_inside(self.definitions, identity, value, None)
+        if self.log is not None:
+            self.log.tell(lambda notes: notes._note_definition(value))
 
     def note_wrapped(self, value: FunctionValue) -> None:
         """Records that a function object was wrapped by `tf.function` or a library decorator."""
@@ -84,7 +108,75 @@ class Notes:
         known = self.wrapped.get(identity)
         hybrid = value.hybrid if value.hybrid is not None or known is None else known[0]
         names = dict.fromkeys([*(known[1] if known is not None else ()), *value.wrappers])
-        self.wrapped[identity] = (hybrid, tuple(names))
+        self.journal.put(self.wrapped, identity, (hybrid, tuple(names)))
+        if self.log is not None:
+            self.log.tell(lambda notes: notes.note_wrapped(value))
+
+    def wrapping_of(self, identity: FunctionId) -> tuple[tuple[tuple[str, Value], ...] | None, tuple[str, ...]] | None:
+        """What wraps a function, as far as it was seen."""
+        found = self.wrapped.get(identity)
+        if self.log is not None:
+            self.log.ask(lambda notes: notes.wrapped.get(identity) == found)
+        return found
+
+    def note_layer_made(self) -> None:
+        """Records that a layer of Keras was made."""
+        self.journal.put(self.layers_made, "", None)
+        if self.log is not None:
+            self.log.tell_once("layer", lambda notes: notes.note_layer_made())
+
+    def flag(self, name: str) -> Value | None:
+        """What a flag of the program may hold; None where there is none of that name."""
+        found = self.flags.get(name)
+        if self.log is not None:
+            self.log.ask(lambda notes: notes.flags.get(name) == found)
+        return found
+
+    def note_subclass(self, base: ObjectId, cls: ObjectId) -> None:
+        """Records that a class was made below another one."""
+        self.journal.put_inside(self.subclasses, base, cls, None)
+        if self.log is not None:
+            self.log.tell(lambda notes: notes.note_subclass(base, cls))
+
+    def subclasses_of(self, base: ObjectId) -> tuple[ObjectId, ...]:
+        """The classes that were made directly below another one, in order."""
+        found = tuple(self.subclasses.get(base, ()))
+        if self.log is not None:
+            self.log.ask(lambda notes: tuple(notes.subclasses.get(base, ())) == found)
+        return found
+
+    def note_class_of_body(self, body: FunctionId, cls: Value) -> None:
+        """Records which class a class body made."""
+        self.journal.put(self.class_of_body, body, cls)
+        if self.log is not None:
+            self.log.bodies.add(body)
+            self.log.tell(lambda notes: notes.note_class_of_body(body, cls))
+
+    def class_with_body(self, body: FunctionId) -> Value | None:
+        """The class that a class body made last."""
+        found = self.class_of_body.get(body)
+        if self.log is not None:
+            self.log.ask(lambda notes: notes.class_of_body.get(body) == found)
+        return found
+
+    def note_recursive(self, identity: FunctionId) -> None:
+        """Records that a function calls itself, or is called by what it calls."""
+        self.journal.put(self.recursive, identity, None)
+        if self.log is not None:
+            self.log.tell_once(("recursive", identity), lambda notes: notes.note_recursive(identity))
+
+    def note_called(self, identity: FunctionId) -> None:
+        """Records that some code calls a function."""
+        self.journal.put(self.called, identity, None)
+        if self.log is not None:
+            self.log.tell_once(("called", identity), lambda notes: notes.note_called(identity))
+
+    def is_called(self, identity: FunctionId) -> bool:
+        """Whether some code calls a function, as far as it was seen."""
+        found = identity in self.called
+        if self.log is not None:
+            self.log.ask(lambda notes: (identity in notes.called) is found)
+        return found
 
     def iterated_parameters(self, code: Function) -> frozenset[str]:
         """The parameters that the body iterates over, unpacks or reads by a text key: containers of tensors, rather than tensors."""
@@ -121,7 +213,7 @@ class Notes:
         if isinstance(value, UnknownValue) and value.origin is not None and value.origin.root == "parameter":
             name = value.origin.name
             if name not in self.discriminated_parameters(frame.function):
-                self.usage.setdefault(frame.function.id, set()).add(name)
+                self._note_used(frame.function.id, name)
 
     def discriminated_parameters(self, code: Function) -> frozenset[str]:
         """The parameters that the body asks for their class: it expects several, and a use as a tensor speaks for one branch only."""
@@ -138,3 +230,18 @@ class Notes:
                     found.add(subject.name)
         self._discriminated[code.id] = frozenset(found)
         return self._discriminated[code.id]
+
+    def _note_used(self, function: FunctionId, parameter: str) -> None:
+        self.journal.put_inside(self.usage, function, parameter, None)
+        if self.log is not None:
+            self.log.tell(lambda notes: notes._note_used(function, parameter))
+
+    def usage_of(self, function: FunctionId) -> frozenset[str]:
+        """The parameters of a function that it handed to operations that take tensors, as far as it was seen."""
+        found = frozenset(self.usage.get(function, ()))
+        if self.log is not None:
+            self.log.once(
+                ("usage", function, found),
+                lambda adoption: frozenset(adoption.interpreter.usage.get(function, ())) == found,
+            )
+        return found

@@ -8,26 +8,53 @@ stands for several.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING
 
 from terra_refactor.analysis.facts import ObjectFacts, ObjectKind
+from terra_refactor.analysis.journal import Journal
 from terra_refactor.domain.state import LevelNames
 from terra_refactor.domain.value import ObjectId
 from terra_refactor.ir.ids import FunctionId, OpId
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.reuse import Log
 
 MAX_DERIVATIONS = 4
 """An object that was handed through more calls than this is not told apart any further."""
 
 
 class ObjectTable:
-    """All abstract objects of one analysis."""
+    """All abstract objects of one analysis, or of several runs of which each keeps summaries for the next (`ordered_by_run`)."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, ordered_by_run: bool = False) -> None:
+        self.journal = Journal()
+        self.log: Log | None = None
+        """Of the context that is running, where summaries are kept."""
+        self._seen: dict[ObjectId, int] | None = {} if ordered_by_run else None
+        """When each object came up in this run; None where that is the order of the numbers."""
         self.facts: list[ObjectFacts] = []
         self._numbers: dict[Hashable, ObjectId] = {}
         self._depths: list[int] = []
         self.level_names = LevelNames(self._shifted)
         """The numbers by which callees know what they are given."""
+
+    def begin(self) -> None:
+        """A new run: no object has come up yet."""
+        self._seen = {}
+
+    def see(self, number: ObjectId) -> None:
+        """An object comes up, as it did in an earlier run."""
+        if self._seen is not None and number not in self._seen:
+            self.journal.put(self._seen, number, len(self._seen))
+        if self.log is not None and number not in self.log.told:
+            self.log.told.add(number)
+            self.log.events.append(number)
+
+    def ordered(self, numbers: Iterable[ObjectId]) -> list[ObjectId]:
+        """Objects in the order in which they came up."""
+        seen = self._seen
+        return sorted(numbers) if seen is None else sorted(numbers, key=lambda number: seen.get(number, number + _LAST))
 
     def at_site(
         self,
@@ -75,4 +102,13 @@ class ObjectTable:
             self._numbers[key] = number
             self.facts.append(ObjectFacts(number, kind, name, function, op))
             self._depths.append(depth)
+        elif self._seen is not None and number not in self._seen and self.facts[number].name != name:
+            # an edit has made it another object than in the last run
+            self.facts[number] = ObjectFacts(number, kind, name, function, op)
+        if self._seen is not None:
+            self.see(number)
         return number
+
+
+_LAST = 1 << 40
+"""Behind all that came up in a run."""

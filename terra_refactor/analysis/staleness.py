@@ -97,7 +97,7 @@ def reads_before_writes(interpreter: Interpreter, frame: Frame) -> frozenset[Sta
             for written, by in frame.writes_at.get(key, ()):
                 if (by.module, by.function) == (site.module, site.function):
                     continue
-                if interpreter.program.function(FunctionId(by.module, by.function)).name in _CONSTRUCTORS:
+                if interpreter.code_of(FunctionId(by.module, by.function)).name in _CONSTRUCTORS:
                     continue
                 between = first < written and (last > written or not once)
                 if between or any(_in_one_loop(interpreter, frame.function, read, written) for read in (first, last)):

@@ -15,8 +15,7 @@ from terra_refactor.domain.value import Constant, LibraryValue, PythonType, Refe
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId
-from terra_refactor.ir.program import Program
-from terra_refactor.ir.walk import walk
+from terra_refactor.rules.view import Codes
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.decorators import Decoration, decoration
 
@@ -60,7 +59,7 @@ _BLOCKING: Final = {
 
 
 def why_not_a_candidate(
-    program: Program,
+    codes: Codes,
     facts: ProgramFacts,
     code: Function,
     found: FunctionFacts,
@@ -77,26 +76,26 @@ def why_not_a_candidate(
         return f"{code.name} is called by Python itself"
     if found.callers == () and (code.name.startswith("test") or code.name in ("main", "setUp", "tearDown")):
         return "it is a test or an entry point"
-    if _is_reached_from_keras_call(program, facts, found):
+    if _is_reached_from_keras_call(codes, facts, found):
         return "Keras traces it as part of a `call`; decorated, it would hide sublayers that are not built yet (TR316)"
-    if is_test_code(program, facts, code):
+    if is_test_code(codes, facts, code):
         return "it is part of a test"
-    keras = _keras_reason(program, facts, code)
+    keras = _keras_reason(codes, facts, code)
     if keras is not None:
         return keras
     for decorator in code.decorators:
-        name = _decorator_name(program, code, decorator.text)
+        name = _decorator_name(code, decorator.text)
         reason = _BLOCKING.get(decoration(name)[0])
         if reason is not None:
             return reason
-    if _is_called_on_temporaries(program, facts, code, found):
+    if _is_called_on_temporaries(codes, facts, code, found):
         return "it is called on an object that nobody holds: a traced method refers to its object weakly, and would lose it"
-    if _gets_new_objects(program, facts, code, found):
+    if _gets_new_objects(codes, facts, code, found):
         return "its calls bring a new object each: a graph would be traced for each (TR204)"
     return varying_python_value(code, found, parameters)
 
 
-def _is_reached_from_keras_call(program: Program, facts: ProgramFacts, found: FunctionFacts) -> bool:
+def _is_reached_from_keras_call(codes: Codes, facts: ProgramFacts, found: FunctionFacts) -> bool:
     """Whether some `call` of a Keras layer or model leads to the function."""
     pending, seen = [found], {found.function}
     while pending:
@@ -105,130 +104,116 @@ def _is_reached_from_keras_call(program: Program, facts: ProgramFacts, found: Fu
             if identity in seen:
                 continue
             seen.add(identity)
-            code = program.function(identity)
-            if code.name == "call" and code.parent is not None and is_keras_class(program, facts, code.parent):
+            code = codes.program.function(identity)
+            if code.name == "call" and code.parent is not None and is_keras_class(codes, facts, code.parent):
                 return True
             pending.append(facts.functions[identity])
     return False
 
 
-def _gets_new_objects(program: Program, facts: ProgramFacts, code: Function, found: FunctionFacts) -> bool:
+def _gets_new_objects(codes: Codes, facts: ProgramFacts, code: Function, found: FunctionFacts) -> bool:
     """Whether some call passes an object that it makes on the spot: graphs are told apart by the identity of objects."""
     for caller in found.callers:
         context = facts.contexts[caller.context]
-        table = {op.id: op for op in walk(program.function(context.function).body)}
-        call = table.get(caller.op)
+        table = codes.of(context.function).ops
+        call = table[caller.op]
         if not isinstance(call, ops.Call):
             continue
         for argument in call.arguments:
             value = context.value(argument.value)
-            if isinstance(table.get(argument.value), ops.Call) and isinstance(value, Reference):
+            if isinstance(table[argument.value], ops.Call) and isinstance(value, Reference):
                 if facts.objects[value.object].kind is ObjectKind.INSTANCE:
                     return True
     return False
 
 
-def _is_called_on_temporaries(program: Program, facts: ProgramFacts, code: Function, found: FunctionFacts) -> bool:
+def _is_called_on_temporaries(codes: Codes, facts: ProgramFacts, code: Function, found: FunctionFacts) -> bool:
     """Whether some call is `Class(...).method(...)`: `tf.function` holds `self` weakly. Keras objects are in cycles that keep them."""
     if code.kind is not FunctionKind.METHOD or code.name == "__call__":
         return False
-    if code.parent is not None and is_keras_class(program, facts, code.parent):
+    if code.parent is not None and is_keras_class(codes, facts, code.parent):
         return False
     for caller in found.callers:
-        function = program.function(facts.contexts[caller.context].function)
-        table = {op.id: op for op in walk(function.body)}
-        call = table.get(caller.op)
+        table = codes.of(facts.contexts[caller.context].function).ops
+        call = table[caller.op]
         if isinstance(call, ops.Call):
-            method = table.get(call.function)
-            if isinstance(method, ops.LoadAttribute) and isinstance(table.get(method.object), ops.Call):
+            method = table[call.function]
+            if isinstance(method, ops.LoadAttribute) and isinstance(table[method.object], ops.Call):
                 receiver = facts.contexts[caller.context].value(method.object)
                 if isinstance(receiver, Reference):
                     return True
     return False
 
 
-def is_test_code(program: Program, facts: ProgramFacts, code: Function) -> bool:
+def is_test_code(codes: Codes, facts: ProgramFacts, code: Function) -> bool:
     """Whether the function is in a file of tests, or a method of a test case: nobody waits for those, and they look at eager values."""
-    name = program.modules[code.id.module].path.rpartition("/")[2].partition(".")[0]
+    name = codes.program.modules[code.id.module].path.rpartition("/")[2].partition(".")[0]
     if name.startswith("test_") or name.endswith(("_test", "_tests")) or name == "conftest":
         return True
     if code.kind is not FunctionKind.METHOD or code.parent is None:
         return False
-    bases = (member for base in base_values(program, facts, code.parent) for member in members(base))
+    bases = (member for base in base_values(codes, facts, code.parent) for member in members(base))
     return any(isinstance(base, LibraryValue) and base.name.endswith("TestCase") for base in bases)
 
 
-def _decorator_name(program: Program, code: Function, text: str) -> str:
+def _decorator_name(code: Function, text: str) -> str:
     """The name of a decorator as written, without its arguments; built-in ones by their canonical name."""
     name = text.partition("(")[0].strip()
     return f"builtins.{name}" if "." not in name else name
 
 
-def _keras_reason(program: Program, facts: ProgramFacts, code: Function) -> str | None:
+def _keras_reason(codes: Codes, facts: ProgramFacts, code: Function) -> str | None:
     if code.kind is not FunctionKind.METHOD or code.name not in _KERAS_METHODS or code.parent is None:
         return None
-    if not is_keras_class(program, facts, code.parent):
+    if not is_keras_class(codes, facts, code.parent):
         return None
     if code.name == "call":
         return "Keras traces `call` itself in `fit`; decorated, it would hide sublayers that are not built yet (TR316)"
     return f"Keras calls and traces `{code.name}` itself"
 
 
-def is_keras_class(program: Program, facts: ProgramFacts, body: FunctionId) -> bool:
+def is_keras_class(codes: Codes, facts: ProgramFacts, body: FunctionId) -> bool:
     """Whether the class of that body derives from a Keras base class, directly or through classes of the program."""
-    return _derives_from_keras(program, facts, body, set())
+    return _derives_from_keras(codes, facts, body, set())
 
 
-def _derives_from_keras(program: Program, facts: ProgramFacts, body: FunctionId, seen: set[FunctionId]) -> bool:
+def _derives_from_keras(codes: Codes, facts: ProgramFacts, body: FunctionId, seen: set[FunctionId]) -> bool:
     if body in seen:
         return False
     seen.add(body)
-    for base in base_values(program, facts, body):
+    for base in base_values(codes, facts, body):
         for member in members(base):
             if isinstance(member, LibraryValue):
                 if any(registry.is_subclass(member.name, keras) for keras in _KERAS_BASES):
                     return True
             else:
-                inner = class_body_of(program, facts, member)
-                if inner is not None and _derives_from_keras(program, facts, inner, seen):
+                inner = class_body_of(codes, facts, member)
+                if inner is not None and _derives_from_keras(codes, facts, inner, seen):
                     return True
     return False
 
 
-def base_values(program: Program, facts: ProgramFacts, body: FunctionId) -> list[Value]:
+def base_values(codes: Codes, facts: ProgramFacts, body: FunctionId) -> list[Value]:
     """The values of the bases of the class with that body, over all contexts that define it."""
-    code = program.function(body)
+    code = codes.program.function(body)
     if code.parent is None:
         return []
-    found: list[Value] = []
-    for context in facts.contexts_of(code.parent):
-        for op in _class_ops(program, code.parent, body):
-            for base in op.bases:
-                value = context.value(base.value)
-                if value is not None:
-                    found.append(value)
-    return found
+    op = codes.class_made_of(code.parent, body)
+    if op is None:
+        return []
+    values = (context.value(base.value) for context in facts.contexts_of(code.parent) for base in op.bases)
+    return [value for value in values if value is not None]
 
 
-def _class_ops(program: Program, parent: FunctionId, body: FunctionId) -> list[ops.MakeClass]:
-    return [op for op in walk(program.function(parent).body) if isinstance(op, ops.MakeClass) and op.body == body]
-
-
-def class_body_of(program: Program, facts: ProgramFacts, value: Value) -> FunctionId | None:
+def class_body_of(codes: Codes, facts: ProgramFacts, value: Value) -> FunctionId | None:
     """The class body that made a class object of the program."""
     if not isinstance(value, Reference):
         return None
     made = facts.objects[value.object]
     if made.function is None or made.op is None:
         return None
-    for op in _all_class_ops(program, made.function):
-        if op.id == made.op:
-            return op.body
-    return None
-
-
-def _all_class_ops(program: Program, function: FunctionId) -> list[ops.MakeClass]:
-    return [op for op in walk(program.function(function).body) if isinstance(op, ops.MakeClass)]
+    op = codes.of(made.function).ops[made.op]
+    return op.body if isinstance(op, ops.MakeClass) else None
 
 
 def varying_python_value(code: Function, found: FunctionFacts, parameters: tuple[ParameterDecision, ...]) -> str | None:

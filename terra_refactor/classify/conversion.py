@@ -72,5 +72,5 @@ def is_never_converted(view: ContextView) -> bool:
         function.name in _CALLED_BY_KERAS
         and function.parent is not None
         and view.function_facts.hybrid is None
-        and is_keras_class(view.program, view.facts, function.parent)
+        and is_keras_class(view.codes, view.facts, function.parent)
     )

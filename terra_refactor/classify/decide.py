@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts, ProgramFacts
+from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts
 from terra_refactor.classify.assumptions import Assumptions, gather_assumptions
 from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, OperationCount
 from terra_refactor.classify.calls import CallCount, calls_until_paid
@@ -39,7 +39,6 @@ from terra_refactor.domain.value import BOTTOM, Value
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Import, ImportFrom, ImportStar
-from terra_refactor.ir.program import Program
 from terra_refactor.ir.walk import walk
 from terra_refactor.syntax.location import Span
 
@@ -101,9 +100,9 @@ class _Judgement:
     covered_at_speculative: bool = False
 
 
-def decide(program: Program, facts: ProgramFacts, options: DecisionOptions) -> tuple[Decision, ...]:
+def decide(hazards: HazardMap, options: DecisionOptions) -> tuple[Decision, ...]:
     """The decision about every `def` and `lambda`, sorted by path and line."""
-    return _Decider(program, facts, options).run()
+    return _Decider(hazards, options).run()
 
 
 def _has_own_decorator(code: Function) -> bool:
@@ -119,11 +118,12 @@ def _takes_tensors(parameters: tuple[ParameterDecision, ...]) -> bool:
 
 
 class _Decider:
-    def __init__(self, program: Program, facts: ProgramFacts, options: DecisionOptions) -> None:
+    def __init__(self, hazards: HazardMap, options: DecisionOptions) -> None:
+        program, facts = hazards.program, hazards.facts
         self.program = program
         self.facts = facts
         self.min_ops = DEFAULT_MIN_OPS if options.min_ops is None else options.min_ops
-        self.hazards = HazardMap(program, facts)
+        self.hazards = hazards
         self.counts = OperationCount(self.hazards)
         self.calls = CallCount(self.hazards)
         self.reach = Reach(self.hazards)
@@ -251,9 +251,7 @@ class _Decider:
         """Why the function is not to be decorated; None if it may be."""
         if judgement.classification is Classification.UNSAFE:
             return self.why_unsafe(judgement)
-        structural = why_not_a_candidate(
-            self.program, self.facts, judgement.code, judgement.found, judgement.parameters
-        )
+        structural = self.why_not_a_candidate(judgement)
         if structural is not None:
             return structural
         if not judgement.tensor_computation:
@@ -274,6 +272,12 @@ class _Decider:
             judgement.covered = True
             return "every caller is a graph already"
         return None
+
+    def why_not_a_candidate(self, judgement: _Judgement) -> str | None:
+        """Why a `tf.function` on this definition makes no sense, whatever it does; None if it may."""
+        return why_not_a_candidate(
+            self.hazards.codes, self.facts, judgement.code, judgement.found, judgement.parameters
+        )
 
     def why_unsafe(self, judgement: _Judgement) -> str:
         certain = [hazard for hazard in judgement.hazards if hazard.assumption is None]
@@ -332,7 +336,7 @@ class _Decider:
                 "it is wrapped by `tf.function(...)` where it is used: change that call, not the definition"
             )
             return
-        if is_test_code(self.program, self.facts, judgement.code):
+        if is_test_code(self.hazards.codes, self.facts, judgement.code):
             judgement.reason = "it is part of a test: the graph may be what is tested"
             return
         certain = [
@@ -413,10 +417,7 @@ class _Decider:
         """A function that cannot be a graph, but whose tensor work would pay, may run under the shim."""
         if judgement.classification is not Classification.UNSAFE or judgement.operations < max(self.min_ops, 1):
             return
-        if (
-            why_not_a_candidate(self.program, self.facts, judgement.code, judgement.found, judgement.parameters)
-            is not None
-        ):
+        if self.why_not_a_candidate(judgement) is not None:
             return
         if judgement.assumptions.unknowable is not None and not any(h.assumption is None for h in judgement.hazards):
             return

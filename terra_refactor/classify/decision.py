@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from terra_refactor.classify.samples import Sample
+from terra_refactor.classify.sample import Sample
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.ir.function import FunctionKind, ParameterKind

@@ -17,14 +17,14 @@ from terra_refactor.domain.effect import EffectKind, EffectSite, RootKind
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.program import Program
-from terra_refactor.rules.registry import all_rules, local_hazards
+from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import CureHint, Finding, RelatedPlace, Rule, RuleKind, Severity
 from terra_refactor.syntax.location import Span
 
 
-def find(program: Program, facts: ProgramFacts, decisions: tuple[Decision, ...]) -> tuple[Finding, ...]:
+def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, ...]:
     """All diagnostics, sorted by place; each place and rule once."""
-    hazards = HazardMap(program, facts)
+    program, facts = hazards.program, hazards.facts
     found: dict[tuple[str, str, Span], Finding] = {}
     for finding in (
         *_in_graphs(program, facts, hazards),
@@ -80,7 +80,7 @@ def _diagnostics(program: Program, facts: ProgramFacts, hazards: HazardMap) -> I
     old, reached = tensorflow_1_modules(facts), definitely_reached(facts)
     for context in facts.contexts:
         identity = context.function
-        for rule, place in local_hazards(hazards.view(context)):
+        for rule, place in hazards.found(context):
             if rule.id.startswith("TR4") and context.id not in reached:
                 continue
             if (

@@ -23,8 +23,9 @@ from terra_refactor.ir.ops import Op
 from terra_refactor.ir.program import Program
 from terra_refactor.ir.walk import walk
 from terra_refactor.rules.registry import all_rules, local_hazards, rules_by_effect
-from terra_refactor.rules.rule import CureHint, Rule, RuleKind
-from terra_refactor.rules.view import CodeIndex, ContextView, has_trait
+from terra_refactor.rules.rule import CureHint, LocalHazard, Rule, RuleKind
+from terra_refactor.rules.view import CodeIndex, Codes, ContextView, has_trait
+from terra_refactor.rules.watch import Comparison, Look, Watch
 from terra_refactor.tf_model.spec import Trait
 
 MAX_HAZARDS = 60
@@ -55,13 +56,32 @@ class ReachedHazard:
     """The analysis found it, and has composed it over the calls."""
 
 
-class HazardMap:
-    """The hazards of every context, computed on demand."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the checks found in one context, and what they looked at."""
 
-    def __init__(self, program: Program, facts: ProgramFacts) -> None:
+    hazards: tuple[tuple[Rule, LocalHazard], ...]
+    looks: set[Look]
+
+
+class HazardMap:
+    """The hazards of every context, computed on demand.
+
+    One that `remembers` can be the `earlier` one of another state of the program: what checks found there is kept where they
+    would look at the same.
+    """
+
+    def __init__(
+        self, program: Program, facts: ProgramFacts, *, remembers: bool = False, earlier: HazardMap | None = None
+    ) -> None:
         self.program = program
         self.facts = facts
-        self._indexes: dict[FunctionId, CodeIndex] = {}
+        self.codes: Codes = Codes(program, None if earlier is None else earlier.codes)
+        self._watch = Watch(self.codes, facts) if remembers else None
+        self._views: dict[ContextId, ContextView] = {}
+        self._found: dict[ContextId, _Found] = {}
+        self._found_before = {} if earlier is None else earlier._found
+        self._comparison = None if earlier is None else Comparison(earlier.program, earlier.facts, program, facts)
         self._local: dict[ContextId, tuple[ReachedHazard, ...]] = {}
         self._reached: dict[ContextId, tuple[ReachedHazard, ...]] = {}
         self._unconverted: dict[ContextId, tuple[ReachedHazard, ...]] = {}
@@ -74,14 +94,35 @@ class HazardMap:
 
     def view(self, context: ContextFacts) -> ContextView:
         """What rules see of a context."""
-        return ContextView(self.program, self.facts, context, self.index(context.function))
+        view = self._views.get(context.id)
+        if view is None:
+            watch = self._watch
+            codes, facts = (self.codes, self.facts) if watch is None else (watch.codes, watch.facts)
+            view = self._views[context.id] = ContextView(codes, facts, context)
+        return view
 
     def index(self, identity: FunctionId) -> CodeIndex:
         """The operations of a function by number and by what holds them."""
-        index = self._indexes.get(identity)
-        if index is None:
-            index = self._indexes[identity] = CodeIndex.of(self.program.function(identity))
-        return index
+        return self.codes.of(identity)
+
+    def found(self, context: ContextFacts) -> tuple[tuple[Rule, LocalHazard], ...]:
+        """What the rules' checks find in a context's own code."""
+        found = self._found.get(context.id)
+        if found is None:
+            found = self._found_before.get(context.id)
+            if found is None or self._comparison is None or not self._comparison.all_same(found.looks):
+                looks: set[Look] = {("context", context.id), ("code", context.function)}
+                if self._watch is not None:
+                    self._watch.looks = looks
+                found = _Found(tuple(local_hazards(self.view(context))), looks)
+            self._found[context.id] = found
+        return found.hazards
+
+    def forget_earlier(self) -> None:
+        """Lets go of the earlier state: everything that it knows was asked for."""
+        self.codes.forget_earlier()
+        self._found_before = {}
+        self._comparison = None
 
     def local(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:
         """The hazards that the rules' checks find in a context's own code."""
@@ -99,7 +140,7 @@ class HazardMap:
                     hazard.parameter,
                     hazard.boundary,
                 )
-                for rule, hazard in local_hazards(self.view(context))
+                for rule, hazard in self.found(context)
                 if rule.kind is RuleKind.HAZARD
             ]
             found = self._local[context.id] = tuple(hazards)

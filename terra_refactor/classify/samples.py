@@ -1,17 +1,25 @@
 """What could be passed to a parameter: abstract values without the analyser's own object numbers.
 
 Computes: samples of the values that reach a parameter, by names that code outside of the analysis can follow (modules, qualified names).
-Needs: facts. Gives: `Sample`, `Samples`. Ignores: values of which too little is known to make one; they have no sample.
+Needs: facts. Gives: `Samples`. Ignores: values of which too little is known to make one; they have no sample.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from terra_refactor.analysis.facts import ObjectKind, ProgramFacts
-from terra_refactor.domain.dim import Dim
-from terra_refactor.domain.tensor import TensorType
+from terra_refactor.classify.sample import (
+    ConstantSample,
+    FunctionSample,
+    InstanceSample,
+    LibrarySample,
+    Place,
+    Sample,
+    SequenceSample,
+    SizeSample,
+    TensorSample,
+)
 from terra_refactor.domain.value import (
     Constant,
     FrozenList,
@@ -23,7 +31,6 @@ from terra_refactor.domain.value import (
     Reference,
     Scalar,
     SequenceValue,
-    TensorKind,
     TensorValue,
     TupleValue,
     Value,
@@ -36,63 +43,6 @@ from terra_refactor.ir.walk import walk
 MAX_SAMPLES: Final = 3
 MAX_DEPTH: Final = 4
 
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A function or class of the program."""
-
-    path: str
-    module: str
-    qualname: str
-
-
-@dataclass(frozen=True, slots=True)
-class TensorSample:
-    type: TensorType
-    kind: TensorKind
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantSample:
-    """A Python constant, as source text; where only its type is known, a usual one."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class SizeSample:
-    """A Python int that is a size."""
-
-    dim: Dim
-
-
-@dataclass(frozen=True, slots=True)
-class SequenceSample:
-    """`kind` is `tuple`, `list` or `range`; `cls` the class of a named tuple of the program."""
-
-    kind: str
-    items: tuple[Sample, ...]
-    cls: Place | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class InstanceSample:
-    cls: Place
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionSample:
-    function: Place
-
-
-@dataclass(frozen=True, slots=True)
-class LibrarySample:
-    name: str
-
-
-Sample: TypeAlias = (
-    TensorSample | ConstantSample | SizeSample | SequenceSample | InstanceSample | FunctionSample | LibrarySample
-)
 
 _USUAL: Final = {
     PythonType.INT: "2",

@@ -3,39 +3,70 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import logging
 import sys
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, cast
 
 import typer
+from typer.core import TyperGroup
 
 from terra_refactor import __version__
-from terra_refactor.cli.analyze import analyze_command
-from terra_refactor.cli.batch import batch_command
-from terra_refactor.cli.cache import cache_app
-from terra_refactor.cli.explain import explain_command
-from terra_refactor.cli.fix import fix_command
-from terra_refactor.cli.lint import lint_command
-from terra_refactor.cli.rules import rules_command
-from terra_refactor.cli.verify import verify_command
+
+_COMMANDS: Final = {
+    "analyze": ("analyze_command", "Classify every function."),
+    "lint": ("lint_command", "Find what fails, differs or is slow as a graph."),
+    "fix": ("fix_command", "Make the changes, or show them."),
+    "verify": ("verify_command", "Run the code before and after, and compare."),
+    "explain": ("explain_command", "Say what a rule means."),
+    "rules": ("rules_command", None),
+    "batch": ("batch_command", None),
+    "cache": ("cache_app", None),
+}
+"""The commands: what the module of that name in this folder calls each, and its short help, where that is not its first sentence."""
+
+
+class _ByName(Mapping[str, Any]):
+    """The commands. The module of one is imported when it is asked for: a run should not wait for what the others need."""
+
+    def __getitem__(self, name: str) -> Any:
+        attribute, short_help = _COMMANDS[name]
+        found = getattr(importlib.import_module(f"terra_refactor.cli.{name}"), attribute)
+        alone = found
+        if not isinstance(found, typer.Typer):
+            alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+            alone.command(name, short_help=short_help)(found)
+        command = typer.main.get_command(alone)
+        command.name = name
+        return command
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in _COMMANDS else default
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_COMMANDS)
+
+    def __len__(self) -> int:
+        return len(_COMMANDS)
+
+
+class _Commands(TyperGroup):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = cast("Any", _ByName())
+
 
 app = typer.Typer(
     name="terra-refactor",
+    cls=_Commands,
     help="Decides which TensorFlow 2 functions may safely run as graphs, and makes the change.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("analyze", short_help="Classify every function.")(analyze_command)
-app.command("lint", short_help="Find what fails, differs or is slow as a graph.")(lint_command)
-app.command("fix", short_help="Make the changes, or show them.")(fix_command)
-app.command("verify", short_help="Run the code before and after, and compare.")(verify_command)
-app.command("explain", short_help="Say what a rule means.")(explain_command)
-app.command("rules")(rules_command)
-app.command("batch")(batch_command)
-app.add_typer(cache_app, name="cache")
 
 
 def _show_version(wanted: bool) -> None:

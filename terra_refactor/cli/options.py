@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -23,12 +23,14 @@ from terra_refactor.cli.exit_codes import DONE
 from terra_refactor.config import Config, as_toml, load_config
 from terra_refactor.errors import UsageError
 from terra_refactor.syntax.source import STDIN_NAME
-from terra_refactor.verify.session import Setting
 from terra_refactor.verify.verdict import Limits, Script, Tests
 from terra_refactor.workspace.components import Coverage
 from terra_refactor.workspace.loading import StandardInput
 from terra_refactor.workspace.project import STDIN
 from terra_refactor.workspace.workspace import Options, Progress
+
+if TYPE_CHECKING:
+    from terra_refactor.verify.session import Setting
 
 Paths: TypeAlias = Annotated[
     list[str],
@@ -183,6 +185,8 @@ class VerifyOptions:
         interpreter = shutil.which(self.python) if self.python is not None else sys.executable
         if interpreter is None:
             raise UsageError(f"--python: there is no interpreter {self.python}")
+        from terra_refactor.verify.session import Setting  # noqa: PLC0415 - only for what runs programs
+
         usual = Limits()
         recorded = self.run is not None or self.tests is not None
         limits = Limits(

@@ -18,7 +18,6 @@ from io import StringIO
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from terra_refactor.errors import UsageError
 from terra_refactor.workspace.writing import write_whole
@@ -81,6 +80,8 @@ def progress_bar(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | N
     if quiet or not console.is_terminal:
         yield None
         return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -10,8 +10,9 @@ besides. `-` is standard output.
 from __future__ import annotations
 
 import difflib
+import importlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,29 +21,12 @@ from rich.console import Console
 from terra_refactor.cli.output import emit, out, to_string
 from terra_refactor.errors import UsageError
 from terra_refactor.report.schema import build_report
-from terra_refactor.report.to_github import to_github
-from terra_refactor.report.to_gitlab import to_gitlab
-from terra_refactor.report.to_html import to_html
-from terra_refactor.report.to_json import to_json, to_json_lines
-from terra_refactor.report.to_junit import to_junit
-from terra_refactor.report.to_markdown import to_markdown
-from terra_refactor.report.to_rdjson import to_rdjson
-from terra_refactor.report.to_sarif import to_sarif
 from terra_refactor.workspace.components import Coverage
 from terra_refactor.workspace.results import WorkspaceReport
 
 TEXT: Final = "text"
-WRITERS: Final[Mapping[str, Callable[[WorkspaceReport], str]]] = {
-    "json": lambda report: to_json(build_report(report)),
-    "jsonl": lambda report: to_json_lines(build_report(report)),
-    "sarif": to_sarif,
-    "html": to_html,
-    "github": lambda report: to_github(build_report(report)),
-    "markdown": lambda report: to_markdown(build_report(report)),
-    "gitlab": to_gitlab,
-    "junit": lambda report: to_junit(build_report(report), report.sources),
-    "rdjson": to_rdjson,
-}
+WRITERS: Final = ("json", "jsonl", "sarif", "html", "github", "markdown", "gitlab", "junit", "rdjson")
+"""The other formats."""
 FORMATS: Final = (TEXT, *WRITERS)
 
 
@@ -61,6 +45,19 @@ class Target:
 
     format: str
     file: str | None
+
+
+def written(report: WorkspaceReport, format_name: str) -> str:
+    """The report in one of the formats of `WRITERS`, by the module of `report` that has its name: only that one is imported."""
+    module = importlib.import_module(f"terra_refactor.report.to_{'json' if format_name == 'jsonl' else format_name}")
+    write: Callable[..., str] = getattr(module, "to_json_lines" if format_name == "jsonl" else f"to_{format_name}")
+    match format_name:
+        case "json" | "jsonl" | "github" | "markdown":
+            return write(build_report(report))
+        case "junit":
+            return write(build_report(report), report.sources)
+        case _:
+            return write(report)
 
 
 def check_format(value: str) -> str:
@@ -126,7 +123,7 @@ def write_reports(targets: Sequence[Target], report: WorkspaceReport, show: Call
     """
     for target in targets:
         if target.format != TEXT:
-            emit(WRITERS[target.format](report), target.file)
+            emit(written(report, target.format), target.file)
         elif target.file is not None:
             emit(to_string(show), target.file)
         else:

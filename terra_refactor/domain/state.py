@@ -35,9 +35,11 @@ class SettledHeap:
     After the modules have run these are the globals that no function assigns, and the attributes of classes.
     """
 
-    __slots__ = ("fields", "objects", "orders")
+    __slots__ = ("fields", "noted", "objects", "orders")
 
     def __init__(self) -> None:
+        self.noted = False
+        """Whether calls note what they read of this, so that their summaries can be kept for another run of the analysis."""
         self.fields: dict[HeapKey, Value] = {}
         self.objects: set[ObjectId] = set()
         """Objects of which every field is settled: what `fields` does not have is not set."""
@@ -106,7 +108,7 @@ class LevelNames:
 class State:
     """Local variables and heap on one path of execution."""
 
-    __slots__ = ("absent", "heap", "locals", "naming", "parent", "reads", "settled")
+    __slots__ = ("absent", "fixed", "heap", "locals", "naming", "parent", "reads", "settled")
 
     def __init__(
         self,
@@ -120,8 +122,10 @@ class State:
         self.heap: dict[HeapKey, Value] = {}
         self.locals = variables
         self.reads = reads
-        self.absent: set[HeapKey] = set()
+        self.absent: dict[HeapKey, None] = {}
         """At the boundary of a call: the `EXISTS` of each object that was looked for outside and is not there, nor is any field of it."""
+        self.fixed: dict[HeapKey, None] = {}
+        """At the boundary of a call: the settled fields that it read, if that is noted (`SettledHeap.noted`)."""
         self.naming = naming
         """At the boundary of a call: how the callee names what it meets."""
 
@@ -143,8 +147,12 @@ class State:
             if state.reads is not None:
                 settled = state.settled
                 if key in settled.fields:
+                    if settled.noted:
+                        state.fixed[key] = None
                     return settled.fields[key]
                 if key[0] in settled.objects:
+                    if settled.noted:
+                        state.fixed[key] = None
                     return None
                 if key in state.reads:
                     return state.reads[key]
@@ -159,7 +167,7 @@ class State:
                     and key[1] == EXISTS
                     and (state.naming is None or key[0] not in state.naming.names.all)
                 ):
-                    state.absent.add(existence)
+                    state.absent[existence] = None
                 else:
                     state.reads[key] = value
                 return value
@@ -255,16 +263,44 @@ def same_reads(
     """Whether every recorded read gives the same value in `state`, for a call that names objects so, and what was absent still is.
 
     What a summary says of an object that this call does not give is about another call's object, and does not matter.
+    What was looked at in vain is not recorded as read: nothing depends on a summary that does not hold.
     """
-    if not still_absent(state, absent):
-        return False
+    marks: list[tuple[State, int, int]] | None = None
     for key, value in tuple(reads.items()):  # a context that is still running reads on while it is asked
         if naming is not None and naming.outward_object(key[0]) is None:
             continue
+        if marks is None:
+            marks = marks_of(state)
         current = read_across(state, key, naming)
         if current is not value and current != value:
+            forget_since(marks)
             return False
+    if not still_absent(state, absent):
+        if marks is not None:
+            forget_since(marks)
+        return False
     return True
+
+
+def marks_of(state: State) -> list[tuple[State, int, int]]:
+    """The boundaries around a state, each with how much it has recorded."""
+    marks: list[tuple[State, int, int]] = []
+    level: State | None = state
+    while level is not None:
+        if level.reads is not None:
+            marks.append((level, len(level.reads), len(level.absent)))
+        level = level.parent
+    return marks
+
+
+def forget_since(marks: list[tuple[State, int, int]]) -> None:
+    """Takes back what boundaries have recorded since."""
+    for boundary, reads, absent in marks:
+        assert boundary.reads is not None
+        while len(boundary.reads) > reads:
+            boundary.reads.popitem()
+        while len(boundary.absent) > absent:
+            boundary.absent.popitem()
 
 
 def still_absent(state: State, absent: Set[HeapKey]) -> bool:
@@ -278,11 +314,11 @@ def still_absent(state: State, absent: Set[HeapKey]) -> bool:
         if not level.heap.keys().isdisjoint(absent):
             return False
         if level.reads is not None:
-            absent = absent - level.absent
+            absent = absent - level.absent.keys()
             crossed.append((level, absent))
             if any(number in level.settled.objects for number, _ in absent):
                 return False
         level = level.parent
     for boundary, asked in crossed:
-        boundary.absent |= asked
+        boundary.absent.update(dict.fromkeys(asked))
     return True

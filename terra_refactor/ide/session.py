@@ -18,7 +18,6 @@ from hashlib import blake2b
 from itertools import groupby
 from typing import Final, Protocol, TypeVar
 
-from terra_refactor.analysis.driver import AnalysisOptions, analyze_program
 from terra_refactor.config import Config
 from terra_refactor.errors import SourceError, TerraError
 from terra_refactor.ide.snapshot import Snapshot
@@ -28,7 +27,7 @@ from terra_refactor.syntax.modules import ModuleIndex
 from terra_refactor.syntax.source import Source, display_path, read_source
 from terra_refactor.workspace.cache import LoweringCache
 from terra_refactor.workspace.import_graph import ImportScan, connected_files, imported_files, scan_imports
-from terra_refactor.workspace.judging import judge_facts
+from terra_refactor.workspace.judgement import RepeatedJudge
 from terra_refactor.workspace.loading import ProjectImports, index_sources, name_sources
 from terra_refactor.workspace.pool import Lowered, LoweringTask, available_jobs, lower_files
 from terra_refactor.workspace.project import DiscoveredFiles, discover_files
@@ -93,6 +92,7 @@ class Session:
         self._index_key: object = None
         self._lowered: dict[str, _Lowered] = {}
         self._snapshots: tuple[Snapshot, ...] = ()
+        self._judges: dict[tuple[str, ...], RepeatedJudge] = {}
         self._changes = 0
         """How often files changed on disk."""
         self._made_of: tuple[Mapping[str, Source], int] | None = None
@@ -293,9 +293,8 @@ class Session:
             if progress is not None:
                 progress("analysing", done, total)
 
-        facts = analyze_program(program, AnalysisOptions(models=self.config.project_models), advance)
+        facts, decisions, findings = self._judge_of(component).judge(program, self.config, advance)
         _check(cancelled)
-        decisions, findings = judge_facts(program, facts, self.config)
         snapshot = Snapshot(
             identity=identity,
             config=self.config,
@@ -313,6 +312,15 @@ class Session:
         )
         self._snapshots = (*self._snapshots, snapshot)[-_KEPT_SNAPSHOTS:]
         return snapshot
+
+    def _judge_of(self, component: Sequence[str]) -> RepeatedJudge:
+        """Who judged these files before, and knows what is the same."""
+        key = tuple(component)
+        judge = self._judges.pop(key, None) or RepeatedJudge()
+        self._judges[key] = judge
+        while len(self._judges) > _KEPT_SNAPSHOTS:
+            del self._judges[next(iter(self._judges))]
+        return judge
 
     def _lower(
         self, own: Mapping[str, Source], names: Mapping[str, str], index: ModuleIndex, progress: Progress | None

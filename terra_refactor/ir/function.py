@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.ir.ops import Block
 from terra_refactor.syntax.location import Span
+
+if TYPE_CHECKING:
+    from terra_refactor.ir.ops import Block
 
 
 class FunctionKind(Enum):
@@ -86,6 +89,30 @@ class Function:
     def op_count(self) -> int:
         """How many operations the function has, those in nested blocks included."""
         return len(self.spans)
+
+    def looks_the_same_as(self, other: Function) -> bool:
+        """Whether the two look the same to who calls or makes them, wherever they stand."""
+        return self is other or (
+            self.name == other.name
+            and self.qualname == other.qualname
+            and self.kind is other.kind
+            and self.parent == other.parent
+            and self.frees == other.frees
+            and self.cells == other.cells
+            and self.is_generator is other.is_generator
+            and self.is_async is other.is_async
+            and len(self.parameters) == len(other.parameters)
+            and all(
+                (one.name, one.kind, one.has_default, one.has_annotation)
+                == (two.name, two.kind, two.has_default, two.has_annotation)
+                for one, two in zip(self.parameters, other.parameters, strict=True)
+            )
+            and [decorator.text for decorator in self.decorators] == [decorator.text for decorator in other.decorators]
+        )
+
+    def does_the_same_as(self, other: Function) -> bool:
+        """Whether the two also have the same operations."""
+        return self is other or (self.looks_the_same_as(other) and (self.body is other.body or self.body == other.body))
 
     def span_of(self, op: OpId) -> Span:
         """Where operation `op` stands in the source."""

@@ -9,11 +9,14 @@ import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 
-from terra_refactor.domain.effect import EffectKind
 from terra_refactor.errors import InternalError
 from terra_refactor.rules.rule import LocalHazard, Rule
-from terra_refactor.rules.view import ContextView
+
+if TYPE_CHECKING:
+    from terra_refactor.domain.effect import EffectKind
+    from terra_refactor.rules.view import ContextView
 
 FAMILIES = ("host_effects", "retracing", "graph_failures", "shapes", "no_benefit", "misuse", "xla", "tool")
 """The folders of rules. A rule is a module with a constant `RULE`."""

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from terra_refactor.domain.effect import EffectKind
 from terra_refactor.ir.ids import OpId
-from terra_refactor.rules.view import ContextView
 from terra_refactor.syntax.edit import Edit
 from terra_refactor.syntax.location import Span
+
+if TYPE_CHECKING:
+    from terra_refactor.domain.effect import EffectKind
+    from terra_refactor.rules.view import ContextView
 
 
 class Severity(Enum):
@@ -104,9 +106,9 @@ class LocalHazard:
     """It is one only where this very function is traced, not where a graph calls it."""
 
 
-Check: TypeAlias = Callable[[ContextView], Iterator[LocalHazard]]
-EffectCure: TypeAlias = Callable[[ContextView, OpId], CureHint | None]
-EffectTest: TypeAlias = Callable[[ContextView, OpId], bool]
+Check: TypeAlias = "Callable[[ContextView], Iterator[LocalHazard]]"
+EffectCure: TypeAlias = "Callable[[ContextView, OpId], CureHint | None]"
+EffectTest: TypeAlias = "Callable[[ContextView, OpId], bool]"
 
 
 class RuleKind(Enum):

@@ -1,13 +1,13 @@
 """What a rule sees: one function in one context, with questions in the terms of the language.
 
-Computes: look-ups only. Needs: the program and its facts. Gives: `ContextView`.
+Computes: look-ups only. Needs: the program and its facts. Gives: `ContextView`; `Codes`, the indexes of the program's functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar, cast
 
 from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.facts import (
@@ -33,7 +33,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function
-from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Op
 from terra_refactor.ir.program import Program
 from terra_refactor.ir.walk import blocks, walk
@@ -52,31 +52,89 @@ class CodeIndex:
     function: Function
     ops: tuple[Op | None, ...]
     parents: tuple[OpId | None, ...]
+    kinds: Mapping[type[Op], tuple[Op, ...]]
 
     @staticmethod
     def of(function: Function) -> CodeIndex:
         """The index of a function."""
         found: list[Op | None] = [None] * function.op_count
         parents: list[OpId | None] = [None] * function.op_count
+        kinds: dict[type[Op], list[Op]] = {}
         for op in walk(function.body):
             found[op.id] = op
+            kinds.setdefault(type(op), []).append(op)
             for block in blocks(op):
                 for inner in block:
                     parents[inner.id] = op.id
-        return CodeIndex(function, tuple(found), tuple(parents))
+        return CodeIndex(
+            function, tuple(found), tuple(parents), {kind: tuple(members) for kind, members in kinds.items()}
+        )
+
+    def of_kind(self, kind: type[OpType]) -> tuple[OpType, ...]:
+        """The operations of a kind, in order."""
+        return cast("tuple[OpType, ...]", self.kinds.get(kind, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Classes:
+    """The operations that make classes in one function, by the body of the class."""
+
+    code: CodeIndex
+    by_body: Mapping[FunctionId, ops.MakeClass]
+
+
+class Codes:
+    """The indexes of the functions of a program, each made when it is first asked for.
+
+    What `earlier` has of a function whose body is the same is taken over.
+    """
+
+    def __init__(self, program: Program, earlier: Codes | None = None) -> None:
+        self.program = program
+        self._earlier = {} if earlier is None else earlier._indexes
+        self._indexes: dict[FunctionId, CodeIndex] = {}
+        self._classes: dict[FunctionId, _Classes] = {}
+
+    def class_made_of(self, parent: FunctionId, body: FunctionId) -> ops.MakeClass | None:
+        """The operation of `parent` that makes the class with that body; None if there is none."""
+        code = self.of(parent)
+        known = self._classes.get(parent)
+        if known is None or known.code is not code:
+            known = _Classes(code, {op.body: op for op in code.of_kind(ops.MakeClass)})
+            self._classes[parent] = known
+        return known.by_body.get(body)
+
+    def of(self, identity: FunctionId) -> CodeIndex:
+        """The index of the function with that identity."""
+        index = self._indexes.get(identity)
+        if index is None:
+            function = self.program.function(identity)
+            known = self._earlier.get(identity)
+            if known is not None and known.function.body is function.body:
+                index = known if known.function is function else replace(known, function=function)
+            else:
+                index = CodeIndex.of(function)
+            self._indexes[identity] = index
+        return index
+
+    def forget_earlier(self) -> None:
+        """Lets go of the earlier indexes."""
+        self._earlier = {}
 
 
 class ContextView:
     """One context of one function."""
 
-    __slots__ = ("branches", "calls", "code", "context", "facts", "function", "program")
+    __slots__ = ("_library_calls", "branches", "calls", "code", "codes", "context", "facts", "function", "program")
 
-    def __init__(self, program: Program, facts: ProgramFacts, context: ContextFacts, code: CodeIndex) -> None:
-        self.program = program
+    def __init__(self, codes: Codes, facts: ProgramFacts, context: ContextFacts) -> None:
+        self.codes = codes
+        self.program = codes.program
         self.facts = facts
         self.context = context
-        self.code = code
-        self.function = code.function
+        self.code = codes.of(context.function)
+        self.function = self.code.function
+        self._library_calls: tuple[tuple[ops.Call, str], ...] | None = None
         self.calls: dict[OpId, CallFact] = {call.op: call for call in context.calls}
         self.branches: dict[OpId, BranchFact] = {branch.op: branch for branch in context.branches}
 
@@ -99,14 +157,14 @@ class ContextView:
     def reached(self, kind: type[OpType]) -> Iterator[OpType]:
         """The operations of a kind that this context reaches."""
         values = self.context.values
-        for op in self.code.ops:
-            if isinstance(op, kind) and (values[op.id] is not None or op.id in self.calls or op.id in self.branches):
+        for op in self.code.of_kind(kind):
+            if values[op.id] is not None or op.id in self.calls or op.id in self.branches:
                 yield op
 
     def stores(self) -> Iterator[ops.StoreItem]:
         """The assignments to items that this context reaches."""
-        for op in self.code.ops:
-            if isinstance(op, ops.StoreItem) and self.context.values[op.value] is not None:
+        for op in self.code.of_kind(ops.StoreItem):
+            if self.context.values[op.value] is not None:
                 yield op
 
     def value(self, number: OpId) -> Value:
@@ -114,17 +172,19 @@ class ContextView:
         value = self.context.values[number]
         return BOTTOM if value is None else value
 
-    def library_calls(self) -> Iterator[tuple[ops.Call, str]]:
+    def library_calls(self) -> tuple[tuple[ops.Call, str], ...]:
         """The calls that reach library functions, with the canonical name of each."""
-        for number, fact in self.calls.items():
-            op = self.op(number)
-            if isinstance(op, ops.Call):
-                for name in fact.library:
-                    yield op, name
+        found = self._library_calls
+        if found is None:
+            called = ((self.op(number), fact.library) for number, fact in self.calls.items() if fact.library)
+            found = self._library_calls = tuple(
+                (op, name) for op, names in called if isinstance(op, ops.Call) for name in names
+            )
+        return found
 
     def stored_once(self, name: str) -> OpId | None:
         """What a local variable is set to, if one operation sets it."""
-        stores = [op for op in self.code.ops if isinstance(op, ops.StoreName) and op.name == name]
+        stores = [op for op in self.code.of_kind(ops.StoreName) if op.name == name]
         return stores[0].value if len(stores) == 1 else None
 
     def behind_name(self, number: OpId) -> OpId:
@@ -149,7 +209,7 @@ class ContextView:
             case _ if depth > 8:
                 return frozenset()
             case ops.LoadName(name=name, scope=ops.Scope.LOCAL | ops.Scope.CELL):
-                stored = any(isinstance(other, ops.StoreName) and other.name == name for other in self.code.ops)
+                stored = any(other.name == name for other in self.code.of_kind(ops.StoreName))
                 if any(parameter.name == name for parameter in self.function.parameters):
                     return frozenset() if stored else frozenset({name})
                 value = self.stored_once(name)
@@ -178,8 +238,8 @@ class ContextView:
 
     def reached_stores(self) -> Iterator[ops.StoreName]:
         """The assignments to names that this context reaches."""
-        for op in self.code.ops:
-            if isinstance(op, ops.StoreName) and op.value is not None and self.context.values[op.value] is not None:
+        for op in self.code.of_kind(ops.StoreName):
+            if op.value is not None and self.context.values[op.value] is not None:
                 yield op
 
     def library_argument(self, call: ops.Call, name: str, *parameters: str) -> OpId | None:

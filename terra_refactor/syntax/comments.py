@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from terra_refactor.syntax.layout import comments_of
+from terra_refactor.syntax.lines import LineIndex
 from terra_refactor.syntax.location import Span
-from terra_refactor.syntax.positions import LineIndex
 
 _DIRECTIVE = re.compile(
     r"#\s*terra:\s*(?P<word>ignore-file|ignore|off|on)\b(?!-)(?P<codes>\s*\[(?P<list>[^\]]*)\])?(?P<reason>[^#]*)",

@@ -10,9 +10,7 @@ lines and columns are computed when they are asked for. That is about six times 
 
 from __future__ import annotations
 
-import re
 from array import array
-from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from types import TracebackType
@@ -23,46 +21,11 @@ from libcst._nodes.internal import CodegenState
 
 from terra_refactor.errors import SourceError
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
+from terra_refactor.syntax.lines import LineIndex
 from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.parse import ParsedModule, parser_text
 
-_LINE_END = re.compile(r"\r\n?|\n")
 _SKIPPABLE = frozenset(" \t\f\\\r\n")
-
-
-class LineIndex:
-    """Lines and columns of the offsets of one text. `\\n`, `\\r\\n` and `\\r` end a line."""
-
-    __slots__ = ("_starts", "_text_length")
-
-    def __init__(self, text: str) -> None:
-        self._starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
-        self._text_length = len(text)
-
-    def __len__(self) -> int:
-        """Number of lines; the text after the last line ending is one, even when empty."""
-        return len(self._starts)
-
-    def place(self, offset: int) -> tuple[int, int]:
-        """Line and column, both counted from 1, of an offset."""
-        line = bisect_right(self._starts, offset)
-        return line, offset - self._starts[line - 1] + 1
-
-    def offset(self, line: int, column: int) -> int:
-        """The offset of a line and column, both counted from 1; a column beyond the text's end is the text's end.
-
-        Raises:
-            ValueError: there is no such line.
-        """
-        if not 1 <= line <= len(self._starts):
-            raise ValueError(f"the text has no line {line}")
-        return min(self._starts[line - 1] + column - 1, self._text_length)
-
-    def span(self, start: int, end: int) -> Span:
-        """The span between two offsets."""
-        line, column = self.place(start)
-        end_line, end_column = self.place(end)
-        return Span(line, column, end_line, end_column)
 
 
 class SpanTable:

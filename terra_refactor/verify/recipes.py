@@ -15,7 +15,7 @@ from typing import Any, Final
 from typing_extensions import assert_never
 
 from terra_refactor.classify.decision import Decision, ParameterDecision
-from terra_refactor.classify.samples import (
+from terra_refactor.classify.sample import (
     ConstantSample,
     FunctionSample,
     InstanceSample,

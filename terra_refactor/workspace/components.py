@@ -22,7 +22,6 @@ from typing import Final, Protocol
 from terra_refactor.classify.decision import Decision
 from terra_refactor.config import Config
 from terra_refactor.ir.program import Program
-from terra_refactor.refactor.cures import confirm_cures
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
@@ -171,6 +170,8 @@ def _advance(
 def _judged(
     project: ReadProject, loaded: LoadedProgram, config: Config, judge: Judge, progress: Callable[[int, int], None]
 ) -> ComponentResult:
+    from terra_refactor.refactor.cures import confirm_cures  # noqa: PLC0415 - what is in the cache needs none
+
     decisions, findings = judge(loaded.program, config, progress)
     modules = sorted(loaded.program.modules.values(), key=lambda module: module.path)
     sources: dict[str, Source] = {module.path: project.tasks[module.path].source for module in modules}

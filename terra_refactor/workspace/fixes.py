@@ -18,9 +18,9 @@ from terra_refactor.refactor.plan import allows, edits_of_each
 from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.edit import Edit, apply_edits, check_edits, minimal_edits
+from terra_refactor.syntax.lines import LineIndex
 from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.parse import parse_module
-from terra_refactor.syntax.positions import LineIndex
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.results import WorkspaceReport
 

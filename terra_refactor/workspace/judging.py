@@ -1,18 +1,14 @@
 """From a program to decisions and findings: the analysis, the rules and the classification, one after the other.
 
-Needs: a lowered program and the configuration. Gives: `judge_program`, `judge_facts`, which starts from finished
-facts, and `judged_by`.
+Needs: a lowered program and the configuration. Gives: `judge_program`, `judged_by`. A run that finds every result in the cache judges
+nothing, and does not wait for the analysis to be imported.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from terra_refactor.analysis.driver import AnalysisOptions, analyze_program
-from terra_refactor.analysis.facts import ProgramFacts
-from terra_refactor.classify.decide import DecisionOptions, decide
 from terra_refactor.classify.decision import Decision
-from terra_refactor.classify.findings import find
 from terra_refactor.config import Config
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.rule import Finding
@@ -22,17 +18,9 @@ def judge_program(
     program: Program, config: Config, progress: Callable[[int, int], None] | None
 ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
     """What is decided about every function of the program, and what the rules find."""
-    return judge_facts(
-        program, analyze_program(program, AnalysisOptions(models=config.project_models), progress), config
-    )
+    from terra_refactor.workspace.judgement import analyze_and_judge  # noqa: PLC0415
 
-
-def judge_facts(
-    program: Program, facts: ProgramFacts, config: Config
-) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
-    """What follows from the facts: decisions and findings."""
-    decisions = decide(program, facts, DecisionOptions(min_ops=config.min_ops, tf_version=config.tf_version))
-    return decisions, find(program, facts, decisions)
+    return analyze_and_judge(program, config, progress)
 
 
 def judged_by(config: Config) -> tuple[object, ...]:

@@ -17,8 +17,7 @@ from terra_refactor.config import Config
 from terra_refactor.errors import SourceError
 from terra_refactor.ir.program import Program
 from terra_refactor.syntax.modules import ModuleIndex, build_module_index
-from terra_refactor.syntax.parse import parse_module
-from terra_refactor.syntax.path_edits import read_package_dirs, read_path_additions
+from terra_refactor.syntax.package_dirs import read_package_dirs
 from terra_refactor.syntax.source import STDIN_NAME, Source, read_source, source_from_bytes
 from terra_refactor.workspace.cache import LoweringCache
 from terra_refactor.workspace.pool import Lowered, LoweringResult, LoweringTask, available_jobs, lower_files
@@ -165,6 +164,10 @@ def index_sources(sources: Mapping[str, Source], markers: Sequence[str], bases: 
     for path, source in sources.items():
         if "sys.path" in source.text or "addsitedir" in source.text:
             try:
+                # few projects have such files
+                from terra_refactor.syntax.parse import parse_module  # noqa: PLC0415
+                from terra_refactor.syntax.path_edits import read_path_additions  # noqa: PLC0415
+
                 additions[path] = read_path_additions(parse_module(source))
             except SourceError:
                 continue  # said when the file is lowered

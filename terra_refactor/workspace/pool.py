@@ -20,9 +20,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from terra_refactor.errors import SourceError
-from terra_refactor.ir.build.module import lower_module
 from terra_refactor.ir.program import ModuleIR
-from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import LoweringCache
 from terra_refactor.workspace.results import FileError
@@ -97,6 +95,9 @@ def _from_cache(task: LoweringTask, cache: LoweringCache | None) -> LoweringResu
 
 def _lower(task: LoweringTask, cache: LoweringCache | None) -> LoweringResult:
     try:
+        from terra_refactor.ir.build.module import lower_module  # noqa: PLC0415
+        from terra_refactor.syntax.parse import parse_module  # noqa: PLC0415
+
         module = lower_module(parse_module(task.source), task.name, is_package=task.is_package)
     except SourceError as error:
         return FileError(error.path, error.line or 0, error.message)

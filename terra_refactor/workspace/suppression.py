@@ -20,8 +20,8 @@ from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.comments import Suppression, SuppressionKind, Suppressions, read_suppressions
 from terra_refactor.syntax.edit import Edit
+from terra_refactor.syntax.lines import LineIndex
 from terra_refactor.syntax.location import Span
-from terra_refactor.syntax.positions import LineIndex
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.results import SuppressedFinding
 
@@ -61,7 +61,7 @@ def suppress(findings: Iterable[Finding], decisions: Iterable[Decision], sources
             left.append(finding)
         else:
             suppressed.append(SuppressedFinding(finding, silencing.reason))
-    rules = all_rules()
+    rules = all_rules() if comments else {}
     for decision in decisions:
         if decision.path in comments:
             for hazard in decision.hazards:

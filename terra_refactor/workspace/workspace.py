@@ -3,6 +3,9 @@
 Computes: the chain from paths to results: discover, read, parse, lower, analyse, decide. Needs: paths and `Options`.
 Gives: `analyze`, `lint`, `fix`, `verify`, `fix_verified`.
 Ignores: how results are shown, and whether anything is written (`refactor.apply`).
+
+What only some runs need (the analysis, LibCST, refactoring, running programs) is imported where it is needed: a run that finds
+everything in the cache spends most of its time with imports.
 """
 
 from __future__ import annotations
@@ -13,26 +16,26 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from terra_refactor.classify.decision import Decision, Level
 from terra_refactor.config import Config
 from terra_refactor.errors import UsageError
-from terra_refactor.refactor.plan import refactor_file
 from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source
-from terra_refactor.verify.session import Setting, verify_changes
 from terra_refactor.verify.verdict import Status, Verification
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.collection import without_collection
 from terra_refactor.workspace.components import Caches, Coverage, Judge, judge_components
-from terra_refactor.workspace.fixes import fix_findings
 from terra_refactor.workspace.judging import judge_program
 from terra_refactor.workspace.loading import StandardInput, read_project
 from terra_refactor.workspace.results import FixReport, Stats, VerifyReport, WorkspaceReport
 from terra_refactor.workspace.revision import baseline_at
 from terra_refactor.workspace.selection import Selection, check_selection, compared, select_findings, without_known
+
+if TYPE_CHECKING:
+    from terra_refactor.verify.session import Setting
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the name of the stage, how much of it is done, and how much there is."""
@@ -84,6 +87,8 @@ def fix(paths: Sequence[str], options: Options, only: Sequence[str] = (), *, of_
     report = _run(paths, options)
     _check_names(report, only)
     if of_findings:
+        from terra_refactor.workspace.fixes import fix_findings  # noqa: PLC0415
+
         findings = [finding for finding in report.findings if not only or finding.function in only]
         return FixReport(report, fix_findings(report, findings, Level(options.config.level)))
     return FixReport(report, _refactor(report, options, only, {}))
@@ -147,6 +152,8 @@ def _refactor(
     left_out: Mapping[tuple[str, int, str], str],
 ) -> tuple[FileRefactoring, ...]:
     """The files that change, all functions of `left_out` (by path, line and name) skipped with the reason that is given there."""
+    from terra_refactor.refactor.plan import refactor_file  # noqa: PLC0415
+
     selected = frozenset(only) if only else None
     by_path: dict[str, list[Decision]] = {}
     for decision in report.decisions:
@@ -171,6 +178,8 @@ def _refactor(
 
 
 def _verify(fixed: FixReport, options: Options, setting: Setting) -> Verification:
+    from terra_refactor.verify.session import verify_changes  # noqa: PLC0415
+
     if options.progress is not None:
         options.progress("running", 0, 1)
     return verify_changes(fixed.files, fixed.report.decisions, fixed.report.sources, setting)

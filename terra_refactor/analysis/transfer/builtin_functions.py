@@ -215,8 +215,8 @@ def super_(
     while owner.kind is not FunctionKind.CLASS_BODY:
         if owner.parent is None:
             return UNKNOWN
-        owner = interpreter.program.function(owner.parent)
-    cls = interpreter.class_of_body.get(owner.id)
+        owner = interpreter.code_of(owner.parent)
+    cls = interpreter.class_with_body(owner.id)
     instance = frame.parameters.get(first) if first is not None else None
     if cls is None or instance is None:
         return UNKNOWN

@@ -145,12 +145,13 @@ def define_flag(
         found = join(value, NONE) if not defaults or defaults[0] == NONE else value
         known = interpreter.flags.get(name)
         interpreter.flags[name] = found if known is None else join(known, found)
+        interpreter.spoil_logs()
     return None
 
 
 def flag_value(interpreter: Interpreter, owner: str, name: str) -> Value | None:
     """`FLAGS.name`; None where that is no flag."""
-    return interpreter.flags.get(name) if owner in _FLAG_VALUES else None
+    return interpreter.flag(name) if owner in _FLAG_VALUES else None
 
 
 _FLAG_VALUES: Final = frozenset(f"{module}.FLAGS" for module in _FLAG_MODULES)

@@ -43,7 +43,7 @@ _NAMED_TUPLE = LibraryValue("typing.NamedTuple")
 
 def make_function(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     assert isinstance(op, ops.MakeFunction)
-    code = interpreter.program.function(op.function)
+    code = interpreter.code_of(op.function)
     closure: list[tuple[str, int]] = []
     for name in code.frees:
         cell = frame.cells.get(name, frame.closure.get(name))
@@ -72,10 +72,10 @@ def make_class(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     frame.state.set((number, BASES), TupleValue(tuple(bases)))
     for base_value in bases:
         if isinstance(base_value, Reference):
-            interpreter.subclasses.setdefault(base_value.object, {})[number] = None
+            interpreter.note_subclass(base_value.object, number)
     if "metaclass" in keywords:
         frame.state.set((number, "__metaclass__"), keywords["metaclass"])
-    body = interpreter.program.function(op.body)
+    body = interpreter.code_of(op.body)
     closure = {
         name: cell for name in body.frees if (cell := frame.cells.get(name, frame.closure.get(name))) is not None
     }
@@ -91,7 +91,7 @@ def make_class(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
         frame.allocated |= inner.allocated
     if "__class__" in inner.cells:
         frame.state.set((inner.cells["__class__"], CELL), cls)
-    interpreter.class_of_body[op.body] = cls
+    interpreter.note_class_of_body(op.body, cls)
     if inner.class_annotations and (_NAMED_TUPLE in bases or any(_is_typed_record(base) for base in bases)):
         frame.state.set((number, FIELDS), TupleValue(tuple(Constant(name) for name in inner.class_annotations)))
     frame.state.set((number, ANNOTATIONS), annotated_names(inner.class_annotations))

@@ -70,4 +70,4 @@ def _name_of(interpreter: Interpreter, key: TensorValue) -> str:
     if facts is None or facts.function is None or facts.op is None:
         return "a tensor"
     what = "variable" if key.kind is TensorKind.VARIABLE else "placeholder"
-    return f"the {what} of line {interpreter.program.function(facts.function).span_of(facts.op).line}"
+    return f"the {what} of line {interpreter.line_of(facts.function, facts.op)}"

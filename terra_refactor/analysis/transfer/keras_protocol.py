@@ -116,7 +116,7 @@ def parameter_names(interpreter: Interpreter, method: Value) -> frozenset[str] |
     function = method.function if isinstance(method, BoundMethod) else method
     if not isinstance(function, FunctionValue):
         return None
-    parameters = interpreter.program.function(FunctionId(*function.function)).parameters
+    parameters = interpreter.code_of(FunctionId(*function.function)).parameters
     if any(parameter.kind is ParameterKind.VAR_KEYWORD for parameter in parameters):
         return None
     return frozenset(parameter.name for parameter in parameters)

@@ -164,11 +164,11 @@ def _note_effects(
         frame.add_effect(Effect(EffectKind.STATE_READ, target, f"{short_name(name)}(...)", frame.site(op)))
     if receiver is not None and name.rpartition(".")[2] in _LAYER_LISTS and name.startswith("keras."):
         # a list of the layer that outlives the call: below a decorator of ours it would keep a symbolic tensor
-        for number in sorted(references(receiver)):
+        for number in interpreter.objects.ordered(references(receiver)):
             write_effect(frame, op, number, ".losses", f"{name.rpartition('.')[2]}(...)")
     owner, _, method = name.rpartition(".")
     if receiver is not None and method in MUTATING_METHODS.get(owner, ()):
-        for number in sorted(references(receiver)):
+        for number in interpreter.objects.ordered(references(receiver)):
             write_effect(frame, op, number, ITEMS, frame.written(interpreter, op))
     if Trait.CREATES_STATE in entity.traits:
         frame.add_effect(Effect(EffectKind.VARIABLE_CREATION, EXTERNAL, f"{short_name(name)}(...)", frame.site(op)))
@@ -181,7 +181,7 @@ def _change_argument(interpreter: Interpreter, frame: Frame, op: int, name: str,
         return
     changed = arguments.positional[0] if arguments.positional else dict(arguments.keywords).get(parameter, UNKNOWN)
     others = join_all([*arguments.positional[1:], *(value for key, value in arguments.keywords if key != parameter)])
-    for number in sorted(references(changed)):
+    for number in interpreter.objects.ordered(references(changed)):
         content = frame.state.get((number, ITEMS))
         if isinstance(content, FrozenList):
             frame.state.set((number, ITEMS), FrozenList(None, join(list_element(content), others)))
@@ -263,7 +263,8 @@ _MAY_GIVE_TENSORS: Final = (
 def _instance_of(interpreter: Interpreter, frame: Frame, op: int, entity: Entity, arguments: CallArguments) -> Value:
     """An object of a library class: known by its class and by what its constructor was given."""
     number = interpreter.allocate(frame, op, ObjectKind.INSTANCE, entity.name.rpartition(".")[2])
-    interpreter.layers_made |= entity.name.startswith("keras.layers.")
+    if entity.name.startswith("keras.layers."):
+        interpreter.note_layer_made()
     frame.state.set((number, CLASS), LibraryValue(entity.name))
     bound, extra, keywords, _ = bind_library_arguments(entity, arguments)
     for parameter, value in zip(_CONSTRUCTED_FROM.get(entity.name, ()), extra, strict=False):

@@ -88,7 +88,7 @@ def load_global(interpreter: Interpreter, frame: Frame, op: int, name: str) -> V
     if name in _MODULE_TEXTS:
         return UNKNOWN_STR
     module = frame.function.id.module
-    for library in interpreter.loader.star_libraries.get(module, ()):
+    for library in interpreter.loader.stars_of(module):
         if registry.attribute(library, name) is not None:
             return library_member(library, name)
     if name in _BUILTINS:

@@ -147,7 +147,7 @@ def _lower_chunk(chunk: _Chunk, before: ModuleIR, lines: Sequence[str], source: 
         return None
     module = lower_module(parsed, before.name, is_package=before.is_package)
     shift = chunk.first - len(head) - 1
-    own = next(function for function in module.functions if function.def_line == len(head) + 1)
+    own = next(function for function in module.functions[1:] if function.def_line == len(head) + 1)
     inner = [function for function in module.functions if own.span.encloses(function.span)]
     old_own = before.functions[chunk.index]
     old_inner = [function for function in before.functions[chunk.index :] if old_own.span.encloses(function.span)]

@@ -9,7 +9,7 @@ from terra_refactor.domain.value import Reference, members
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import CodeIndex, ContextView, has_trait
+from terra_refactor.rules.view import ContextView, has_trait
 from terra_refactor.tf_model.spec import Trait
 
 
@@ -53,7 +53,7 @@ def _is_called_first(view: ContextView) -> bool:
         if any(not name.endswith(".__call__") for name in libraries):
             # `fit` and its kin, which trace
             continue
-        code = CodeIndex.of(view.program.function(context.function))
+        code = view.codes.of(context.function)
         parent = code.parents[caller.op]
         while parent is not None and not isinstance(code.ops[parent], ops.With):
             parent = code.parents[parent]

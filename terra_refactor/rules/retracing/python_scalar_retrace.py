@@ -13,7 +13,7 @@ from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.walk import operands, walk
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import CodeIndex, ContextView, is_tensorflow_tensor
+from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
 
 MIN_VALUES: Final = 3
 """Fewer distinct values (a flag, a mode) are meant to have a graph each."""
@@ -60,9 +60,8 @@ def _cure(view: ContextView, call: ops.Call, position: int, callees: tuple[Funct
         place = names.index(keyword) if keyword in names else position + int(bound)
         if place >= len(names):
             return None
-        index = CodeIndex.of(code)
         for number in callee.contexts:
-            inner = ContextView(view.program, view.facts, view.facts.contexts[number], index)
+            inner = ContextView(view.codes, view.facts, view.facts.contexts[number])
             if not _is_used_as_tensor(inner, names[place], dtype):
                 return None
     return CureHint(CureKind.TENSOR_ARGUMENT, (("argument", str(position)),))

@@ -10,7 +10,7 @@ from terra_refactor.domain.value import TRUE, Constant
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import CodeIndex, ContextView
+from terra_refactor.rules.view import ContextView
 
 _DROPPED: Final = ("tensorflow.debugging.assert_", "tensorflow.debugging.Assert", "tensorflow.debugging.check_numerics")
 _CHECKS_SHAPES: Final = frozenset(
@@ -35,7 +35,7 @@ def _lost_below(view: ContextView, callees: tuple[ContextId, ...]) -> Iterator[s
     while pending:
         context = view.facts.contexts[pending.pop()]
         function = view.program.function(context.function)
-        inner = ContextView(view.program, view.facts, context, CodeIndex.of(function))
+        inner = ContextView(view.codes, view.facts, context)
         for call in context.calls:
             for text in _lost(inner, call.op):
                 yield f"{text} (in {function.qualname})"

@@ -80,7 +80,6 @@ def test_an_edit_lowers_to_what_the_whole_file_lowers_to(file: str) -> None:
 
 
 SOURCE = """\
-from __future__ import annotations
 import tensorflow as tf
 
 class A:
@@ -120,9 +119,10 @@ def last():
     ],
 )
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_what_can_be_lowered_alone(old: str, new: str, alone: bool, newline: str) -> None:
-    text = SOURCE.replace("\n", newline)
-    new_text = SOURCE.replace(old, new).replace("\n", newline)
+@pytest.mark.parametrize("first_line", ["from __future__ import annotations\n", ""])
+def test_what_can_be_lowered_alone(old: str, new: str, alone: bool, newline: str, first_line: str) -> None:
+    text = (first_line + SOURCE).replace("\n", newline)
+    new_text = (first_line + SOURCE.replace(old, new)).replace("\n", newline)
     module = lowered(text)
     assert module is not None
     again = relower(module, text, source_from_text(new_text, "m.py"))

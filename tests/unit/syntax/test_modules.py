@@ -7,8 +7,9 @@ import random
 import pytest
 
 from terra_refactor.syntax.modules import build_module_index
+from terra_refactor.syntax.package_dirs import read_package_dirs
 from terra_refactor.syntax.parse import parse_module
-from terra_refactor.syntax.path_edits import read_package_dirs, read_path_additions
+from terra_refactor.syntax.path_edits import read_path_additions
 from terra_refactor.syntax.source import source_from_text
 
 REPOSITORY = (

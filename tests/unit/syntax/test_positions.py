@@ -5,9 +5,10 @@ from __future__ import annotations
 import libcst
 import pytest
 
+from terra_refactor.syntax.lines import LineIndex
 from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.parse import ParsedModule, parse_module
-from terra_refactor.syntax.positions import LineIndex, measure_spans
+from terra_refactor.syntax.positions import measure_spans
 from terra_refactor.syntax.source import source_from_text
 from terra_refactor.syntax.walk import descend
 

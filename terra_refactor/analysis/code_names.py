@@ -1,0 +1,50 @@
+"""What can be said of a function from its code alone, once for as long as the code is the same.
+
+Computes: the names that it mentions, the globals that it sets. Needs: the IR. Gives: `CodeNames`, `CodeNamesTable`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from terra_refactor.ir.function import Function
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.ops import Block, DeleteName, LoadAttribute, LoadName, Scope, StoreName
+from terra_refactor.ir.walk import walk
+
+
+@dataclass(frozen=True, slots=True)
+class CodeNames:
+    """The names in one function's own code."""
+
+    body: Block
+    mentioned: frozenset[str]
+    """Variables and attributes that it reads."""
+    globals_set: frozenset[str]
+    """Globals that it sets or deletes."""
+
+    @staticmethod
+    def of(function: Function) -> CodeNames:
+        """The names of a function."""
+        mentioned: set[str] = set()
+        globals_set: set[str] = set()
+        for op in walk(function.body):
+            if isinstance(op, LoadName | LoadAttribute):
+                mentioned.add(op.name)
+            elif isinstance(op, StoreName | DeleteName) and op.scope is Scope.GLOBAL:
+                globals_set.add(op.name)
+        return CodeNames(function.body, frozenset(mentioned), frozenset(globals_set))
+
+
+class CodeNamesTable:
+    """The names of functions, each found once."""
+
+    def __init__(self) -> None:
+        self._known: dict[FunctionId, CodeNames] = {}
+
+    def of(self, function: Function) -> CodeNames:
+        """The names of a function; of one that was asked for before, and whose code is the same, as found then."""
+        known = self._known.get(function.id)
+        if known is None or known.body is not function.body:
+            known = self._known[function.id] = CodeNames.of(function)
+        return known

@@ -1,0 +1,142 @@
+"""What checks look at, beside their own context: so that what they found can be kept while that stays the same.
+
+Computes: nothing. Needs: a program, its facts and those from before. Gives: `Watch`, which notes looks, and `Comparison`, which says
+whether a look would meet the same now. Ignores: objects; where those that were there have changed, nothing is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeAlias, TypeVar, overload
+
+from terra_refactor.analysis.facts import ContextFacts, ProgramFacts
+from terra_refactor.ir.function import Function
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.program import Program
+from terra_refactor.rules.view import CodeIndex, Codes
+
+Look: TypeAlias = "tuple[str, object]"
+"""What was looked at: `context`, `function` (its facts), `code` or `module`, and which; None for all of them."""
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+class Watch:
+    """A program and its facts, as checks see them, with a note of what they look at."""
+
+    def __init__(self, codes: Codes, facts: ProgramFacts) -> None:
+        self.looks: set[Look] = set()
+        self.facts = replace(
+            facts, functions=_Mapping(facts.functions, "function", self), contexts=_Contexts(facts.contexts, self)
+        )
+        inner = codes.program
+        modules = _Mapping(inner.modules, "module", self)
+        program = _Program(modules, inner.imports, inner.stubs, inner=inner, watch=self)
+        self.codes = _Codes(program, codes, self)
+
+
+class _Mapping(Mapping[_Key, _Value], Generic[_Key, _Value]):
+    def __init__(self, inner: Mapping[_Key, _Value], kind: str, watch: Watch) -> None:
+        self._inner = inner
+        self._kind = kind
+        self._watch = watch
+
+    def __getitem__(self, key: _Key) -> _Value:
+        self._watch.looks.add((self._kind, key))
+        return self._inner[key]
+
+    def __iter__(self) -> Iterator[_Key]:
+        self._watch.looks.add((self._kind, None))
+        return iter(self._inner)
+
+    def __len__(self) -> int:
+        self._watch.looks.add((self._kind, None))
+        return len(self._inner)
+
+
+class _Contexts(Sequence[ContextFacts]):
+    def __init__(self, inner: Sequence[ContextFacts], watch: Watch) -> None:
+        self._inner = inner
+        self._watch = watch
+
+    @overload
+    def __getitem__(self, index: int) -> ContextFacts: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ContextFacts]: ...
+    def __getitem__(self, index: int | slice) -> ContextFacts | Sequence[ContextFacts]:
+        self._watch.looks.add(("context", index if isinstance(index, int) else None))
+        return self._inner[index]
+
+    def __iter__(self) -> Iterator[ContextFacts]:
+        self._watch.looks.add(("context", None))
+        return iter(self._inner)
+
+    def __len__(self) -> int:
+        self._watch.looks.add(("context", None))
+        return len(self._inner)
+
+
+@dataclass(frozen=True, slots=True)
+class _Program(Program):
+    inner: Program = field(kw_only=True)
+    watch: Watch = field(kw_only=True)
+
+    def function(self, identity: FunctionId) -> Function:
+        self.watch.looks.add(("code", identity))
+        return self.inner.function(identity)
+
+
+class _Codes(Codes):
+    def __init__(self, program: Program, inner: Codes, watch: Watch) -> None:
+        super().__init__(program)
+        self._inner = inner
+        self._watch = watch
+
+    def of(self, identity: FunctionId) -> CodeIndex:
+        self._watch.looks.add(("code", identity))
+        return self._inner.of(identity)
+
+
+class Comparison:
+    """Whether what was looked at in an earlier state of a program is the same in another one."""
+
+    def __init__(self, before: Program, facts_before: ProgramFacts, now: Program, facts_now: ProgramFacts) -> None:
+        self._before, self._facts_before = before, facts_before
+        self._now, self._facts_now = now, facts_now
+        self._answers: dict[Look, bool] = {}
+        objects = facts_now.objects
+        self._comparable = all(objects.get(number) is known for number, known in facts_before.objects.items())
+
+    def all_same(self, looks: set[Look]) -> bool:
+        """Whether all of these would meet the same."""
+        return self._comparable and all(self.is_same(look) for look in looks)
+
+    def is_same(self, look: Look) -> bool:
+        """Whether one look would meet the same."""
+        answer = self._answers.get(look)
+        if answer is None:
+            answer = self._answers[look] = self._compare(look)
+        return answer
+
+    def _compare(self, look: Look) -> bool:
+        match look:
+            case "context", int(number):
+                before, now = self._facts_before.contexts, self._facts_now.contexts
+                return number < len(before) and number < len(now) and before[number] == now[number]
+            case "context", _:
+                return self._facts_before.contexts == self._facts_now.contexts
+            case "function", FunctionId() as identity:
+                return self._facts_before.functions.get(identity) == self._facts_now.functions.get(identity)
+            case "function", _:
+                return self._facts_before.functions == self._facts_now.functions
+            case "code", FunctionId(module, index):
+                old, new = self._before.modules.get(module), self._now.modules.get(module)
+                if old is None or new is None or max(index, 0) >= min(len(old.functions), len(new.functions)):
+                    return False
+                return old.functions[index].does_the_same_as(new.functions[index])
+            case "module", str(name):
+                return self._before.modules.get(name) is self._now.modules.get(name)
+            case _:
+                return False

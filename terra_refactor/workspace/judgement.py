@@ -1,0 +1,67 @@
+"""Decisions and findings from facts, of one program, or of one that is being edited.
+
+Needs: a lowered program and the configuration. Gives: `judge_facts`, which starts from finished facts, and `RepeatedJudge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from terra_refactor.analysis.driver import AnalysisOptions, analyze_program
+from terra_refactor.analysis.facts import ProgramFacts
+from terra_refactor.analysis.reuse import SummaryStore
+from terra_refactor.classify.decide import DecisionOptions, decide
+from terra_refactor.classify.decision import Decision
+from terra_refactor.classify.findings import find
+from terra_refactor.classify.hazards import HazardMap
+from terra_refactor.config import Config
+from terra_refactor.ir.program import Program
+from terra_refactor.rules.rule import Finding
+
+
+def analyze_and_judge(
+    program: Program, config: Config, progress: Callable[[int, int], None] | None
+) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
+    """What is decided about every function of the program, and what the rules find."""
+    return judge_facts(
+        program, analyze_program(program, AnalysisOptions(models=config.project_models), progress), config
+    )
+
+
+def judge_facts(
+    program: Program, facts: ProgramFacts, config: Config
+) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
+    """What follows from the facts: decisions and findings."""
+    return _judge(HazardMap(program, facts), config)
+
+
+def _judge(hazards: HazardMap, config: Config) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
+    decisions = decide(hazards, DecisionOptions(min_ops=config.min_ops, tf_version=config.tf_version))
+    return decisions, find(hazards, decisions)
+
+
+class RepeatedJudge:
+    """Analyses and judges the states of one program one after the other: of each, what the last one did not have.
+
+    What it gives is what `judge_program` gives.
+    """
+
+    def __init__(self) -> None:
+        self._store = SummaryStore()
+        self._hazards: HazardMap | None = None
+
+    @property
+    def kept_contexts(self) -> int:
+        """How many contexts of the last program were known from the one before."""
+        return self._store.taken_over
+
+    def judge(
+        self, program: Program, config: Config, progress: Callable[[int, int], None] | None
+    ) -> tuple[ProgramFacts, tuple[Decision, ...], tuple[Finding, ...]]:
+        """The facts, decisions and findings of the program as it is now."""
+        facts = analyze_program(program, AnalysisOptions(models=config.project_models), progress, self._store)
+        hazards = HazardMap(program, facts, remembers=True, earlier=self._hazards)
+        decisions, findings = _judge(hazards, config)
+        hazards.forget_earlier()
+        self._hazards = hazards
+        return facts, decisions, findings

@@ -1,0 +1,89 @@
+"""What is analysed again after an edit is what an analysis from nothing gives.
+
+Programs of the corpus are edited at random (numbers, names, lines more and less), and after each edit that leaves Python the facts of every
+operation, the decisions and the findings are compared.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+from analysis_support import FilesByName
+
+from terra_refactor.analysis.driver import AnalysisOptions, analyze_program
+from terra_refactor.analysis.dump import format_facts
+from terra_refactor.config import Config
+from terra_refactor.errors import SourceError
+from terra_refactor.ir.build.module import lower_module
+from terra_refactor.ir.build.relower import relower
+from terra_refactor.ir.program import ModuleIR, Program
+from terra_refactor.syntax.parse import parse_module
+from terra_refactor.syntax.source import source_from_text
+from terra_refactor.workspace.judgement import RepeatedJudge, judge_facts
+
+PROGRAMS = Path(__file__).parents[2] / "corpus" / "programs"
+NAMES = ("vae", "graph_network", "seq2seq", "wgan_gp", "transformer", "policy_gradient")
+EDITS = 10
+LINES = ("print('x')", "x = 1", "x = tf.zeros([2, 3])", "items = [1, 2]", "raise ValueError", "pass")
+
+
+def edited(text: str, choose: random.Random) -> str:
+    """A number or a name changed, a line more or less, or a comment."""
+    lines = text.split("\n")
+    at = choose.choice([number for number, line in enumerate(lines) if line.strip()])
+    line = lines[at]
+    pattern = r"\b\d+(?:\.\d+)?\b" if choose.random() < 0.5 else r"\b[a-z_]{1,12}\b"
+    found = list(re.finditer(pattern, line))
+    kind = choose.randrange(6)
+    if kind < 3 and found:
+        place = choose.choice(found)
+        new = choose.choice(["0", "1", "7", "2.5"]) if pattern[2] == "\\" else choose.choice(re.findall(pattern, text))
+        lines[at] = line[: place.start()] + new + line[place.end() :]
+    elif kind == 3:
+        del lines[at]
+    elif kind == 4:
+        lines[at] = line + "  # a comment"
+    else:
+        indent = line[: len(line) - len(line.lstrip())]
+        lines.insert(at, indent + choose.choice(LINES))
+    return "\n".join(lines)
+
+
+def lowered(text: str, name: str, before: tuple[ModuleIR, str] | None) -> ModuleIR | None:
+    """The lowered text, as a session makes it; None if it is no Python."""
+    source = source_from_text(text, f"{name}.py")
+    again = None if before is None else relower(*before, source)
+    try:
+        return again or lower_module(parse_module(source), name)
+    except SourceError:
+        return None
+
+
+@pytest.mark.parametrize("program", NAMES)
+def test_an_edit_gives_what_an_analysis_from_nothing_gives(program: str) -> None:
+    choose = random.Random(program)
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted((PROGRAMS / program).glob("*.py"))}
+    modules: dict[str, ModuleIR] = {}
+    for name, text in texts.items():
+        module = lowered(text, name, None)
+        assert module is not None
+        modules[name] = module
+    judge = RepeatedJudge()
+    kept = made = 0
+    for _ in range(EDITS):
+        state = Program(dict(modules), FilesByName(frozenset(modules)))
+        facts, decisions, findings = judge.judge(state, Config(), None)
+        again = analyze_program(state, AnalysisOptions())
+        assert format_facts(state, facts, values=True) == format_facts(state, again, values=True)
+        assert (decisions, findings) == judge_facts(state, again, Config())
+        assert (facts.missing_rules, facts.rounds) == (again.missing_rules, again.rounds)
+        kept, made = kept + judge.kept_contexts, made + len(facts.contexts)
+        name = choose.choice(sorted(texts))
+        text = edited(texts[name], choose)
+        module = lowered(text, name, (modules[name], texts[name]))
+        if module is not None:
+            texts[name], modules[name] = text, module
+    assert kept > made / 10, "hardly anything was kept: the test compares one analysis with itself"
