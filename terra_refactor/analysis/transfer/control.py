@@ -24,7 +24,7 @@ from terra_refactor.analysis.transfer.filled_lists import lists_filled
 from terra_refactor.analysis.transfer.mappings import new_dict
 from terra_refactor.analysis.truth import Answer, truth_of
 from terra_refactor.domain.dim import add
-from terra_refactor.domain.lattice import join, join_all
+from terra_refactor.domain.lattice import join, join_all, list_element
 from terra_refactor.domain.state import ITEMS, State
 from terra_refactor.domain.value import (
     BOTTOM,
@@ -36,6 +36,7 @@ from terra_refactor.domain.value import (
     FrozenDict,
     FrozenList,
     LibraryValue,
+    ObjectId,
     Reference,
     SequenceValue,
     TupleValue,
@@ -237,7 +238,7 @@ def _run_loop(
     interpreter: Interpreter, frame: Frame, op: Op, found: Iteration, body: Block, else_block: Block
 ) -> Terminated | None:
     if found.elements is not None and _worth_unrolling(frame, found.elements, body):
-        return _unrolled(interpreter, frame, found.elements, body, else_block)
+        return _unrolled(interpreter, frame, found.elements, body, else_block, _list_of(interpreter, frame, op))
     if found.element == BOTTOM and found.elements == ():
         return None if interpreter.run_block(frame, else_block) else TERMINATED
 
@@ -261,14 +262,30 @@ def _worth_unrolling(frame: Frame, elements: Sequence[Value], body: Block) -> bo
     return len(elements) <= (MAX_UNROLLED_OBJECTS if objects else MAX_UNROLLED)
 
 
+def _list_of(interpreter: Interpreter, frame: Frame, op: Op) -> ObjectId | None:
+    """The list that a `for` iterates over: it may change on the way."""
+    source = frame.value(op.iterable) if isinstance(op, ops.For) else None
+    if isinstance(source, Reference) and interpreter.objects.facts[source.object].kind is ObjectKind.LIST:
+        return source.object
+    return None
+
+
 def _unrolled(
-    interpreter: Interpreter, frame: Frame, elements: Sequence[Value], body: Block, else_block: Block
+    interpreter: Interpreter,
+    frame: Frame,
+    elements: Sequence[Value],
+    body: Block,
+    else_block: Block,
+    source: ObjectId | None = None,
 ) -> Terminated | None:
+    """Runs the body once for each element. Elements that the body adds to the list that it iterates over (`source`) come, too."""
     outer, doubt = frame.state, frame.doubt
     exits: list[State] = []
     current: State | None = outer.fork()
-    for index, element in enumerate(elements):
+    index = 0
+    while index < len(elements):
         assert current is not None
+        element = elements[index]
         frame.iteration = (*frame.iteration, index)
         frame.doubt = 0
         loop = LoopFrame(current)
@@ -290,6 +307,13 @@ def _unrolled(
             current = None
             break
         current.merge(ends)
+        index += 1
+        content = None if source is None else current.get((source, ITEMS))
+        if isinstance(content, FrozenList) and content.elements != elements:
+            if content.elements is None or len(content.elements) > MAX_UNROLLED:
+                assert source is not None
+                return _rest_of_loop(interpreter, frame, current, exits, source, body, else_block)
+            elements = content.elements
     if current is not None:
         frame.state = current
         try:
@@ -301,6 +325,34 @@ def _unrolled(
     if not exits:
         return TERMINATED
     outer.merge(exits)
+    return None
+
+
+def _rest_of_loop(
+    interpreter: Interpreter,
+    frame: Frame,
+    current: State,
+    exits: list[State],
+    source: ObjectId,
+    body: Block,
+    else_block: Block,
+) -> Terminated | None:
+    """The iterations that are left when a list has grown beyond what is known one by one."""
+    outer, frame.state = frame.state, current
+
+    def run_body() -> bool:
+        content = frame.state.get((source, ITEMS))
+        frame.values[body[0].id] = list_element(content) if isinstance(content, FrozenList) else UNKNOWN
+        return interpreter.run_block(frame, body)
+
+    try:
+        outcome = _fixpoint(interpreter, frame, run_body, lambda: True, lambda: True, else_block)
+    finally:
+        frame.state = outer
+    ends = [*exits, *([] if outcome is TERMINATED else [current])]
+    if not ends:
+        return TERMINATED
+    outer.merge(ends)
     return None
 
 
