@@ -310,8 +310,19 @@ class Machine:
                     xs.append(gradient)
 
 
+class Slower(keras.optimizers.schedules.LearningRateSchedule):
+    """A schedule of the program, which counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, step: Any) -> Any:
+        self.asked += 1
+        return 0.01 / (1.0 + tf.cast(step, tf.float64))
+
+
 class Trained:
-    """Keras layers with state, a metric and an optimizer."""
+    """Keras layers with state, a metric and two optimizers."""
 
     def __init__(self) -> None:
         self.dense = keras.layers.Dense(3, activation="tanh")
@@ -319,16 +330,23 @@ class Trained:
         self.dropout = keras.layers.Dropout(0.4, seed=2)
         self.recurrent = keras.layers.GRU(3)
         self.optimizer = keras.optimizers.Adam(0.01, clipnorm=1.0)  # a schedule would compute in float32
+        self.slower = Slower()
+        self.decaying = keras.optimizers.AdamW(self.slower, weight_decay=0.01)
         self.metric = keras.metrics.Mean()
         self.loss = keras.losses.MeanSquaredError()
         self.dense.build((2, 3))
         self.norm.build((2, 3))
         self.recurrent(tf.ones([2, 2, 3], tf.float64))
         self.optimizer.build(self.dense.trainable_variables)
+        self.decaying.build(self.dense.trainable_variables)
 
     def weights(self) -> list[Any]:
         layers = [self.dense, self.norm, self.recurrent, self.dropout]
-        return [w for layer in layers for w in layer.variables] + [*self.optimizer.variables, *self.metric.variables]
+        return [w for layer in layers for w in layer.variables] + [
+            *self.optimizer.variables,
+            *self.decaying.variables,
+            *self.metric.variables,
+        ]
 
     def use(self, what: str, x: Any, number: int) -> Any:
         if what == "norm":
@@ -347,8 +365,9 @@ class Trained:
             if what == "look" and float(loss) > 0.1234567:
                 loss = loss * 0.5
         gradients = tape.gradient(loss, self.dense.trainable_variables)
-        self.optimizer.apply_gradients(zip(gradients, self.dense.trainable_variables, strict=True))
-        return x + loss
+        optimizer = self.decaying if what == "decay" else self.optimizer
+        optimizer.apply_gradients(zip(gradients, self.dense.trainable_variables, strict=True))
+        return x + loss + 0.001 * self.slower.asked
 
 
 def statements() -> Any:
@@ -377,7 +396,7 @@ def statements() -> Any:
         st.sampled_from([("flag",), ("single",), ("next",), ("generator",), ("nested",)]),
         st.tuples(
             st.just("keras"),
-            st.sampled_from(["train", "look", "rate", "norm", "dropout", "recurrent", "metric"]),
+            st.sampled_from(["train", "look", "decay", "rate", "norm", "dropout", "recurrent", "metric"]),
             index,
         ),
         st.tuples(st.just("shapes"), st.integers(1, 3)),
