@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from corpus.claims import BEGIN, END, pages, replaced, results
+from corpus.claims import BEGIN, END, pages, replaced, results, shim_speeds
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -36,6 +36,23 @@ def test_a_page_without_marks_is_refused() -> None:
     assert replaced(f"a\n{BEGIN}\nold\n{END}\nb\n", ["new"]) == f"a\n{BEGIN}\nnew\n{END}\nb\n"
     with pytest.raises(ValueError, match="claims: begin"):
         replaced("a\n", ["new"])
+
+
+def test_speeds_are_read_from_the_column_of_the_shim() -> None:
+    page = "\n".join(
+        [
+            "| gan small | 9 | 9 (9.0×) | 9 (9.0×) | |",
+            "<!-- coexec: begin -->",
+            "| program | eager | tf.function | shim | shim+xla |",
+            "| --- | ---: | ---: | ---: | ---: |",
+            "| gan small | 4.0 | 1.0 (4.0×)* | 2.0 (2.0×) | 1.0 (4.0×) |",
+            "| rcnn small | 4.0 | AttributeError | 5.0 (0.8×) | not measured |",
+            "| gan large | 4.0 | 1.0 (4.0×) | not measured | not measured |",
+            "| geometric mean, small | | 4.0× | 1.3× | |",
+            "<!-- coexec: end -->",
+        ]
+    )
+    assert shim_speeds(page) == {"small": [2.0, 0.8]}
 
 
 def test_links_and_pictures_are_there() -> None:
