@@ -220,13 +220,13 @@ async function workspace() {
 }
 
 async function wrongPath() {
-    await bench.open("train.py");
     await bench.set({ "terra-refactor.path": ["/no/such/server"] });
+    await bench.open("train.py");
     await bench.notification("/no/such/server").waitFor();
     await bench.shot("wrong-path");
     await bench.set({ "terra-refactor.path": [] });
+    await bench.open("train.py");
     await bench.shows("batch: float32 (32, 8)");
-    await bench.run("Notifications: Clear All Notifications");
 }
 
 async function installServer() {
@@ -234,8 +234,8 @@ async function installServer() {
     const made = spawnSync(values.python, ["-m", "venv", "--without-pip", bare], { encoding: "utf-8" });
     assert.equal(made.status, 0, made.stderr);
     const python = path.join(bare, "bin/python");
-    await bench.open("train.py");
     await bench.set({ "terra-refactor.interpreter": python });
+    await bench.open("train.py");
     const message = bench.notification("no server to start");
     await message.waitFor();
     await bench.shot("missing-server");
