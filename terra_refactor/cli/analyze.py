@@ -18,7 +18,7 @@ from terra_refactor.cli.options import (
     show_settings,
 )
 from terra_refactor.cli.output import progress_bar
-from terra_refactor.cli.reporting import TEXT, read_targets, write_reports
+from terra_refactor.cli.reporting import TEXT, read_targets, warn_of_nothing, write_reports
 from terra_refactor.report.to_text import print_analysis
 from terra_refactor.workspace.components import Coverage
 from terra_refactor.workspace.workspace import analyze
@@ -48,4 +48,5 @@ def analyze_command(
     with progress_bar(quiet=run.quiet) as progress:
         report = analyze(paths, run.options(paths, settings, progress, diff_base=diff_base, coverage=coverage))
     write_reports(targets, report, lambda console: print_analysis(console, report, verbose=run.verbose))
+    warn_of_nothing(report)
     return UNREADABLE if report.errors else DONE

@@ -26,7 +26,7 @@ from terra_refactor.cli.options import (
     show_settings,
 )
 from terra_refactor.cli.output import err, progress_bar
-from terra_refactor.cli.reporting import TEXT, coverage_for, read_targets, write_reports
+from terra_refactor.cli.reporting import TEXT, coverage_for, read_targets, warn_of_nothing, write_reports
 from terra_refactor.errors import SourceError, UsageError
 from terra_refactor.refactor.apply import is_written, write_file
 from terra_refactor.report.to_text import print_changes, print_diff, print_errors
@@ -103,6 +103,7 @@ def fix_command(
     if (write or check) and not diff:
         targets = tuple(target for target in targets if target.format != TEXT)
     write_reports(targets, fixed.report, lambda console: _show_diff(console, fixed))
+    warn_of_nothing(fixed.report)
     written: list[str] = []
     errors = list(fixed.report.errors)
     if write:

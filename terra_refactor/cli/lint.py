@@ -28,7 +28,7 @@ from terra_refactor.cli.options import (
     show_settings,
 )
 from terra_refactor.cli.output import err, progress_bar
-from terra_refactor.cli.reporting import coverage_for, read_targets, write_reports
+from terra_refactor.cli.reporting import coverage_for, read_targets, warn_of_nothing, write_reports
 from terra_refactor.cli.watch import watch_files
 from terra_refactor.config import NEVER, SEVERITIES, Config
 from terra_refactor.errors import SourceError, UsageError
@@ -140,6 +140,7 @@ def lint_command(
                 print_comparison(console, report)
 
         write_reports(targets, report, show)
+        warn_of_nothing(report)
         return UNREADABLE if report.errors else _exit_code(report.findings, settings)
 
     if not watch:

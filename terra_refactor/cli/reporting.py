@@ -1,7 +1,7 @@
 """Formats and where they go.
 
 Computes: from `--format` and `--output` which report is written where. Needs: the results of a run. Gives: `check_format`,
-`read_targets`, `write_reports`.
+`read_targets`, `write_reports`, `warn_of_nothing`.
 
 `--output FILE` takes the report of `--format` away from standard output; `--output FORMAT:FILE`, any number of times, writes another one
 besides. `-` is standard output.
@@ -18,7 +18,7 @@ from typing import Final
 
 from rich.console import Console
 
-from terra_refactor.cli.output import emit, out, to_string
+from terra_refactor.cli.output import emit, err, out, to_string
 from terra_refactor.errors import UsageError
 from terra_refactor.report.schema import build_report
 from terra_refactor.workspace.components import Coverage
@@ -128,3 +128,12 @@ def write_reports(targets: Sequence[Target], report: WorkspaceReport, show: Call
             emit(to_string(show), target.file)
         else:
             show(out())
+
+
+def warn_of_nothing(report: WorkspaceReport) -> None:
+    """Say on standard error that there was no file to read, which a report without findings would hide."""
+    if not report.stats.files and not report.errors:
+        err().print(
+            "warning: no Python files were found under the paths given; what git ignores and what is excluded does not count",
+            soft_wrap=True,
+        )

@@ -106,6 +106,17 @@ def test_a_baseline_silences_what_is_known(folder: Path) -> None:
     assert run("lint", "m.py", "--baseline", "known.json").exit_code == 2
 
 
+@pytest.mark.parametrize("command", ["analyze", "lint", "fix"])
+def test_it_says_that_there_was_nothing_to_read(folder: Path, command: str) -> None:
+    Path(".git").mkdir()
+    Path(".gitignore").write_text("*.gen.py\n")
+    Path("m.gen.py").write_text(LINTED)
+    result = run(command, ".")
+    assert result.exit_code == 0
+    assert "no Python files were found" in result.stderr
+    assert "no Python files were found" not in run(command, "m.gen.py").stderr
+
+
 def test_fix_shows_a_diff_and_writes_nothing(folder: Path) -> None:
     Path("m.py").write_text(CODE)
     result = run("fix", "m.py")
