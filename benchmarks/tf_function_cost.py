@@ -1,10 +1,11 @@
 """Measures what decides whether `tf.function` pays: eager operations, calls of a traced function, and retraces.
 
-Four numbers, each the fastest of many short rounds, on the processor only: one small operation run eagerly (several kinds),
-the same operation inside a graph, one call of a traced function by its number of tensor arguments, and one trace of a function
-by its number of operations. From these follows the break-even: with fewer operations than that in a call, the call of the
-graph costs more than it saves. The default of `--min-ops` (`terra_refactor/classify/benefit.py`) comes from here;
-docs/benchmarks.md has the numbers of a run.
+Numbers, each the fastest of many short rounds, on the processor only: one small operation run eagerly (several kinds),
+the same operation inside a graph, one call of a traced function by its number of tensor arguments, one trace of a function
+by its number of operations, and the last two again for a function whose caller records it with an eager tape and asks for the
+gradient. From these follows the break-even: with fewer operations than that in a call, the call of the graph costs more than it
+saves. The default of `--min-ops` (`terra_refactor/classify/benefit.py`) and the costs in `terra_refactor/classify/calls.py` come
+from here; docs/benchmarks.md has the numbers of a run.
 
 Run as `python benchmarks/tf_function_cost.py`; `--quick` takes a fifth of the time and is less exact. Needs TensorFlow.
 """
@@ -38,6 +39,7 @@ ROUND = 20
 """Calls in a round."""
 ARGUMENTS = (0, 1, 2, 4, 8, 16, 32)
 TRACED_OPERATIONS = (1, 10, 100, 1000)
+TAPED_OPERATIONS = (2, 8, 32, 128)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     trace_fixed, trace_each = fit_line(traces)
     _print_traces(console, traces)
     _print_break_even(console, costs, calls, trace_fixed, trace_each)
+    _print_taped(console, {count: measure_taped(count, max(6, rounds // 4)) for count in TAPED_OPERATIONS})
     return 0
 
 
@@ -150,6 +153,51 @@ def measure_trace(operations_in_it: int, rounds: int) -> float:
     return min(once() for _ in range(rounds))
 
 
+@dataclass(frozen=True, slots=True)
+class TapedCost:
+    """A call under an eager tape and its gradient, in microseconds.
+
+    eager: all operations, and those of the gradient, called from Python
+    traced: the function is a graph, and so is its gradient
+    trace: the first call and the first gradient, which make both graphs
+    """
+
+    eager: float
+    traced: float
+    trace: float
+
+
+def measure_taped(operations_in_it: int, rounds: int) -> TapedCost:
+    """A function of so many operations of mixed kinds, called under a tape of its eager caller."""
+    start, other = tf.ones([8, 8]), tf.linalg.eye(8)
+    variable = tf.Variable(start)
+
+    def body(x: Any) -> Any:
+        x = x * variable
+        for number in range(operations_in_it - 1):
+            kind = number % 3
+            x = tf.tanh(x) if kind == 0 else tf.matmul(x, other) if kind == 1 else x + other
+        return x
+
+    def step(function: Callable[[Any], Any]) -> Any:
+        with tf.GradientTape() as tape:
+            result = function(start)
+        return tape.gradient(result, variable)
+
+    def first() -> float:
+        function = tf.function(body)
+        before = time.perf_counter()
+        step(function)
+        return (time.perf_counter() - before) * 1e6
+
+    traced = tf.function(body)
+    return TapedCost(
+        fastest(lambda: step(body), rounds),
+        fastest(lambda: step(traced), rounds),
+        min(first() for _ in range(max(3, rounds // 10))),
+    )
+
+
 def fastest(call: Callable[[], Any], rounds: int) -> float:
     """Microseconds of one call: the fastest of the rounds, for what else runs on the machine only ever adds.
 
@@ -197,6 +245,20 @@ def _print_traces(console: Console, traces: dict[int, float]) -> None:
     for count, cost in traces.items():
         table.add_row(str(count), f"{cost / 1000:.1f}")
     console.print(table)
+
+
+def _print_taped(console: Console, costs: dict[int, TapedCost]) -> None:
+    table = Table("operations", "eager, µs", "traced, µs", "first call, ms", title="Under the caller's eager tape")
+    for count, cost in costs.items():
+        table.add_row(str(count), f"{cost.eager:.0f}", f"{cost.traced:.0f}", f"{cost.trace / 1000:.1f}")
+    console.print(table)
+    call, _ = fit_line({count: cost.traced for count, cost in costs.items()})
+    _, saved = fit_line({count: cost.eager - cost.traced for count, cost in costs.items()})
+    fixed, for_each = fit_line({count: cost.trace for count, cost in costs.items()})
+    console.print(
+        f"fitted: {call:.0f} µs a call, {saved:.1f} µs saved by an operation, "
+        f"{fixed / 1000:.1f} ms a trace and {for_each / 1000:.2f} ms an operation"
+    )
 
 
 def _print_break_even(

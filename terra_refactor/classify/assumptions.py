@@ -13,9 +13,9 @@ from terra_refactor.classify.hazards import ReachedHazard
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import Reference, members
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
+from terra_refactor.rules.view import TAPES
 from terra_refactor.tf_model.decorators import Decoration, decoration
 
-_TAPES = frozenset({"GradientTape", "ForwardAccumulator"})
 _UNDERSTOOD = frozenset(
     {
         Decoration.TRANSPARENT,
@@ -53,7 +53,7 @@ def _holds_instance(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
 def _is_tape(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
     """Whether a `tf.GradientTape` (or forward accumulator) may be passed. Inside of its caller's graph that is fine."""
     return any(
-        isinstance(member, Reference) and facts.objects[member.object].name.rpartition(".")[2] in _TAPES
+        isinstance(member, Reference) and facts.objects[member.object].name.rpartition(".")[2] in TAPES
         for value in parameter.values
         for member in members(value)
     )

@@ -27,7 +27,12 @@ MAX_COUNT: Final = 1_000_000
 BACKWARD_FACTOR: Final = 2
 """Backward operations for each forward operation under a tape."""
 _GRADIENT: Final = frozenset(
-    {"tensorflow.GradientTape.gradient", "tensorflow.GradientTape.jacobian", "tensorflow.gradients"}
+    {
+        "tensorflow.GradientTape.gradient",
+        "tensorflow.GradientTape.jacobian",
+        "tensorflow.gradients",
+        "tensorflow.compat.v1.train.Optimizer.minimize",
+    }
 )
 
 

@@ -1,8 +1,8 @@
 """How often a function is called in one run of the program, where that can be told; and how often it must be for a trace to pay.
 
-Computes: an upper bound of the calls from code outside of graphs: calls of the caller times the known lengths of the loops
-around. Needs: facts. Gives: `CallCount`, `calls_until_paid`. Ignores: what cannot be told (loops of unknown length, callers
-outside of the program): it may be called any number of times.
+Computes: an upper bound of the calls from code outside of graphs: calls of the caller, in whichever module it is, times the
+known lengths of the loops around; whether a tape records them. Needs: facts. Gives: `CallCount`, `calls_until_paid`. Ignores: what
+cannot be told (loops of unknown length, callers outside of the program): it may be called any number of times.
 
 Only a program tells: a notebook, or what a module does under `if __name__ == "__main__"`. A call at the top of a module
 may be an example of what others call often.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind, ContextFacts, EntryKind
@@ -23,20 +24,34 @@ from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.rules.view import ContextView
 
-TRACE_MILLISECONDS: Final = 18.0
-"""One trace of a function of one operation, its first run included."""
-TRACE_MILLISECONDS_FOR_EACH: Final = 0.77
-"""For each operation more."""
-CALL_MICROSECONDS: Final = 140.0
-"""One call of a traced function of one or two arguments."""
-SAVED_MICROSECONDS: Final = 15.5
-"""By one operation that runs in a graph. Source of all four: `benchmarks/tf_function_cost.py`, see docs/benchmarks.md."""
+
+@dataclass(frozen=True, slots=True)
+class GraphCost:
+    """What a graph costs and saves."""
+
+    trace_milliseconds: float
+    """One trace of a function of one operation, its first run included."""
+    trace_milliseconds_for_each: float
+    """For each operation more."""
+    call_microseconds: float
+    """One call of a traced function of one or two arguments."""
+    saved_microseconds: float
+    """By one operation that runs in a graph."""
 
 
-def calls_until_paid(operations: int) -> float:
-    """After how many calls a graph of so many operations has won back what its trace cost; infinite if never."""
-    saved = operations * SAVED_MICROSECONDS - CALL_MICROSECONDS
-    traced = TRACE_MILLISECONDS + operations * TRACE_MILLISECONDS_FOR_EACH
+PLAIN: Final = GraphCost(18.0, 0.77, 140.0, 15.5)
+UNDER_TAPE: Final = GraphCost(60.0, 2.5, 330.0, 40.0)
+"""If a tape of the eager caller records the calls: the gradient becomes a graph as well. Source of both:
+`benchmarks/tf_function_cost.py`, see docs/benchmarks.md."""
+MARGIN: Final = 1.25
+"""What is to be converted must be called so much more often than it takes to pay its trace: the estimate is not exact."""
+
+
+def calls_until_paid(operations: int, *, traces: int = 1, under_tape: bool = False) -> float:
+    """After how many calls a graph of so many operations has won back what its traces cost; infinite if never."""
+    cost = UNDER_TAPE if under_tape else PLAIN
+    saved = operations * cost.saved_microseconds - cost.call_microseconds
+    traced = traces * (cost.trace_milliseconds + operations * cost.trace_milliseconds_for_each)
     return math.ceil(traced * 1000 / saved) if saved > 0 else math.inf
 
 
@@ -56,7 +71,7 @@ class CallCount:
         facts = self.hazards.facts
         contexts = facts.contexts_of(identity)
         found = facts.functions.get(identity)
-        if found is None or found.recursive or identity in seen or not found.callers:
+        if found is None or found.recursive or found.open_callers or identity in seen or not found.callers:
             return None
         if any(context.entry is not EntryKind.CALLED for context in contexts):
             return None
@@ -68,15 +83,10 @@ class CallCount:
         for (caller_id, op), calling in places.items():
             if is_graph(caller_id):
                 continue
-            code = self.hazards.program.function(caller_id)
-            if code.kind is FunctionKind.MODULE:
+            if self.hazards.program.function(caller_id).kind is FunctionKind.MODULE:
                 outer = 1 if self._is_program(calling[0], op) else None
-            elif code.kind in (FunctionKind.FUNCTION, FunctionKind.METHOD):
-                outer = (
-                    self._of(caller_id, is_graph, seen | {identity}) if caller_id.module == identity.module else None
-                )
             else:
-                outer = None
+                outer = self._of(caller_id, is_graph, seen | {identity})
             if outer is None:
                 return None
             times = [self._repetitions(self.hazards.view(context), op) for context in calling]
@@ -84,6 +94,25 @@ class CallCount:
                 return None
             total += outer * max(each for each in times if each is not None)
         return total
+
+    def under_tape(self, identity: FunctionId, is_graph: Callable[[FunctionId], bool]) -> bool:
+        """Whether a tape that records eagerly is open where the function is called from outside of graphs, directly or further out."""
+        facts = self.hazards.facts
+        pending, seen = [identity], {identity}
+        while pending:
+            for caller in facts.functions[pending.pop()].callers:
+                context = facts.contexts[caller.context]
+                if is_graph(context.function):
+                    continue
+                view = self.hazards.view(context)
+                if any(
+                    isinstance(outer, ops.With) and view.is_tape(outer.manager) for outer in view.enclosing(caller.op)
+                ):
+                    return True
+                if context.function not in seen:
+                    seen.add(context.function)
+                    pending.append(context.function)
+        return False
 
     def _is_program(self, context: ContextFacts, op: int) -> bool:
         path = self.hazards.program.modules[context.function.module].path

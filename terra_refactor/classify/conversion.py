@@ -25,7 +25,12 @@ from terra_refactor.rules.view import ContextView
 
 _CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "__post_init__"})
 _CALLED_BY_KERAS: Final = frozenset({"call", "train_step", "test_step", "predict_step", "compute_loss"})
-_PLAIN_CALLBACKS: Final = ("tensorflow.nest.", "tensorflow.custom_gradient", "tensorflow.recompute_grad")
+_PLAIN_CALLBACKS: Final = (
+    "tensorflow.nest.",
+    "tensorflow.custom_gradient",
+    "tensorflow.recompute_grad",
+    "tensorflow.compat.v1.train.Optimizer.",
+)
 """What of TensorFlow calls functions without converting them; `tf.map_fn`, `tf.cond` and data sets do."""
 _TRANSPARENT: Final = ("functools.partial", "functools.wraps")
 

@@ -9,14 +9,15 @@ Order: safe to trace? does it pay? where (the outermost functions that code outs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts
 from terra_refactor.classify.assumptions import Assumptions, gather_assumptions
 from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, OperationCount
-from terra_refactor.classify.calls import CallCount, calls_until_paid
+from terra_refactor.classify.calls import MARGIN, CallCount, calls_until_paid
 from terra_refactor.classify.candidates import is_test_code, varying_python_value, why_not_a_candidate
 from terra_refactor.classify.decision import (
     Action,
@@ -236,16 +237,32 @@ class _Decider:
                 def is_graph(caller: FunctionId, level: Level = level) -> bool:
                     return self._runs_as_graph(caller, level, wanted, set())
 
-                calls = self.calls.of(identity, is_graph)
-                needed = calls_until_paid(judgement.operations)
-                if calls is not None and calls < needed:
-                    plural = "s" if calls != 1 else ""
-                    judgement.reason = (
-                        f"the program calls it {calls} time{plural} outside of graphs: a trace costs more than that saves "
-                        f"(it is paid after some {needed:.0f} calls)"
-                    )
+                reason = self.why_not_paid(judgement, is_graph)
+                if reason is not None:
+                    judgement.reason = reason
                     del wanted[identity]
                     settled = False
+
+    def why_not_paid(self, judgement: _Judgement, is_graph: Callable[[FunctionId], bool]) -> str | None:
+        """Why the calls of the function outside of graphs do not win back what its traces cost; None if they may."""
+        identity = judgement.code.id
+        under_tape = self.calls.under_tape(identity, is_graph)
+        proposed = self.proposal(judgement, {})
+        varies = proposed is not None and any(name == "reduce_retracing" for name, _ in proposed.arguments)
+        # of shapes that vary, the first is traced as it is, and the second relaxed
+        needed = calls_until_paid(judgement.operations, traces=2 if varies else 1, under_tape=under_tape)
+        where = "outside of graphs, under a tape of the caller" if under_tape else "outside of graphs"
+        if math.isinf(needed):
+            return f"it is called {where}: a graph's call there costs more than {judgement.operations} operations do"
+        calls = self.calls.of(identity, is_graph)
+        if calls is None or calls >= MARGIN * needed:
+            return None
+        plural = "s" if calls != 1 else ""
+        traces = "two traces cost" if varies else "a trace costs"
+        return (
+            f"the program calls it {calls} time{plural} {where}: {traces} more than that saves "
+            f"(paid after some {needed:.0f} calls)"
+        )
 
     def why_not(self, judgement: _Judgement) -> str | None:
         """Why the function is not to be decorated; None if it may be."""

@@ -22,6 +22,7 @@ from terra_refactor.analysis.facts import (
 from terra_refactor.domain.value import (
     BOTTOM,
     Constant,
+    Reference,
     Scalar,
     TensorKind,
     TensorValue,
@@ -42,6 +43,7 @@ from terra_refactor.tf_model.spec import ParameterPassing, Trait
 
 OpType = TypeVar("OpType", bound=Op)
 
+TAPES = frozenset({"GradientTape", "ForwardAccumulator"})
 _NOT_SYMBOLIC = (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR, TensorKind.KERAS)
 
 
@@ -291,6 +293,13 @@ class ContextView:
             return ()
         found = tuple(self.facts.functions[self.facts.contexts[callee].function] for callee in fact.callees)
         return found if all(callee.hybrid is not None for callee in found) else ()
+
+    def is_tape(self, number: OpId) -> bool:
+        """Whether the result is, or may be, a `tf.GradientTape` or a forward accumulator."""
+        return any(
+            isinstance(member, Reference) and self.facts.objects[member.object].name.rpartition(".")[2] in TAPES
+            for member in members(self.value(number))
+        )
 
     def under_tensor_condition(self, number: OpId) -> bool:
         """Whether the operation runs only if a tensor's value says so (within this function)."""

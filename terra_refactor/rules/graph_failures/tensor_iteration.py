@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from terra_refactor.domain.value import DatasetValue, members
 from terra_refactor.ir import ops
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView
@@ -33,7 +34,15 @@ _ITERATING: Final = frozenset(
 )
 
 
+_CONVERTED_FOR_DATASETS: Final = frozenset(
+    f"builtins.{name}" for name in ["all", "any", "enumerate", "filter", "iter", "map", "zip"]
+)
+"""What AutoGraph has data sets' own functions for (`iter` gives TensorFlow's iterator)."""
+_ENDLESS: Final = "in a graph this never ends, because only a run could tell where the data set does"
+
+
 def check(view: ContextView) -> Iterator[LocalHazard]:
+    yield from _over_data_sets(view)
     for branch in view.branches.values():
         op = view.op(branch.op)
         if isinstance(op, ops.Comprehension) and view.is_symbolic(op.iterable):
@@ -65,6 +74,26 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 call.id,
                 f"a tensor is spread into the arguments of `{view.written(call.function)}`: in a graph this raises",
             )
+
+
+def _over_data_sets(view: ContextView) -> Iterator[LocalHazard]:
+    for comprehension in view.reached(ops.Comprehension):
+        if _is_data_set(view, comprehension.iterable):
+            written = view.written(comprehension.iterable)
+            yield LocalHazard(comprehension.id, f"a comprehension iterates over the data set `{written}`: {_ENDLESS}")
+    for op in view.reached(ops.BuildContainer):
+        for element in op.elements:
+            if element.starred and _is_data_set(view, element.value):
+                yield LocalHazard(op.id, f"the data set `{view.written(element.value)}` is spread: {_ENDLESS}")
+    for call, name in view.library_calls():
+        if name in _ITERATING - _CONVERTED_FOR_DATASETS:
+            if any(_is_data_set(view, argument.value) for argument in call.arguments if argument.keyword is None):
+                yield LocalHazard(call.id, f"`{view.written(call.id)}` iterates over a data set: {_ENDLESS}")
+
+
+def _is_data_set(view: ContextView, number: int) -> bool:
+    alternatives = members(view.value(number))
+    return bool(alternatives) and all(isinstance(member, DatasetValue) for member in alternatives)
 
 
 RULE: Final = Rule(

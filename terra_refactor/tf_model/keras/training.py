@@ -30,6 +30,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.keras.layer_call import Settings, call_argument, output_kind
+from terra_refactor.tf_model.ops.control import minimize
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
 
 
@@ -347,7 +348,7 @@ RULES: Final[Mapping[str, Rule]] = {
     **_metric_rules(),
     "keras.optimizers.Optimizer.apply_gradients": _constant(_ITERATIONS),
     "keras.optimizers.Optimizer.apply": _constant(_ITERATIONS),
-    "keras.optimizers.Optimizer.minimize": _constant(UNKNOWN),
+    "keras.optimizers.Optimizer.minimize": minimize,
     "keras.optimizers.Optimizer.build": _constant(NONE),
     "keras.optimizers.Optimizer.get_config": _constant(FrozenDict((), UNKNOWN)),
     **{f"keras.optimizers.schedules.{name}.__call__": _schedule for name in _SCHEDULES},

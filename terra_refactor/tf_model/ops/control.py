@@ -336,6 +336,14 @@ def _declared(leaf: Value, count: Dim) -> Value:
     return result(tensor_dtype(leaf))
 
 
+def minimize(call: BoundCall) -> Value:
+    """An optimizer's `minimize` calls its loss, if that is a function, under a tape of its own."""
+    loss = call.argument("loss")
+    if loss is not None and not isinstance(loss, TensorValue):
+        call.invoke(loss, ())
+    return UNKNOWN
+
+
 def _scan(call: BoundCall) -> Value:
     elems, initial = call.argument("elems"), call.argument("initializer")
     if elems is None:
@@ -556,6 +564,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "tensorflow.compat.v1.py_func": _callback,
     "tensorflow.gradients": _gradient,
     "tensorflow.recompute_grad": _recomputed,
+    "tensorflow.compat.v1.train.Optimizer.minimize": minimize,
     "tensorflow.tuple": _tensors_tuple,
     f"{_TAPE}.gradient": _gradient,
     f"{_TAPE}.jacobian": _jacobian,

@@ -82,3 +82,55 @@ def test_other_callers_may_call_it_often(tmp_path: Path) -> None:
 def test_a_trace_is_paid_sooner_the_more_it_saves() -> None:
     assert calls_until_paid(8) == float("inf")
     assert calls_until_paid(15) > calls_until_paid(100) > calls_until_paid(1000) > 40
+
+
+LIBRARY = """\
+import tensorflow as tf
+
+
+def loss(x):
+    for _ in range(30):
+        x = tf.tanh(x)
+    return tf.reduce_sum(x)
+"""
+PROGRAM = """\
+import tensorflow as tf
+
+from library import loss
+
+
+def main():
+    weights = tf.Variable(tf.ones([2]))
+
+    def step(x):
+        with tf.GradientTape() as tape:
+            value = loss(weights * x)
+        return tape.gradient(value, weights)
+
+    for _ in range({count}):
+        step(tf.ones([2]))
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def decide_two(folder: Path, count: int) -> Decision:
+    (folder / "library.py").write_text(LIBRARY)
+    (folder / "program.py").write_text(PROGRAM.format(count=count))
+    report = analyze([str(folder)], Options(Config(jobs=1), use_cache=False))
+    return next(decision for decision in report.decisions if decision.qualname == "loss")
+
+
+def test_calls_from_another_module_and_from_nested_functions_count(tmp_path: Path) -> None:
+    found = decide_two(tmp_path, 50)
+    assert found.action.value == "none"
+    assert found.reason.startswith("the program calls it 50 times outside of graphs, under a tape of the caller")
+    assert decide_two(tmp_path, 1000).action.value == "add_tf_function"
+
+
+def test_under_an_eager_tape_a_graph_is_paid_later() -> None:
+    assert calls_until_paid(30, under_tape=True) > calls_until_paid(30)
+    assert calls_until_paid(8, under_tape=True) == float("inf")
+    assert calls_until_paid(30, traces=2) > 1.9 * calls_until_paid(30)
