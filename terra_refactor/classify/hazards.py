@@ -24,7 +24,7 @@ from terra_refactor.ir.program import Program
 from terra_refactor.ir.walk import walk
 from terra_refactor.rules.registry import all_rules, local_hazards, rules_by_effect
 from terra_refactor.rules.rule import CureHint, LocalHazard, Rule, RuleKind
-from terra_refactor.rules.view import CodeIndex, Codes, ContextView, has_trait
+from terra_refactor.rules.view import CodeIndex, Codes, ContextView, has_trait, unconverted_construct
 from terra_refactor.rules.watch import Comparison, Look, Watch
 from terra_refactor.tf_model.spec import Trait
 
@@ -153,7 +153,11 @@ class HazardMap:
             return found
         self._reached[context.id] = ()
         merged: dict[tuple[str, EffectSite], ReachedHazard] = {}
-        as_it_is = self.unconverted(context) if is_never_converted(self.view(context)) else ()
+        view = self.view(context)
+        as_it_is = self.unconverted(context) if is_never_converted(view) else ()
+        if not as_it_is and unconverted_construct(view) is not None:
+            # what it decides itself is TR305
+            as_it_is = tuple(hazard for hazard in self.unconverted(context) if hazard.via)
         found_here = (*self.local(context), *as_it_is, *self._from_effects(context), *self._from_calls(context))
         for hazard in found_here:
             key = (hazard.rule, hazard.site)

@@ -149,6 +149,8 @@ class StoreName(Op):
     scope: Scope
     value: OpId | None
     annotation: OpId | None = None
+    is_expression: bool = False
+    """Whether it is written `:=`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,12 +427,13 @@ class PatternAttribute(Op):
 
 @dataclass(frozen=True, slots=True)
 class If(Op):
-    """`if`/`elif`/`else`. From `assert` when `is_assert`: the else branch raises."""
+    """`if`/`elif`/`else`. From `assert` when `is_assert`: the else branch raises. From a `case` of `match` when `is_case`."""
 
     test: OpId
     then_block: Block
     else_block: Block
     is_assert: bool = False
+    is_case: bool = False
 
 
 @dataclass(frozen=True, slots=True)

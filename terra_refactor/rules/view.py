@@ -16,6 +16,7 @@ from terra_refactor.analysis.facts import (
     CallerFact,
     CallFact,
     ContextFacts,
+    ContextId,
     FunctionFacts,
     ProgramFacts,
 )
@@ -140,6 +141,11 @@ class ContextView:
         self.calls: dict[OpId, CallFact] = {call.op: call for call in context.calls}
         self.branches: dict[OpId, BranchFact] = {branch.op: branch for branch in context.branches}
 
+    def of(self, context: ContextId) -> ContextView:
+        """The view of another context."""
+        found = self.facts.contexts[context]
+        return ContextView(self.program, self.facts, found, CodeIndex.of(self.program.function(found.function)))
+
     @property
     def function_facts(self) -> FunctionFacts:
         """The facts of the function over all its contexts."""
@@ -167,6 +173,12 @@ class ContextView:
         """The assignments to items that this context reaches."""
         for op in self.code.of_kind(ops.StoreItem):
             if self.context.values[op.value] is not None:
+                yield op
+
+    def returns(self) -> Iterator[ops.Return]:
+        """The `return`s of a value that this context reaches."""
+        for op in self.code.ops:
+            if isinstance(op, ops.Return) and op.value is not None and self.context.values[op.value] is not None:
                 yield op
 
     def value(self, number: OpId) -> Value:
@@ -372,6 +384,23 @@ class ContextView:
     def _is_library_member(self, op: ops.LoadAttribute) -> bool:
         # `x.T` of a tensor is computed; `self.table` is stored
         return all(is_tensorflow_tensor(member) for member in members(self.value(op.object)))
+
+
+def unconverted_construct(view: ContextView) -> str | None:
+    """What in the function's own code AutoGraph has no conversion for, so that it leaves the function as it is; None if nothing."""
+    for op in view.code.ops:
+        match op:
+            case ops.If(is_case=True):
+                return "`match`"
+            case ops.While(else_block=[_, *_]):
+                return "`else` of a loop"
+            case ops.For(else_block=[_, *_]):
+                return "`else` of a loop"
+            case ops.StoreName(is_expression=True):
+                return "`:=`"
+            case _:
+                continue
+    return None
 
 
 def is_tensorflow_tensor(value: Value) -> bool:

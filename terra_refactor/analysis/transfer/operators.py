@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from terra_refactor.analysis.effects import unknown_target, write_effect
-from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.facts import BranchKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Handler, Interpreter
@@ -108,7 +108,7 @@ def unary(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     value = frame.value(op.operand)
     if op.operator == "not":
         answer = truth_of(interpreter, frame, value)
-        if any(is_symbolic_number(member) for member in members(value)):
+        if answer.kind is BranchKind.TENSOR:
             return as_symbolic(UNKNOWN_BOOL)
         return UNKNOWN_BOOL if answer.value is None else Constant(not answer.value)
     return join_all(_unary(interpreter, frame, op, member) for member in members(value))

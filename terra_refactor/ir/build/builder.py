@@ -265,10 +265,12 @@ class FunctionBuilder:
         value: OpId | None,
         annotation: OpId | None = None,
         frame: Frame | None = None,
+        *,
+        is_expression: bool = False,
     ) -> OpId:
         """Binds the variable `name`, already mangled, in `frame` (default: the current one)."""
         op_id = self.new_id(node)
-        op = StoreName(op_id, name, Scope.GLOBAL, value, annotation)
+        op = StoreName(op_id, name, Scope.GLOBAL, value, annotation, is_expression)
         self.ops.append(op)
         if frame is None:
             frame = self.frame

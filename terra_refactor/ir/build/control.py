@@ -32,10 +32,12 @@ def lower_if(b: FunctionBuilder, node: cst.If) -> None:
     assert b.ops is outer
 
 
-def fold_if_chain(b: FunctionBuilder, links: Sequence[tuple[list[Op], OpId, OpId, Block]]) -> None:
+def fold_if_chain(
+    b: FunctionBuilder, links: Sequence[tuple[list[Op], OpId, OpId, Block]], *, are_cases: bool = False
+) -> None:
     """Closes a chain of tests, each in the else branch of the one before; the current block is the last else branch."""
     for ops, op_id, test, then_block in reversed(links):
-        ops.append(If(op_id, test, then_block, tuple(b.ops)))
+        ops.append(If(op_id, test, then_block, tuple(b.ops), is_case=are_cases))
         b.ops = ops
 
 

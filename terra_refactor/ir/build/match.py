@@ -52,7 +52,7 @@ def lower_match(b: FunctionBuilder, node: cst.Match) -> None:
         then_block = b.suite_block(case.body)
         links.append((b.ops, op_id, test, then_block))
         b.ops = []
-    fold_if_chain(b, links)
+    fold_if_chain(b, links, are_cases=True)
 
 
 def _lower_case_test(b: FunctionBuilder, case: cst.MatchCase, subject: OpId) -> OpId | None:

@@ -34,7 +34,7 @@ def lower_named_expression(b: FunctionBuilder, node: cst.NamedExpr) -> OpId:
     value = b.value(node.value)
     assert isinstance(node.target, cst.Name)
     # `:=` in a comprehension binds in the function that the comprehension stands in.
-    b.store(node.target, b.mangled(node.target.value), value, frame=b.root_frame)
+    b.store(node.target, b.mangled(node.target.value), value, frame=b.root_frame, is_expression=True)
     return value
 
 

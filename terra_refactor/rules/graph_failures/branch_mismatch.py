@@ -10,19 +10,27 @@ from terra_refactor.domain.dtype import BOOL, FLOAT32, INT32, STRING, DType
 from terra_refactor.domain.value import (
     NONE,
     UNBOUND,
+    BoundMethod,
     Constant,
+    FrozenDict,
+    FrozenList,
+    FunctionValue,
+    LibraryValue,
+    PartialValue,
     PythonType,
     Scalar,
     TensorKind,
     TensorValue,
     TupleValue,
     Value,
+    is_symbolic_number,
     members,
 )
 from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.walk import blocks, walk
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
+from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
 
 _SCALAR_DTYPES: Final = {
     PythonType.BOOL: BOOL,
@@ -31,11 +39,14 @@ _SCALAR_DTYPES: Final = {
     PythonType.STR: STRING,
 }
 """What a branch makes of a Python value."""
+_NO_TENSORS: Final = (FunctionValue, LibraryValue, BoundMethod, PartialValue)
 END: Final = None
 """The outcome of code that reaches the end of the function without a `return`."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
+    yield from _loops(view)
+    yield from _library_conditions(view)
     for branch in view.branches.values():
         op = view.op(branch.op)
         if branch.kind is not BranchKind.TENSOR or not isinstance(op, ops.If) or op.is_assert:
@@ -59,6 +70,112 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         problem = _returns_differ(view, op)
         if problem is not None:
             yield LocalHazard(op.id, f"{problem}: in a graph both sides of the branch must return alike")
+
+
+def _loops(view: ContextView) -> Iterator[LocalHazard]:
+    """Loops on tensors that a condition leaves by `return`, and loops whose condition is a Python value first, and a tensor later."""
+    for op in view.code.ops:
+        if not isinstance(op, ops.Return) or (op.value is not None and view.context.values[op.value] is None):
+            continue
+        conditional = False
+        for outer in view.enclosing(op.id):
+            fact = view.branches.get(outer.id)
+            conditional = conditional or isinstance(outer, ops.If)
+            if not conditional or fact is None or not isinstance(outer, ops.For | ops.While):
+                continue
+            if fact.kind in (BranchKind.TENSOR, BranchKind.DATASET):
+                yield LocalHazard(
+                    op.id,
+                    "`return` under a condition in a loop on a tensor: in a graph such a loop only ends with its condition",
+                )
+                break
+    for loop in view.reached(ops.While):
+        fact = view.branches.get(loop.id)
+        if fact is None:
+            continue
+        parts = list(_conditions(view, loop.test))
+        if fact.kind is BranchKind.TENSOR and not any(_is_tensor(view, part) is True for part in parts):
+            mixed = next((part for part in parts if _is_tensor(view, part) is None), None)
+            if mixed is not None:
+                yield LocalHazard(
+                    loop.id,
+                    f"`{view.written(mixed)}` is a Python value when the loop starts, and a tensor later: in a graph it must be one "
+                    "from the start",
+                )
+        if isinstance(view.op(loop.test), ops.Literal) and _ends_on_tensor(view, loop):
+            yield LocalHazard(
+                loop.id,
+                "a condition on a tensor ends a `while True` loop: in a graph the loop itself must have that condition",
+            )
+
+
+def _conditions(view: ContextView, number: OpId) -> Iterator[OpId]:
+    """The parts of a condition that `and`, `or` and `not` connect."""
+    op = view.op(number)
+    match op:
+        case ops.ShortCircuit(left=left, value=right):
+            yield from _conditions(view, left)
+            yield from _conditions(view, right)
+        case ops.Unary(operator="not", operand=operand):
+            yield from _conditions(view, operand)
+        case ops.Compare(left=left, right=right):
+            tensors = [_is_tensor(view, side) for side in (left, right)]
+            yield left if tensors[0] is True or tensors[1] is False else right
+        case _:
+            yield number
+
+
+def _is_tensor(view: ContextView, number: OpId) -> bool | None:
+    """Whether a result is a tensor in a graph, each time or never; None if it is one only some of the times."""
+    found = {is_tensorflow_tensor(member) or is_symbolic_number(member) for member in members(view.value(number))}
+    return found.pop() if len(found) == 1 else None if found else False
+
+
+def _ends_on_tensor(view: ContextView, loop: ops.While) -> bool:
+    """Whether a `break` or `return` of the loop is under a condition on a tensor."""
+    for op in walk(loop.body):
+        if not isinstance(op, ops.Break | ops.Return):
+            continue
+        under = False
+        for outer in view.enclosing(op.id):
+            fact = view.branches.get(outer.id)
+            under = under or (isinstance(outer, ops.If) and fact is not None and fact.kind is BranchKind.TENSOR)
+            if outer.id == loop.id:
+                if under:
+                    return True
+                break
+            if isinstance(outer, ops.For | ops.While) and isinstance(op, ops.Break):
+                break
+    return False
+
+
+def _library_conditions(view: ContextView) -> Iterator[LocalHazard]:
+    """`tf.cond` on a Python bool, or with functions of which the results do not match."""
+    for call, name in view.library_calls():
+        if name != "tensorflow.cond":
+            continue
+        asked = view.library_argument(call, name, "pred")
+        alternatives = members(view.value(asked)) if asked is not None else ()
+        if alternatives and all(_is_python_bool(member) for member in alternatives):
+            yield LocalHazard(
+                call.id,
+                "`tf.cond` gets a Python bool: in a graph it takes tensors only (a Python `if` does what is meant)",
+            )
+            continue
+        fact = view.calls[call.id]
+        if len(fact.callees) == 2:
+            first, second = (view.facts.contexts[callee].returns for callee in fact.callees)
+            problem = mismatch(first, second)
+            if problem is not None:
+                yield LocalHazard(
+                    call.id, f"what the functions of `tf.cond` return {problem}: in a graph both must agree"
+                )
+
+
+def _is_python_bool(value: Value) -> bool:
+    return (isinstance(value, Constant) and isinstance(value.value, bool)) or (
+        isinstance(value, Scalar) and value.type is PythonType.BOOL and not value.symbolic
+    )
 
 
 def _python_loop_left(view: ContextView, branch: ops.If) -> str | None:
@@ -112,6 +229,9 @@ def _continuation(view: ContextView, branch: ops.If) -> ops.Block | None:
         if not isinstance(outer, ops.If | ops.With):
             return None
         rest.extend(_after(inner, next(block for block in blocks(outer) if inner in block)))
+        if isinstance(outer, ops.With):
+            # AutoGraph looks no further for the other side's `return`
+            return tuple(rest)
         inner = outer
     rest.extend(_after(inner, view.function.body))
     return tuple(rest)
@@ -170,6 +290,10 @@ def mismatch(first: Value, second: Value) -> str | None:
         return "is None on one side only"
     if len(firsts) == len(seconds) == 1:
         a, b = firsts[0], seconds[0]
+        if a != b and isinstance(a, _NO_TENSORS) and isinstance(b, _NO_TENSORS):
+            return "is another function or class on each side"
+        if any(_is_structure(one) and _is_leaf(other) for one, other in ((a, b), (b, a))):
+            return "is a tuple, list or dict on one side only"
         if isinstance(a, TupleValue) and isinstance(b, TupleValue):
             return "is a tuple of another length on one side" if len(a.elements) != len(b.elements) else None
         one, other = graph_dtype(a), graph_dtype(b)
@@ -195,6 +319,16 @@ def graph_dtype(value: Value) -> DType | None:
             return _SCALAR_DTYPES.get(value.type)
         case _:
             return None
+
+
+def _is_structure(value: Value) -> bool:
+    return isinstance(value, TupleValue | FrozenList | FrozenDict)
+
+
+def _is_leaf(value: Value) -> bool:
+    return isinstance(value, TensorValue | Scalar) or (
+        isinstance(value, Constant) and isinstance(value.value, bool | int | float | str)
+    )
 
 
 def _is_definite(value: Value) -> bool:

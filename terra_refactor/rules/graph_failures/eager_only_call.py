@@ -14,14 +14,28 @@ from terra_refactor.tf_model.spec import Trait
 _TENSOR_METHODS: Final = ("tensorflow.Tensor.", "tensorflow.Variable.")
 
 
+_ASKS_FOR_MODE: Final = frozenset(
+    {"tensorflow.executing_eagerly", "tensorflow.inside_function", "tensorflow.is_symbolic_tensor"}
+)
+_OF_SYMBOLIC: Final = frozenset({"op", "graph", "name", "consumers", "value_index"})
+"""Attributes that symbolic tensors have and eager ones have not."""
+
+
 def check(view: ContextView) -> Iterator[LocalHazard]:
+    for load in view.reached(ops.LoadAttribute):
+        if load.name == "device" and view.is_symbolic(load.object):
+            yield LocalHazard(
+                load.id,
+                f"`{view.written(load.id)}` is known when a tensor is there: in a graph it is empty",
+                f"nothing depends on `{view.written(load.id)}`",
+            )
     for op, name in view.library_calls():
         if name == "builtins.hasattr" and _asks_for_eager_method(view, op):
             yield LocalHazard(
-                op.id, f"`{view.written(op.id)}` is True of eager tensors only: a graph takes the other way"
+                op.id, f"`{view.written(op.id)}` has another answer for eager tensors: a graph takes the other way"
             )
-        if name == "tensorflow.executing_eagerly":
-            other = f"what happens where `{view.written(op.id)}` is False means the same"
+        if name in _ASKS_FOR_MODE or (name == "builtins.type" and _is_class_of_tensor(view, op)):
+            other = f"what is done with the other answer that `{view.written(op.id)}` gives in a graph means the same"
             yield LocalHazard(op.id, "it asks whether it runs eagerly: in a graph it takes the other way", other)
         if not has_trait(name, Trait.EAGER_ONLY):
             continue
@@ -44,7 +58,11 @@ def _asks_for_eager_method(view: ContextView, call: ops.Call) -> bool:
     tensor, attribute = call.arguments[0].value, view.value(call.arguments[1].value)
     if not isinstance(attribute, Constant) or not isinstance(attribute.value, str) or not view.is_symbolic(tensor):
         return False
-    return has_trait(f"tensorflow.Tensor.{attribute.value}", Trait.EAGER_ONLY)
+    return attribute.value in _OF_SYMBOLIC or has_trait(f"tensorflow.Tensor.{attribute.value}", Trait.EAGER_ONLY)
+
+
+def _is_class_of_tensor(view: ContextView, call: ops.Call) -> bool:
+    return len(call.arguments) == 1 and view.is_symbolic(call.arguments[0].value)
 
 
 RULE: Final = Rule(

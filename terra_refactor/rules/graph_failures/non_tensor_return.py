@@ -28,8 +28,19 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.walk import operands, walk
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
+
+_OPERATIONS: Final = frozenset(
+    {"tensorflow.print", "tensorflow.group", "tensorflow.no_op", "tensorflow.debugging.Assert"}
+)
+_ASSERTIONS: Final = (
+    "tensorflow.debugging.assert_",
+    "tensorflow.compat.v1.assert_",
+    "tensorflow.compat.v1.debugging.assert_",
+)
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -48,7 +59,17 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if place.value is not None and _is_set(view, view.value(place.value)):
             yield LocalHazard(place.id, "it returns a set: a traced function can only return tensors and None")
             return
-    if not places or not problems:
+    for place in places:
+        if place.value is not None and _is_operation(view, place.value, 0):
+            message = (
+                f"`{view.written(place.value)}` gives None eagerly, and in a graph an operation, which it cannot return"
+            )
+            yield LocalHazard(place.id, message, boundary=True)
+            return
+    if not places:
+        return
+    if not problems:
+        yield from _variables(view, places[-1], alternatives)
         return
     op = places[-1]
     text, becomes_tensor = problems[0]
@@ -63,6 +84,67 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     else:
         message = f"it may return {text}: a traced function can only return tensors and None"
         yield LocalHazard(op.id, message, f"it never returns {text}")
+
+
+def _is_operation(view: ContextView, number: OpId, depth: int) -> bool:
+    """Whether the result is, directly or through functions, that of a call which gives an operation in a graph, and None eagerly."""
+    op = view.op(view.behind_name(number))
+    fact = view.calls.get(op.id)
+    if not isinstance(op, ops.Call) or fact is None or fact.unknown is not None:
+        return False
+    if any(name in _OPERATIONS or name.startswith(_ASSERTIONS) for name in fact.library):
+        return True
+    if depth > 3 or fact.library:
+        return False
+    inner = [view.of(callee) for callee in fact.callees]
+    return any(
+        _is_operation(callee, returned.value, depth + 1)
+        for callee in inner
+        if callee.function_facts.hybrid is None
+        for returned in callee.returns()
+        if returned.value is not None
+    )
+
+
+def _variables(view: ContextView, place: ops.Return, alternatives: tuple[Value, ...]) -> Iterator[LocalHazard]:
+    """A variable comes out of a graph as a tensor with the value of that moment."""
+    if not any(_holds_variable(member, 0) for member in alternatives) or not _is_read(view):
+        return
+    text = "the value of a variable, and do not change it or look again later"
+    yield LocalHazard(
+        place.id,
+        "it returns a variable, which a graph returns as a tensor",
+        f"its callers use what it returns as {text}",
+        boundary=True,
+    )
+
+
+def _holds_variable(value: Value, depth: int) -> bool:
+    match value:
+        case TensorValue(kind=TensorKind.VARIABLE):
+            return True
+        case TupleValue(elements) if depth < 4:
+            return any(_holds_variable(member, depth + 1) for part in elements for member in members(part))
+        case FrozenList(elements, rest) if depth < 4:
+            parts = elements or (() if rest is None else (rest,))
+            return any(_holds_variable(member, depth + 1) for part in parts for member in members(part))
+        case FrozenDict(items, rest) if depth < 4:
+            parts = (*(item for _, item in items), *(() if rest is None else (rest,)))
+            return any(_holds_variable(member, depth + 1) for part in parts for member in members(part))
+        case _:
+            return False
+
+
+def _is_read(view: ContextView) -> bool:
+    """Whether some caller outside of graphs uses the result; of callers that are not known, it is taken that they do."""
+    callers = [caller for caller in view.callers if not view.facts.contexts[caller.context].in_graph]
+    if not view.callers or view.function_facts.open_callers:
+        return True
+    for caller in callers:
+        code = view.program.function(view.facts.contexts[caller.context].function)
+        if any(caller.op in operands(op) for op in walk(code.body)):
+            return True
+    return False
 
 
 def _without_start_values(alternatives: tuple[Value, ...]) -> tuple[Value, ...]:

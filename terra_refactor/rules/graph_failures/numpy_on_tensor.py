@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.value import Constant, Scalar, TensorValue, members
+from terra_refactor.domain.value import Constant, Scalar, TensorKind, TensorValue, Value, members
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
@@ -22,6 +22,13 @@ _ARRAY_ATTRIBUTES: Final = frozenset(
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
+    for store in view.stores():
+        alternatives = members(view.value(store.object))
+        if view.is_symbolic(store.value) and alternatives and all(_is_array(member) for member in alternatives):
+            yield LocalHazard(
+                store.id,
+                f"the tensor `{view.written(store.value)}` is stored into an array: in a graph it has no value",
+            )
     for op, name in view.library_calls():
         if name.startswith("numpy.ndarray.") and name not in _FINE_METHODS:
             function = view.op(op.function)
@@ -32,7 +39,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                     f"`{view.written(op.id)}` is a method of the array `{parameter}`: a traced function gets a tensor in its place",
                     parameter=parameter,
                 )
-        if name == "builtins.isinstance" and op.arguments:
+        if name in ("builtins.isinstance", "tensorflow.is_tensor") and op.arguments:
             parameter = view.argument_behind(op.arguments[0].value)
             if parameter is not None and parameter == view.parameter_behind(op.arguments[0].value):
                 yield LocalHazard(
@@ -85,6 +92,10 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                     f"`{view.written(load.id)}` is an attribute of the array `{parameter}`: a traced function gets a tensor in its place",
                     parameter=parameter,
                 )
+
+
+def _is_array(value: Value) -> bool:
+    return isinstance(value, TensorValue) and value.kind is TensorKind.NDARRAY
 
 
 def _cure(view: ContextView, call: ops.Call, name: str) -> CureHint | None:

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from terra_refactor.domain.dtype import FLOAT32, INT32, INT64, DType
 from terra_refactor.domain.value import (
     Constant,
+    DatasetValue,
     RangeValue,
     Reference,
     Scalar,
@@ -23,7 +25,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
+from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.spec import ParameterPassing
 from terra_refactor.tf_model.static_parameters import static_parameters
@@ -50,12 +52,52 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         yield from _check_index(view, store.id, store.object, store.index)
     for binary in view.reached(ops.Binary):
         yield from _check_operator(view, binary)
+    for arithmetic in (*view.reached(ops.Binary), *view.reached(ops.Compare)):
+        for number, tensor in ((arithmetic.left, arithmetic.right), (arithmetic.right, arithmetic.left)):
+            made = _made_of_number(view, number)
+            own = _dtype(view, tensor)
+            if made is not None and own is not None and own != made:
+                yield LocalHazard(
+                    arithmetic.id,
+                    f"`{view.written(number)}` is a Python number eagerly, which fits any tensor, and a {made} tensor in a graph, which "
+                    f"does not fit the {own} of `{view.written(tensor)}`",
+                )
+                break
     for text in view.reached(ops.FormatString):
         for part in text.parts:
             if isinstance(part, ops.FormatField) and part.spec is not None and view.is_symbolic(part.value):
                 yield LocalHazard(
                     text.id, f"`{view.written(part.value)}` is formatted as a number: in a graph it has no value"
                 )
+
+
+def _made_of_number(view: ContextView, number: OpId) -> DType | None:
+    """The dtype of what AutoGraph makes of `int(tensor)`, `float(tensor)` or `len(dataset)`; None for anything else."""
+    op = view.op(view.behind_name(number))
+    fact = view.calls.get(op.id)
+    if not isinstance(op, ops.Call) or fact is None or len(op.arguments) != 1:
+        return None
+    given = op.arguments[0].value
+    match fact.library:
+        case ("builtins.int",) if view.is_symbolic(given):
+            return INT32
+        case ("builtins.float",) if view.is_symbolic(given):
+            return FLOAT32
+        case ("builtins.len",):
+            alternatives = members(view.value(given))
+            return INT64 if alternatives and all(isinstance(member, DatasetValue) for member in alternatives) else None
+        case _:
+            return None
+
+
+def _dtype(view: ContextView, number: OpId) -> DType | None:
+    """The dtype of what certainly is a tensor."""
+    found = {
+        member.type.dtype
+        for member in members(view.value(number))
+        if isinstance(member, TensorValue) and is_tensorflow_tensor(member)
+    }
+    return found.pop() if len(found) == len(members(view.value(number))) == 1 else None
 
 
 def _check_call(view: ContextView, call: ops.Call, name: str) -> Iterator[LocalHazard]:

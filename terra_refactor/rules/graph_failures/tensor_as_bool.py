@@ -6,7 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind
+from terra_refactor.domain.dtype import BOOL
+from terra_refactor.domain.value import PythonType, Scalar, TensorValue, members
 from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.walk import walk
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView
 
@@ -14,8 +18,17 @@ _COMPARING: Final = frozenset(f"builtins.{name}" for name in ("all", "any", "max
 """Functions that ask for the truth of the elements of a list, or of comparisons of them."""
 
 
+_ASKING_CALLBACKS: Final = frozenset({"builtins.filter", "builtins.list.sort"})
+"""What asks for the truth of what a function gives, or of comparisons."""
+
+
 def check(view: ContextView) -> Iterator[LocalHazard]:
+    yield from _numbers_that_decide(view)
     for op in view.reached(ops.If):
+        if view.is_symbolic(op.test) and any(isinstance(outer, ops.Comprehension) for outer in view.enclosing(op.id)):
+            yield LocalHazard(
+                op.id, "the `if` of a comprehension asks for the truth of a tensor: in a graph this raises"
+            )
         fact = view.branches.get(op.id)
         if op.is_assert and fact is not None and fact.kind is BranchKind.TENSOR:
             yield LocalHazard(op.id, "`assert` on a tensor: in a graph this raises")
@@ -31,8 +44,63 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 yield LocalHazard(
                     call.id, f"`{view.written(call.id)}` compares tensors as Python bools: in a graph this raises"
                 )
+        if name in _COMPARING or name in _ASKING_CALLBACKS:
+            yield from _asked_of_elements(view, call)
         if name == "builtins.bool" and call.arguments and view.is_symbolic(call.arguments[0].value):
             yield LocalHazard(call.id, "`bool(...)` of a tensor: in a graph this raises")
+
+
+def _asked_of_elements(view: ContextView, call: ops.Call) -> Iterator[LocalHazard]:
+    """`any(... for ...)` and the like over tensors; `sorted(..., key=f)`, `filter(f, ...)` where the function gives tensors."""
+    first = view.op(call.arguments[0].value) if call.arguments else None
+    if isinstance(first, ops.Comprehension):
+        collected = (op for op in walk(first.body) if isinstance(op, ops.CollectElement))
+        if any(view.is_symbolic(op.value) for op in collected):
+            yield LocalHazard(
+                call.id,
+                f"`{view.written(call.id)}` asks for the truth of tensors, or of comparisons: in a graph this raises",
+            )
+    fact = view.calls.get(call.id)
+    for callee in () if fact is None else fact.callees:
+        inner = view.of(callee)
+        if any(op.value is not None and inner.is_symbolic(op.value) for op in inner.returns()):
+            yield LocalHazard(
+                call.id,
+                f"`{view.written(call.id)}` asks for the truth of tensors, or of comparisons: in a graph this raises",
+            )
+            return
+
+
+def _numbers_that_decide(view: ContextView) -> Iterator[LocalHazard]:
+    """Conditions on tensors that are no bools: eagerly what is not zero is true, but a graph takes bools only."""
+    for op in view.code.ops:
+        match op:
+            case ops.If(test=test, is_assert=False) | ops.IfExpression(test=test) | ops.While(test=test):
+                asked = [test]
+            case ops.ShortCircuit(left=left, value=right):
+                asked = [left, *([right] if view.is_symbolic(left) else [])]
+            case ops.Unary(operator="not", operand=operand):
+                asked = [operand]
+            case _:
+                continue
+        for number in asked:
+            if _is_number(view, number):
+                yield LocalHazard(
+                    op.id,
+                    f"`{view.written(number)}` is no bool, and decides: in a graph a condition must be a bool tensor",
+                )
+                break
+
+
+def _is_number(view: ContextView, number: OpId) -> bool:
+    """Whether it certainly is a tensor of numbers or strings."""
+    if not view.is_symbolic(number):
+        return False
+    return all(
+        (isinstance(member, Scalar) and member.type is not PythonType.BOOL)
+        or (isinstance(member, TensorValue) and member.type.dtype not in (None, BOOL))
+        for member in members(view.value(number))
+    )
 
 
 RULE: Final = Rule(

@@ -59,7 +59,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                     op.id, f"the tensor `{view.written(element.value)}` is spread: in a graph this raises"
                 )
     for call, name in view.library_calls():
-        if name in _ITERATING:
+        if name in _ITERATING or name.startswith("itertools."):
             for argument in call.arguments:
                 if argument.keyword is None and view.is_symbolic(argument.value):
                     yield LocalHazard(
@@ -67,9 +67,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                         f"`{view.written(call.id)}` iterates over the tensor `{view.written(argument.value)}`: in a graph this raises",
                     )
                     break
-        elif any(
-            argument.spread is ops.Spread.STAR and view.is_symbolic(argument.value) for argument in call.arguments
-        ):
+    for call in view.reached(ops.Call):
+        if any(argument.spread is ops.Spread.STAR and view.is_symbolic(argument.value) for argument in call.arguments):
             yield LocalHazard(
                 call.id,
                 f"a tensor is spread into the arguments of `{view.written(call.function)}`: in a graph this raises",

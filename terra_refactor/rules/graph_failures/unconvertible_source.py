@@ -9,7 +9,7 @@ from terra_refactor.analysis.facts import BranchKind
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
+from terra_refactor.rules.view import ContextView, unconverted_construct
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -23,6 +23,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         reason = f"AutoGraph does not convert {what}"
     elif function.kind is FunctionKind.LAMBDA and _has_double(view):
         reason = "AutoGraph cannot tell two lambdas with the same parameters on one line apart"
+    elif (construct := unconverted_construct(view)) is not None:
+        reason = f"AutoGraph leaves a function with {construct} as it is"
     else:
         return
     for op in view.code.ops:
