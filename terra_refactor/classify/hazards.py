@@ -17,7 +17,7 @@ from terra_refactor.classify.conversion import is_never_converted, leaves_conver
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.value import NONE
 from terra_refactor.ir import ops
-from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Op
 from terra_refactor.ir.program import Program
@@ -250,7 +250,7 @@ class HazardMap:
         rules = rules_by_effect()
         for effect in context.effects:
             candidates = rules.get(effect.kind, ())
-            if not candidates or self._is_harmless(effect):
+            if not candidates or self._is_harmless(effect) or self._changes_own_keywords(context, effect):
                 continue
             rule = next(rule for rule in candidates if self._reports(rule, effect.site))
             yield ReachedHazard(
@@ -262,6 +262,15 @@ class HazardMap:
                 self._cure(rule, effect.site),
                 is_effect=True,
             )
+
+    def _changes_own_keywords(self, context: ContextFacts, effect: Effect) -> bool:
+        """Whether the effect is on the dict of `**kwargs`, which is a new one in each call."""
+        if effect.target.root is not RootKind.PARAMETER or effect.target.path != "[]":
+            return False
+        return any(
+            parameter.name == effect.target.name and parameter.kind is ParameterKind.VAR_KEYWORD
+            for parameter in self.program.function(context.function).parameters
+        )
 
     def _reports(self, rule: Rule, site: EffectSite) -> bool:
         """Whether the rule reports the effect at that place: in every context that reaches it."""

@@ -62,7 +62,7 @@ _SETTINGS: Final = " ".join(
         ),
         "tensorflow.debugging.enable_traceback_filtering tensorflow.summary.trace_on tensorflow.summary.trace_off "
         "tensorflow.summary.trace_export",
-        "tensorflow.summary.experimental.set_step tensorflow.random.set_global_generator "
+        "tensorflow.summary.experimental.set_step tensorflow.random.set_global_generator tensorflow.random.set_seed "
         "tensorflow.autograph.set_verbosity",
         within(
             "keras.config",

@@ -49,7 +49,7 @@ PYTHON_EFFECTS: Final[NameTable[EffectKind]] = name_table(
         "warnings.showwarning",
         EffectKind.INPUT_OUTPUT: " ".join(
             (
-                "builtins.open builtins.input builtins.exec builtins.eval builtins.breakpoint builtins.compile",
+                "builtins.open builtins.input builtins.breakpoint builtins.compile",
                 _OS,
                 _PATH_QUESTIONS,
                 _PATH_METHODS,
@@ -78,6 +78,7 @@ PYTHON_EFFECTS: Final[NameTable[EffectKind]] = name_table(
                 "timeit.* webbrowser.* smtplib.* readline.*",
             )
         ),
+        EffectKind.UNKNOWN_CALL: "builtins.exec builtins.eval",
         EffectKind.RANDOM: "random.* !random.Random !random.SystemRandom secrets.* uuid.uuid4 os.urandom",
         EffectKind.TIME: "time.* !time.sleep !time.strftime !time.strptime !time.mktime !time.struct_time "
         "datetime.datetime.now datetime.date.today "

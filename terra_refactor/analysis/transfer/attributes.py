@@ -21,7 +21,7 @@ from terra_refactor.analysis.modules import library_member
 from terra_refactor.analysis.transfer.command_line import flag_value
 from terra_refactor.analysis.transfer.containers import size_value
 from terra_refactor.analysis.transfer.layer_weights import setting_attribute, weight_attribute
-from terra_refactor.domain.effect import Effect, EffectKind
+from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import filter_members, join, join_all
 from terra_refactor.domain.state import CLASS
 from terra_refactor.domain.value import (
@@ -48,6 +48,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir import ops
+from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Op
 from terra_refactor.tf_model import registry
 
@@ -86,7 +87,12 @@ def attribute_of(interpreter: Interpreter, frame: Frame, op: int, value: Value, 
         case TupleValue() if value.fields:
             return _record_attribute(interpreter, frame, op, value, name)
         case FunctionValue():
-            return _function_attribute(value, name)
+            found = _function_attribute(value, name)
+            if found == UNKNOWN and not value.wrappers and value.hybrid is None and not name.startswith("__"):
+                target = _of_function(interpreter, value, name)
+                read = Effect(EffectKind.STATE_READ, target, f"reads {target}", frame.site(op), assumed=True)
+                frame.add_effect(read)
+            return found
         case BoundMethod():
             return value.receiver if name == "__self__" else attribute_of(interpreter, frame, op, value.function, name)
         case PartialValue():
@@ -151,6 +157,11 @@ def _record_attribute(interpreter: Interpreter, frame: Frame, op: int, value: Tu
         return interpreter.call_value(frame, op, found[0].arguments[0], CallArguments((value,)))
     assert value.cls is not None
     return bind(interpreter, frame, found[0], value, Reference(value.cls))
+
+
+def _of_function(interpreter: Interpreter, value: FunctionValue, name: str) -> Target:
+    """The place of a function's own attribute, which outlives every call."""
+    return Target(RootKind.GLOBAL, f"{interpreter.program.function(FunctionId(*value.function)).name}.{name}")
 
 
 def _function_attribute(value: FunctionValue, name: str) -> Value:
@@ -248,9 +259,17 @@ def _through_class(
                     method = bind(interpreter, frame, getter[0], value, candidate)
                     results.append(interpreter.call_value(frame, op, method, CallArguments((Constant(name),))))
             continue
+        _note_class_read(frame, op, found, name)
         results.append(_bound_attribute(interpreter, frame, op, value, candidate, found[0]))
         results.extend(_bound_attribute(interpreter, frame, op, value, candidate, attribute) for attribute in extra)
     return join_all(results) if results else None
+
+
+def _note_class_read(frame: Frame, op: int, found: tuple[Value, Value], name: str) -> None:
+    """Notes the read of a class's own data: other code may set it on the class."""
+    attribute, owner = found
+    if isinstance(owner, Reference) and not isinstance(attribute, FunctionValue | PartialValue | LibraryValue):
+        frame.note_read(op, (owner.object, name))
 
 
 def _bound_attribute(
@@ -348,6 +367,16 @@ def set_attribute(interpreter: Interpreter, frame: Frame, op: int, target: Value
                 frame.add_effect(effect)
             case LibraryValue():
                 external_effect(frame, op, EffectKind.STATE_WRITE, f"{member.name}.{name} = ...")
+            case FunctionValue():
+                # a function's own attributes have no place in the heap: what reads them gets an unknown value
+                frame.add_effect(
+                    Effect(
+                        EffectKind.STATE_WRITE,
+                        _of_function(interpreter, member, name),
+                        f".{name} = ...",
+                        frame.site(op),
+                    )
+                )
             case _:
                 # a setter of a library object (a tensor, an optimizer's learning rate): its own business
                 continue

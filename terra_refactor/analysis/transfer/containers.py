@@ -6,7 +6,7 @@ Gives: `HANDLERS`, `iterate`, `thaw`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from typing_extensions import assert_never
@@ -63,6 +63,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir import ops
+from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ops import Op
 from terra_refactor.tf_model.numpy_api.index_objects import index_object
 from terra_refactor.tf_model.ops.operators import index_rule
@@ -354,6 +355,9 @@ def item_of(interpreter: Interpreter, frame: Frame, op: int, container: Value, i
             made = index_object(container.name, freeze(frame, index))
             if made is not None:
                 return made
+            if container.name == "os.environ":
+                external_effect(frame, op, EffectKind.TIME, "os.environ[...]")
+                return UNKNOWN_STR
             # a generic such as `Optional[int]`, or a class's `__class_getitem__`
             arguments = index.elements if isinstance(index, TupleValue) else (index,)
             return PartialValue(container, arguments, ())
@@ -473,12 +477,26 @@ def store_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:
             frame.add_effect(effect)
         elif isinstance(member, TensorValue) and member.kind is TensorKind.NDARRAY:
             # arrays have no identity here: whether anybody else sees this one is not known
+            _rebind_array(interpreter, frame, op, member)
             if not _is_made_here(interpreter, frame, op.object):
                 detail = f"{frame.written(interpreter, op.object)}[...] = ... on an array"
                 effect = Effect(EffectKind.STATE_WRITE, unknown_target(member), detail, frame.site(op.id), assumed=True)
                 frame.add_effect(effect)
         elif isinstance(member, LibraryValue):
             external_effect(frame, op.id, EffectKind.INPUT_OUTPUT, f"{member.name}[...] = ...")
+
+
+def _rebind_array(interpreter: Interpreter, frame: Frame, op: ops.StoreItem, array: TensorValue) -> None:
+    """An array without identity that a module changes is another value of the variable: functions that read it later get that."""
+    holder = interpreter.op(frame.function, op.object)
+    if (
+        frame.function.kind is FunctionKind.MODULE
+        and isinstance(holder, ops.LoadName)
+        and holder.scope is ops.Scope.GLOBAL
+    ):
+        key = (interpreter.loader.object_of(frame.function.id.module), holder.name)
+        frame.note_write(op.id, key, frame.site(op.id))
+        frame.state.set(key, replace(array, content=None))
 
 
 def _is_made_here(interpreter: Interpreter, frame: Frame, number: int) -> bool:

@@ -46,13 +46,21 @@ _NUMBER_FIELD: Final = re.compile(r"%[-+ #0-9.*]*[diouxXeEfFgGc]")
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for call, name in view.library_calls():
         yield from _check_call(view, call, name)
+        if name == "builtins.len" and _size_of_data_set(view, call):
+            written = view.written(call.id)
+            assumed = f"that `{written}` is an int64 tensor in a graph makes no difference"
+            yield LocalHazard(
+                call.id, f"`{written}` is a Python number eagerly, and an int64 tensor in a graph", assumed
+            )
     for load in view.reached(ops.LoadItem):
         yield from _check_index(view, load.id, load.object, load.index)
     for store in view.stores():
         yield from _check_index(view, store.id, store.object, store.index)
     for binary in view.reached(ops.Binary):
         yield from _check_operator(view, binary)
-    for arithmetic in (*view.reached(ops.Binary), *view.reached(ops.Compare)):
+    for arithmetic in view.code.ops:
+        if not isinstance(arithmetic, ops.Binary | ops.Compare):
+            continue
         for number, tensor in ((arithmetic.left, arithmetic.right), (arithmetic.right, arithmetic.left)):
             made = _made_of_number(view, number)
             own = _dtype(view, tensor)
@@ -71,6 +79,11 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 )
 
 
+def _size_of_data_set(view: ContextView, call: ops.Call) -> bool:
+    given = members(view.value(call.arguments[0].value)) if len(call.arguments) == 1 else ()
+    return bool(given) and all(isinstance(member, DatasetValue) for member in given)
+
+
 def _made_of_number(view: ContextView, number: OpId) -> DType | None:
     """The dtype of what AutoGraph makes of `int(tensor)`, `float(tensor)` or `len(dataset)`; None for anything else."""
     op = view.op(view.behind_name(number))
@@ -84,8 +97,7 @@ def _made_of_number(view: ContextView, number: OpId) -> DType | None:
         case ("builtins.float",) if view.is_symbolic(given):
             return FLOAT32
         case ("builtins.len",):
-            alternatives = members(view.value(given))
-            return INT64 if alternatives and all(isinstance(member, DatasetValue) for member in alternatives) else None
+            return INT64 if _size_of_data_set(view, op) else None
         case _:
             return None
 

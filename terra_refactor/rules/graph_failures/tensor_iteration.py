@@ -84,6 +84,9 @@ def _over_data_sets(view: ContextView) -> Iterator[LocalHazard]:
         for element in op.elements:
             if element.starred and _is_data_set(view, element.value):
                 yield LocalHazard(op.id, f"the data set `{view.written(element.value)}` is spread: {_ENDLESS}")
+    for unpacked in view.reached(ops.UnpackElement):
+        if unpacked.position == 0 and _is_data_set(view, unpacked.source):
+            yield LocalHazard(unpacked.id, f"the data set `{view.written(unpacked.source)}` is unpacked: {_ENDLESS}")
     for call, name in view.library_calls():
         if name in _ITERATING - _CONVERTED_FOR_DATASETS:
             if any(_is_data_set(view, argument.value) for argument in call.arguments if argument.keyword is None):

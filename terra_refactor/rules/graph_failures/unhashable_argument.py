@@ -1,0 +1,138 @@
+"""TR324: objects by which a traced function cannot tell its graphs apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.domain.value import Reference, members
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+
+_HASHABLE: Final = ("frozen=True", "eq=False", "unsafe_hash=True")
+"""Arguments of `dataclass` with which its objects can be hashed (frozen ones if their fields can)."""
+_OWN_TYPE: Final = ("__hash__", "__tf_tracing_type__", "__tf_flatten__")
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    for parameter in view.function.parameters:
+        given = members(view.context.parameters.get(parameter.name, Reference(-1)))
+        if not given or not all(isinstance(member, Reference) for member in given):
+            continue
+        names = {_unhashable(view, member) for member in given if isinstance(member, Reference) and member.object >= 0}
+        if len(names) != 1 or None in names:
+            continue
+        reads = [op.id for op in view.code.ops if isinstance(op, ops.LoadName) and op.name == parameter.name]
+        place = next(iter(reads), None)
+        if place is not None:
+            yield LocalHazard(
+                place,
+                f"`{parameter.name}` is a {names.pop()}, which compares by value and has no hash: a traced function cannot take it",
+                boundary=True,
+            )
+
+
+def _unhashable(view: ContextView, value: Reference) -> str | None:
+    """The name of the object's class, if the program says that its objects have no hash."""
+    facts = view.facts.objects[value.object]
+    if facts.kind is not ObjectKind.INSTANCE:
+        return None
+    bodies = [
+        code
+        for module in view.program.modules.values()
+        for code in module.functions
+        if code.kind is FunctionKind.CLASS_BODY and code.name == facts.name
+    ]
+    return facts.name if bodies and all(_has_no_hash(view, body) for body in bodies) else None
+
+
+def _has_no_hash(view: ContextView, body: Function) -> bool:
+    methods = {code.name for code in view.program.modules[body.id.module].functions if code.parent == body.id}
+    if not methods.isdisjoint(_OWN_TYPE):
+        return False
+    if "__eq__" in methods:
+        return True
+    return any(
+        decorator.text.partition("(")[0].strip().rpartition(".")[2] == "dataclass"
+        and not any(option in decorator.text.replace(" ", "") for option in _HASHABLE)
+        for decorator in body.decorators
+    )
+
+
+RULE: Final = Rule(
+    id="TR324",
+    name="unhashable-argument",
+    kind=RuleKind.HAZARD,
+    severity=Severity.ERROR,
+    summary="An object of a dataclass, or of a class with `__eq__` and no `__hash__`, cannot be given to a traced function.",
+    explanation=(
+        "A traced function tells its graphs apart by its arguments, and needs a hash of those that are no tensors: `TypeError: Could not "
+        "generate a generic TraceType for P(...). Please verify that it is immutable/hashable`. A method of such an object cannot be "
+        "traced either: `TypeError: unhashable type`."
+    ),
+    samples=Samples(
+        bad="""\
+from dataclasses import dataclass
+
+import tensorflow as tf
+
+
+@dataclass
+class Settings:
+    scale: float = 2.0
+
+
+@tf.function
+def step(x, settings):
+    return x * settings.scale  # TR324
+
+
+result = step(tf.ones([3]), Settings())
+""",
+        good="""\
+from dataclasses import dataclass
+
+import tensorflow as tf
+
+
+@dataclass(frozen=True)
+class Settings:
+    scale: float = 2.0
+
+
+@tf.function
+def step(x, settings):
+    return x * settings.scale
+
+
+result = step(tf.ones([3]), Settings())
+""",
+        near_miss="""\
+from dataclasses import dataclass
+
+import tensorflow as tf
+
+
+@dataclass
+class Settings:
+    scale: float = 2.0
+
+
+settings = Settings()
+
+
+@tf.function
+def step(x):
+    return x * settings.scale
+
+
+result = step(tf.ones([3]))
+""",
+    ),
+    cure="Make the dataclass frozen, or pass its tensors and numbers.",
+    check=check,
+    inherited=False,
+)
