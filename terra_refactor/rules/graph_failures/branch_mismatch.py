@@ -326,7 +326,8 @@ def _is_structure(value: Value) -> bool:
 
 
 def _is_leaf(value: Value) -> bool:
-    return isinstance(value, TensorValue | Scalar) or (
+    # a tensor without a dtype may be only guessed from how it is used
+    return (isinstance(value, TensorValue) and value.type.dtype is not None) or (
         isinstance(value, Constant) and isinstance(value.value, bool | int | float | str)
     )
 
