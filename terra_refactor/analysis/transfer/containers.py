@@ -6,7 +6,7 @@ Gives: `HANDLERS`, `iterate`, `thaw`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from typing_extensions import assert_never
@@ -18,6 +18,7 @@ from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Handler, Interpreter
 from terra_refactor.analysis.lost_shapes import concrete
 from terra_refactor.analysis.transfer import mappings
+from terra_refactor.analysis.transfer.arrays import array_changed
 from terra_refactor.analysis.transfer.windows import inside, moving_window, with_window
 from terra_refactor.domain.dim import Dim, add, subtract
 from terra_refactor.domain.effect import Effect, EffectKind
@@ -63,7 +64,6 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir import ops
-from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ops import Op
 from terra_refactor.tf_model.numpy_api.index_objects import index_object
 from terra_refactor.tf_model.ops.operators import index_rule
@@ -477,26 +477,13 @@ def store_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:
             frame.add_effect(effect)
         elif isinstance(member, TensorValue) and member.kind is TensorKind.NDARRAY:
             # arrays have no identity here: whether anybody else sees this one is not known
-            _rebind_array(interpreter, frame, op, member)
+            array_changed(interpreter, frame, op.id, op.object)
             if not _is_made_here(interpreter, frame, op.object):
                 detail = f"{frame.written(interpreter, op.object)}[...] = ... on an array"
                 effect = Effect(EffectKind.STATE_WRITE, unknown_target(member), detail, frame.site(op.id), assumed=True)
                 frame.add_effect(effect)
         elif isinstance(member, LibraryValue):
             external_effect(frame, op.id, EffectKind.INPUT_OUTPUT, f"{member.name}[...] = ...")
-
-
-def _rebind_array(interpreter: Interpreter, frame: Frame, op: ops.StoreItem, array: TensorValue) -> None:
-    """An array without identity that a module changes is another value of the variable: functions that read it later get that."""
-    holder = interpreter.op(frame.function, op.object)
-    if (
-        frame.function.kind is FunctionKind.MODULE
-        and isinstance(holder, ops.LoadName)
-        and holder.scope is ops.Scope.GLOBAL
-    ):
-        key = (interpreter.loader.object_of(frame.function.id.module), holder.name)
-        frame.note_write(op.id, key, frame.site(op.id))
-        frame.state.set(key, replace(array, content=None))
 
 
 def _is_made_here(interpreter: Interpreter, frame: Frame, number: int) -> bool:

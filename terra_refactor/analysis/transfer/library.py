@@ -30,6 +30,7 @@ from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.lost_shapes import with_lost_shape
 from terra_refactor.analysis.testing import PYTEST_MARKS
+from terra_refactor.analysis.transfer.arrays import changed_by_call
 from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
 from terra_refactor.analysis.transfer.command_line import COMMAND_LINE
 from terra_refactor.analysis.transfer.containers import thaw
@@ -119,6 +120,7 @@ def call_library(
         return _call_unlisted(interpreter, frame, op, name, arguments, receiver)
     _note_effects(interpreter, frame, op, name, entity, receiver)
     _change_argument(interpreter, frame, op, name, arguments)
+    changed_by_call(interpreter, frame, op, name)
     if Trait.TAKES_TENSORS in entity.traits or (entity.rule is not None and Trait.TENSOR_OPERATION in entity.traits):
         for value in (*arguments.positional, *(value for _, value in arguments.keywords)):
             interpreter.note_usage(value, frame)
