@@ -143,8 +143,7 @@ class ContextView:
 
     def of(self, context: ContextId) -> ContextView:
         """The view of another context."""
-        found = self.facts.contexts[context]
-        return ContextView(self.program, self.facts, found, CodeIndex.of(self.program.function(found.function)))
+        return ContextView(self.codes, self.facts, self.facts.contexts[context])
 
     @property
     def function_facts(self) -> FunctionFacts:
