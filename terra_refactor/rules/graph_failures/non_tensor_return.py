@@ -69,7 +69,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     if not places:
         return
     if not problems:
-        yield from _variables(view, places[-1], alternatives)
+        yield from _variables(view, places[-1], members(view.context.returns))
         return
     op = places[-1]
     text, becomes_tensor = problems[0]
