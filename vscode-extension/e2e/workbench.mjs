@@ -66,7 +66,24 @@ export class Workbench {
     async start() {
         mkdirSync(path.dirname(this.settingsFile), { recursive: true });
         writeFileSync(this.settingsFile, JSON.stringify(this.settings));
-        const port = await freePort();
+        let port = 0;
+        // its two processes give each other ten seconds to shake hands, and end if the machine is too busy for that
+        await until(async () => {
+            if (this.server === undefined || this.server.exitCode !== null) {
+                port = await freePort();
+                this.serve(port);
+            }
+            return this.output.includes("HTTP server listening");
+        }, "code-server did not start");
+        this.browser = await chromium.launch({
+            executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+            args: ["--no-sandbox", "--disable-dev-shm-usage"],
+        });
+        this.address = `http://127.0.0.1:${port}/?folder=${encodeURIComponent(this.project)}`;
+        await this.show();
+    }
+
+    serve(port) {
         this.server = spawn(
             "node",
             [this.entry, "--auth", "none", "--bind-addr", `127.0.0.1:${port}`, "--disable-telemetry", "--disable-update-check", ...this.arguments],
@@ -75,13 +92,6 @@ export class Workbench {
         for (const stream of [this.server.stdout, this.server.stderr]) {
             stream.on("data", (data) => (this.output += data));
         }
-        await until(() => this.output.includes("HTTP server listening"), "code-server did not start");
-        this.browser = await chromium.launch({
-            executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-            args: ["--no-sandbox", "--disable-dev-shm-usage"],
-        });
-        this.address = `http://127.0.0.1:${port}/?folder=${encodeURIComponent(this.project)}`;
-        await this.show();
     }
 
     /** Opens the workbench in a page of its own. */
