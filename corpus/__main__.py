@@ -23,8 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         case "evaluate":
             from corpus.claims import write_claims  # noqa: PLC0415 - the other commands need less
             from corpus.evaluate import evaluate as run  # noqa: PLC0415 - as above
+            from corpus.released.tables import write_tables  # noqa: PLC0415 - as above
 
             code = run(options.names, options.rounds)
+            write_tables()
             write_claims()
             return code
         case "index":
