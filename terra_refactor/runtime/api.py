@@ -116,6 +116,7 @@ def speculative(
         if is_disabled():
             return function(*args, **kwargs)
         if not made:
+            import terra_refactor.runtime.tf_internals  # noqa: F401, PLC0415  (first: it says what to install)
             from terra_refactor.runtime.speculative import Speculation  # noqa: PLC0415  (TensorFlow only on use)
 
             made.append(Speculation(function, calls, jit_compile, reduce_retracing))

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import terra_refactor.runtime.tf_internals  # noqa: F401 - first of all: it says what to install where TensorFlow is missing
 from terra_refactor.runtime import api_hooks, foreign, run_tapes
 from terra_refactor.runtime.executor import restore_executor, wait_for_other_threads
 from terra_refactor.runtime.lazy_tensor import LazyTensor

@@ -34,7 +34,7 @@ def test_the_demo_shows_classification_and_diff(tmp_path: Path) -> None:
     assert finished.returncode == 0, finished.stderr
     assert "$ terra-refactor analyze ." in finished.stdout
     assert "functions in 7 files" in finished.stdout
-    assert "+@tf.function\n def forecast_report(predicted, actual):" in finished.stdout
+    assert "+    @tf.function\n     def train_step(self, inputs, targets):" in finished.stdout
     assert contents() == before
 
 
