@@ -1,8 +1,9 @@
 """Runs programs in real TensorFlow, as graphs and eagerly, and says what can be seen of each run.
 
-Called as a script with a JSON file of programs (`{name: text}`) and the name of the JSON file to write; `observe`
-does that in a child process, so that
-one TensorFlow is loaded for many programs. For the eager run `tf.function` is replaced by a function that changes nothing.
+Called as a script with a JSON file of programs (`{name: text}`) and the name of the file to write, a line of JSON for each program;
+`observe` does that in a child process, so that one TensorFlow is loaded for many programs. A program that does not end, or that ends
+the process, costs itself only: another process goes on behind it.
+For the eager run `tf.function` is replaced by a function that changes nothing.
 
 Seen of a run: what it printed, logged and slept (`output`), the values of its global variables (`values`), the
 exception that ended it (`error`), and the most
@@ -11,6 +12,7 @@ traces that any one traced function needed, and how many there were in all (`tra
 
 from __future__ import annotations
 
+import faulthandler
 import importlib.util
 import json
 import logging
@@ -26,7 +28,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-LIMIT_SECONDS = 1500
+LIMIT_SECONDS = 240
+"""Of one run of one program; most take less than one. Then the process shows where each thread stands, and ends."""
 RECURSION_LIMIT = 500
 
 
@@ -67,22 +70,42 @@ class Observation:
     graph: Run
 
 
-def observe(programs: dict[str, str], folder: Path) -> dict[str, Observation]:
-    """Runs every program both ways in a child process."""
-    asked, answered = folder / "programs.json", folder / "runs.json"
-    asked.write_text(json.dumps(programs), encoding="utf-8")
+class Observations(dict[str, Observation]):
+    """What was seen, by program; asking for a program that took its process with it fails, and says how that looked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lost: dict[str, str] = {}
+
+    def __missing__(self, name: str) -> Observation:
+        raise AssertionError(f"{name} ended the process that ran it: {self.lost[name]}")
+
+
+def observe(programs: dict[str, str], folder: Path) -> Observations:
+    """Runs every program both ways, in as few child processes as it takes."""
+    asked, answered = folder / "programs.json", folder / "runs.jsonl"
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "KERAS_BACKEND": "tensorflow"}
-    done = subprocess.run(
-        [sys.executable, __file__, str(asked), str(answered)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    runs = json.loads(answered.read_text(encoding="utf-8"))
-    return {name: Observation(Run(**both["eager"]), Run(**both["graph"])) for name, both in runs.items()}
+    seen = Observations()
+    waiting = dict(programs)
+    while waiting:
+        asked.write_text(json.dumps(waiting), encoding="utf-8")
+        answered.write_text("", encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, __file__, str(asked), str(answered)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for line in answered.read_text(encoding="utf-8").splitlines():
+            answer = json.loads(line)
+            seen[answer["name"]] = Observation(Run(**answer["eager"]), Run(**answer["graph"]))
+            del waiting[answer["name"]]
+        if done.returncode != 0 and waiting:
+            culprit = next(iter(waiting))
+            seen.lost[culprit] = f"exit code {done.returncode}\n{done.stderr[-4000:]}"
+            del waiting[culprit]
+    return seen
 
 
 # --- in the child --------------------------------------------------------------------------------------------------------------------
@@ -204,6 +227,7 @@ def _run(tf: Any, name: str, text: str, eager: bool, folder: Path) -> dict[str, 
     started = time.perf_counter()
     # a trace without end ends sooner
     sys.setrecursionlimit(RECURSION_LIMIT)
+    faulthandler.dump_traceback_later(LIMIT_SECONDS, exit=True)
     with _Watch(tf, eager, output) as watch:
         try:
             spec.loader.exec_module(module)
@@ -211,6 +235,7 @@ def _run(tf: Any, name: str, text: str, eager: bool, folder: Path) -> dict[str, 
             error = f"{type(caught).__name__}: {caught}"
             if os.environ.get("PROOF_TRACEBACKS"):
                 traceback.print_exc()
+    faulthandler.cancel_dump_traceback_later()
     seconds = time.perf_counter() - started
     sys.setrecursionlimit(usual_limit)
     os.chdir(before)
@@ -236,16 +261,11 @@ def main(asked: str, answered: str) -> None:
 
     programs: dict[str, str] = json.loads(Path(asked).read_text(encoding="utf-8"))
     tf.get_logger().setLevel("ERROR")
-    with tempfile.TemporaryDirectory() as temporary:
+    with tempfile.TemporaryDirectory() as temporary, Path(answered).open("w", encoding="utf-8", buffering=1) as answers:
         folder = Path(temporary)
-        runs = {
-            name: {
-                "eager": _run(tf, name, text, True, folder),
-                "graph": _run(tf, name, text, False, folder),
-            }
-            for name, text in programs.items()
-        }
-        Path(answered).write_text(json.dumps(runs), encoding="utf-8")
+        for name, text in programs.items():
+            both = {"eager": _run(tf, name, text, True, folder), "graph": _run(tf, name, text, False, folder)}
+            answers.write(json.dumps({"name": name, **both}) + "\n")
 
 
 if __name__ == "__main__":
