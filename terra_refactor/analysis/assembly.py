@@ -113,8 +113,10 @@ def assemble_facts(
 
 def _live_summaries(interpreter: Interpreter) -> list[Summary]:
     """The contexts of the last round; of a function that is called, not those in which it was entered as if nobody called it."""
-    order = {identity: position for position, identity in enumerate(interpreter.summaries)}
-    current = [summary for summary in interpreter.summaries.values() if summary.round == interpreter.round]
+    order = {identity: position for position, identity in enumerate(interpreter.contexts.summaries)}
+    current = [
+        summary for summary in interpreter.contexts.summaries.values() if summary.round == interpreter.contexts.round
+    ]
     called = {summary.function.id for summary in current if summary.entry is EntryKind.CALLED}
     reached: dict[int, Summary] = {}
     entered: set[FunctionId] = set()
@@ -128,7 +130,9 @@ def _live_summaries(interpreter: Interpreter) -> list[Summary]:
             reached[following.identity] = following
             entered.add(following.function.id)
             pending.extend(
-                interpreter.summaries[callee] for record in following.calls.values() for callee in record.callees
+                interpreter.contexts.summaries[callee]
+                for record in following.calls.values()
+                for callee in record.callees
             )
 
     for summary in current:
@@ -143,7 +147,7 @@ def _live_summaries(interpreter: Interpreter) -> list[Summary]:
     present = {summary.function.id for summary in live}
     # what only an earlier round reached (a call that better knowledge ruled out) is still the best that is known of that function
     latest: dict[FunctionId, Summary] = {}
-    for summary in interpreter.summaries.values():
+    for summary in interpreter.contexts.summaries.values():
         if summary.function.id not in present and summary.round >= 0:
             latest[summary.function.id] = summary
     live.extend(latest.values())

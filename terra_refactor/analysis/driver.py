@@ -111,10 +111,10 @@ class _Analysis:
         rounds = 0
         order = self.entry_order()
         for rounds in range(1, self.options.max_rounds + 1):
-            self.interpreter.round = rounds
+            self.interpreter.contexts.round = rounds
             self.changed = False
             for body in self.loader.bodies.values():
-                self.interpreter.touch(body)
+                self.interpreter.contexts.touch(body)
             self.run_round(order)
             if not self.changed:
                 break
@@ -142,7 +142,7 @@ class _Analysis:
         for number, code in enumerate(order):
             if self.progress is not None and number % 50 == 0:
                 self.progress(number, len(order))
-            if interpreter.reached_this_round(code.id):
+            if interpreter.contexts.is_reached(code.id):
                 continue
             for function in tuple(interpreter.definitions.get(code.id, ())):
                 if self._is_nested_in_function(code):
@@ -176,7 +176,7 @@ class _Analysis:
         interpreter = self.interpreter
         parameters, evidence, kind = entry_parameters(interpreter, code, function, receiver, framework)
         self.evidence[code.id] = evidence
-        interpreter.forget_entries(code.id)
+        interpreter.contexts.forget_entries(code.id)
         wrapped = interpreter.wrapped.get(code.id)
         in_graph = wrapped is not None and wrapped[0] is not None
         frame = self.world_frame()

@@ -31,6 +31,7 @@ from terra_refactor.analysis.application import (
 from terra_refactor.analysis.binding import bind_arguments
 from terra_refactor.analysis.boundary import as_parameter, less_known, surviving_writes, widened_parameters
 from terra_refactor.analysis.code_names import CodeNamesTable
+from terra_refactor.analysis.contexts import Closure, Contexts, Key, unsettled
 from terra_refactor.analysis.declarations import Declaration
 from terra_refactor.analysis.effects import EXTERNAL, resolve_targets
 from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
@@ -38,7 +39,7 @@ from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.lost_shapes import concrete
 from terra_refactor.analysis.notes import Notes
-from terra_refactor.analysis.reuse import Adoption, Flags, Key, Log, called, called_with_others
+from terra_refactor.analysis.reuse import Adoption, Flags, Log, called, called_with_others
 from terra_refactor.domain.dtype import FLOAT32, DType
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, references, widen
@@ -84,10 +85,6 @@ CallTransfer: TypeAlias = "Callable[[Interpreter, Frame, OpId, Value, CallArgume
 AttributeTransfer: TypeAlias = "Callable[[Interpreter, Frame, OpId, Value, str], Value]"
 Combination = TypeVar("Combination")
 
-MAX_CONTEXTS: Final = 12
-"""So many contexts of one function are told apart; more are joined into one general one."""
-HARD_LIMIT: Final = 96
-"""And so many at all: what a call gives beyond is unknown."""
 MAX_ACTIVE: Final = 3
 """So many contexts of one function may be running inside each other before their arguments are widened."""
 MAX_DEPTH: Final = 80
@@ -129,9 +126,7 @@ class Interpreter(AbstractHeap, Notes):
         self.program = program
         self.loader = loader
         self.handlers = dict(handlers)
-        self.summaries: dict[int, Summary] = {}
-        """By identity, in the order in which they were made."""
-        self.next_identity = 0 if adoption is None else adoption.store.next_identity
+        self.contexts = Contexts(program, self.journal, 0 if adoption is None else adoption.store.next_identity)
         self.names = CodeNamesTable() if adoption is None else adoption.store.names
         self.adoption = adoption
         """Which summaries of an earlier run are taken over."""
@@ -144,7 +139,6 @@ class Interpreter(AbstractHeap, Notes):
         if adoption is not None:
             adoption.interpreter = self
             self.world.settled.noted = True
-        self.round = 0
         self.loop_spans: dict[FunctionId, tuple[tuple[OpId, OpId], ...]] = {}
         """The first and last operation of each loop of a function."""
         self.problems: dict[FunctionId, str] = {}
@@ -152,10 +146,6 @@ class Interpreter(AbstractHeap, Notes):
         """Instances that stand for any object of a class or of a subclass: made for functions that nobody calls."""
         self.entry_frame: Callable[[], Frame]
         """Makes a frame for questions about the state of the program outside of any call."""
-        self._by_key: dict[tuple[object, ...], list[Summary]] = {}
-        self._contexts: dict[FunctionId, list[Summary]] = {}
-        self._contexts_of_closure: dict[tuple[FunctionId, tuple[tuple[str, ObjectId], ...]], list[Summary]] = {}
-        """The contexts of one function object: a decorator's wrapper is another one for each function that it wraps."""
         self.parametrized: dict[FunctionId, dict[str, Value]] = {}
         """What a test runner passes to a test, by parameter."""
         self.declarations: Mapping[str, Declaration] = {}
@@ -164,8 +154,7 @@ class Interpreter(AbstractHeap, Notes):
         """What Keras computes in by default; None where the program sets it and it is not known to what."""
         self.one_of_several = 0
         """How many enclosing calls of library functions are tried with one alternative of their arguments after the other."""
-        self._general: dict[tuple[FunctionId, tuple[tuple[str, ObjectId], ...], bool], dict[str, Value]] = {}
-        self._active: dict[tuple[object, ...], list[_Running]] = {}
+        self._active: dict[Key, list[_Running]] = {}
         """The contexts that are being interpreted, innermost last: of one key there may be several, in different states."""
         self._depth = 0
         self._active_of: dict[FunctionId, list[dict[str, Value]]] = {}
@@ -321,28 +310,16 @@ class Interpreter(AbstractHeap, Notes):
         return line
 
     def forget_summaries(self) -> None:
-        self._by_key.clear()
+        self.contexts.forget()
         self.spoil_logs()
         self.adoption = None
 
     def settle(self) -> None:
         """From now on nothing that the modules have bound changes."""
-        self.forget_settled_reads()
+        self.contexts.forget_settled_reads(self.world.settled)
         self.settled = True
         if self.adoption is not None:
             self.adoption.settle(self.world.settled)
-
-    def forget_settled_reads(self) -> None:
-        """Drops from the summaries so far the reads of what has become settled, and the summaries that read something else there."""
-        settled = self.world.settled
-        for key, summaries in self._by_key.items():
-            kept: list[Summary] = []
-            for summary in summaries:
-                fixed = {field for field in summary.reads if field in settled.fields or field[0] in settled.objects}
-                if all(summary.reads[field] == settled.fields.get(field) for field in fixed):
-                    summary.reads = {field: value for field, value in summary.reads.items() if field not in fixed}
-                    kept.append(summary)
-            self._by_key[key] = kept
 
     # --- calling functions of the program ----------------------------------------------------------------------------------------
 
@@ -385,7 +362,7 @@ class Interpreter(AbstractHeap, Notes):
         self,
         state: State,
         identity: FunctionId,
-        closure: tuple[tuple[str, ObjectId], ...],
+        closure: Closure,
         parameters: dict[str, Value],
         entry: EntryKind,
         in_graph: bool,
@@ -394,7 +371,7 @@ class Interpreter(AbstractHeap, Notes):
         """The summary of a call, made anew if none fits; a plain value where there can be none (recursion, budget)."""
         key = (identity, tuple(parameters.values()), closure, in_graph)
         general = False
-        found = self._known_summary(key, state, naming)
+        found = self.contexts.find(key, state, naming)
         if found is not None:
             return self._found(found, entry)
         active = self._active_of.setdefault(identity, [])
@@ -409,20 +386,19 @@ class Interpreter(AbstractHeap, Notes):
             self.spoil_logs()
             self.problems.setdefault(identity, "recursion depth" if self._steps_left > 0 else "budget")
             return UnknownValue(reason="budget")
-        known_contexts = self._contexts_of_closure.setdefault((identity, closure), [])
         specific = (key, parameters)
-        if len(known_contexts) >= MAX_CONTEXTS and entry is EntryKind.CALLED:
-            parameters = self._generalized(identity, closure, in_graph, parameters, known_contexts)
+        if entry is EntryKind.CALLED and not self.contexts.is_told_apart(key):
+            parameters = self.contexts.joined(key, parameters)
             general = True
             key = (identity, tuple(parameters.values()), closure, in_graph)
-            found = self._known_summary(key, state, naming)
+            found = self.contexts.find(key, state, naming)
             if found is not None:
                 return self._found(found, entry, specific)
             recursion = self._recursion(key, identity, state, naming)
             if recursion is not None:
                 self.spoil_logs()
                 return recursion
-            if len(known_contexts) >= HARD_LIMIT:
+            if not self.contexts.has_room(key):
                 self.spoil_logs()
                 self.problems.setdefault(identity, "budget")
                 return UnknownValue(reason="budget")
@@ -478,7 +454,7 @@ class Interpreter(AbstractHeap, Notes):
         if self.log is not None:
             self.log.recursive.add(identity)
             self.log.functions.add(identity)
-            self.log.ask(lambda interpreter: not interpreter.is_known(key))
+            self.log.ask(lambda interpreter: not interpreter.contexts.is_known(key))
 
     def tried(self, step: Callable[[], bool]) -> bool:
         """Runs a step that tells again what is in a log of its own; where it does not succeed, all is as before."""
@@ -498,27 +474,6 @@ class Interpreter(AbstractHeap, Notes):
         for log in self._logs:
             log.spoiled = True
 
-    def is_told_apart(self, key: Key) -> bool:
-        """Whether another context of the same function object would be one of its own, and not joined with the others."""
-        identity, _, closure, _ = key
-        return len(self._contexts_of_closure.get((identity, closure), ())) < MAX_CONTEXTS  # type: ignore[arg-type]
-
-    def has_room(self, key: Key) -> bool:
-        """Whether another context of the same function object is analysed at all."""
-        identity, _, closure, _ = key
-        return len(self._contexts_of_closure.get((identity, closure), ())) < HARD_LIMIT  # type: ignore[arg-type]
-
-    def is_known(self, key: Key) -> bool:
-        """Whether there are contexts of that key, in whatever state."""
-        return bool(self._by_key.get(key))
-
-    def joined_key(self, key: Key, parameters: Mapping[str, Value]) -> Key:
-        """The key of a call that is joined with the others of its function."""
-        identity, _, closure, in_graph = key
-        contexts = self._contexts_of_closure[identity, closure]  # type: ignore[index]
-        joined = self._generalized(identity, closure, in_graph, dict(parameters), contexts)  # type: ignore[arg-type]
-        return (identity, tuple(joined.values()), closure, in_graph)
-
     def is_nested_too_deep(self, log: Log) -> bool:
         """Whether a context and what it calls would not fit below what is running."""
         return self._depth + log.height >= MAX_DEPTH
@@ -527,39 +482,16 @@ class Interpreter(AbstractHeap, Notes):
         """Enters a summary of an earlier run among those of this one."""
         log = summary.log
         assert log is not None
-        summary.function = self.program.function(summary.function.id)
-        summary.round = self.round
-        summary.reads = self._unsettled(log.reads)
+        summary.reads = unsettled(log.reads, self.world.settled)
         self._steps_left -= log.steps
-        identity, _, closure, _ = log.key
-        self.journal.put(self.summaries, summary.identity, summary)
-        same_key = self._by_key.setdefault(log.key, [])
-        contexts = self._contexts.setdefault(summary.function.id, [])
-        same_closure = self._contexts_of_closure.setdefault((identity, closure), [])  # type: ignore[arg-type]
-        same_key.insert(0, summary)
-        contexts.append(summary)
-        same_closure.append(summary)
+        self.contexts.add_again(log.key, summary)
 
         def undo() -> None:
             self._steps_left += log.steps
-            del same_key[0], contexts[-1], same_closure[-1]
 
         self.journal.done(undo)
 
-    def _unsettled(self, reads: Mapping[HeapKey, Value | None]) -> Mapping[HeapKey, Value | None]:
-        """The reads of what is not settled."""
-        settled = self.world.settled
-        if not settled.fields:
-            return reads
-        return {
-            field: value
-            for field, value in reads.items()
-            if field not in settled.fields and field[0] not in settled.objects
-        }
-
-    def _recursion(
-        self, key: tuple[object, ...], identity: FunctionId, state: State, naming: Naming | None
-    ) -> Summary | Value | None:
+    def _recursion(self, key: Key, identity: FunctionId, state: State, naming: Naming | None) -> Summary | Value | None:
         """What a call gives whose context is running already; None if it is no recursion.
 
         It is one only in the same state: another object under the same name (the child of a tree's node) is another context, up to a depth.
@@ -577,34 +509,6 @@ class Interpreter(AbstractHeap, Notes):
         if len(running) < MAX_ACTIVE:
             return None
         return UnknownValue(reason="recursion")
-
-    def _known_summary(self, key: tuple[object, ...], state: State, naming: Naming | None) -> Summary | None:
-        for summary in self._by_key.get(key, ()):
-            if same_reads(state, summary.reads, summary.absent, naming):
-                self.touch(summary)
-                return summary
-        return None
-
-    def touch(self, summary: Summary) -> None:
-        """Marks a summary, and what it calls, as reached in this round."""
-        before = summary.round
-        if before == self.round:
-            return
-        summary.round = self.round
-        self.journal.done(lambda: setattr(summary, "round", before))
-        for record in summary.calls.values():
-            for callee in record.callees:
-                self.touch(self.summaries[callee])
-
-    def reached_this_round(self, identity: FunctionId) -> bool:
-        """Whether some context of the function was reached in this round."""
-        return any(summary.round == self.round for summary in self._contexts.get(identity, ()))
-
-    def forget_entries(self, identity: FunctionId) -> None:
-        """Drops the contexts in which a function was entered so far: it is about to be entered with better knowledge."""
-        for summary in self._contexts.get(identity, ()):
-            if summary.entry in (EntryKind.UNCALLED, EntryKind.FRAMEWORK):
-                summary.round = -1
 
     def instance_for_entry(self, cls: Reference) -> Value:
         """An instance that stands for any object of a class of the program, made by its constructor with unknown arguments."""
@@ -634,36 +538,12 @@ class Interpreter(AbstractHeap, Notes):
                 self.world.set(key, value if known is None else join(known, value))
         return instance
 
-    def _generalized(
-        self,
-        identity: FunctionId,
-        closure: tuple[tuple[str, ObjectId], ...],
-        in_graph: bool,
-        parameters: dict[str, Value],
-        contexts: Sequence[Summary],
-    ) -> dict[str, Value]:
-        kept: dict[str, Value] = {}
-        if self.program.function(identity).kind is FunctionKind.METHOD and parameters:
-            # whose method it is stays known
-            first = next(iter(parameters))
-            kept[first] = parameters[first]
-        key = (identity, closure, in_graph)
-        general = self._general.get(key)
-        if general is None:
-            general = dict(parameters)
-            for summary in contexts:
-                if summary.parameters.keys() == parameters.keys():
-                    general = {name: widen(value, summary.parameters[name]) for name, value in general.items()}
-        general = {name: widen(general.get(name, BOTTOM), value) for name, value in parameters.items()}
-        self.journal.put(self._general, key, general)
-        return {**general, **kept}
-
     def _make_summary(
         self,
-        key: tuple[object, ...],
+        key: Key,
         state: State,
         identity: FunctionId,
-        closure: tuple[tuple[str, ObjectId], ...],
+        closure: Closure,
         parameters: dict[str, Value],
         entry: EntryKind,
         in_graph: bool,
@@ -713,7 +593,6 @@ class Interpreter(AbstractHeap, Notes):
             self.log = self.objects.log = outer
             if log is not None:
                 self._logs.pop()
-        summary.identity = self.next_identity
         if log is not None and self.adoption is not None and not log.spoiled:
             assert running.boundary is not None
             log.reads, log.fixed = summary.reads, frozenset(running.boundary.fixed)
@@ -722,19 +601,16 @@ class Interpreter(AbstractHeap, Notes):
             )
             summary.log = log
             taken = self.adoption.take_place(summary)
-            summary.identity = self.next_identity if taken is None else taken
-        self.next_identity += summary.identity == self.next_identity
-        self.summaries[summary.identity] = summary
-        self._by_key.setdefault(key, []).insert(0, summary)
-        self._contexts.setdefault(identity, []).append(summary)
-        self._contexts_of_closure.setdefault((identity, closure), []).append(summary)
+            if taken is not None:
+                summary.identity = taken
+        self.contexts.add(key, summary)
         return summary
 
     def _run(
         self,
         state: State,
         identity: FunctionId,
-        closure: tuple[tuple[str, ObjectId], ...],
+        closure: Closure,
         parameters: dict[str, Value],
         entry: EntryKind,
         in_graph: bool,
@@ -787,7 +663,7 @@ class Interpreter(AbstractHeap, Notes):
             branches=frame.branches,
             failures=frame.failures,
             problem=frame.problem,
-            round=self.round,
+            round=self.contexts.round,
         )
 
     def run_inline(self, frame: Frame) -> Summary:
@@ -795,19 +671,11 @@ class Interpreter(AbstractHeap, Notes):
         self._guarded_execute(frame)
         self.finish(frame)
         summary = self._summary_of(frame, NONE, {})
-        summary.identity = self.next_identity
-        self.next_identity += 1
-        self.summaries[summary.identity] = summary
+        self.contexts.add_body(summary)
         if self.log is not None:
             self.log.bodies.add(frame.function.id)
-            self.log.tell(lambda interpreter: interpreter.run_inline_again(summary))
+            self.log.tell(lambda interpreter: interpreter.contexts.add_body_again(summary))
         return summary
-
-    def run_inline_again(self, summary: Summary) -> None:
-        """Enters what the body of a class gave in an earlier run."""
-        summary.function = self.program.function(summary.function.id)
-        summary.round = self.round
-        self.journal.put(self.summaries, summary.identity, summary)
 
     def _guarded_execute(self, frame: Frame) -> None:
         code = frame.function

@@ -23,6 +23,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from terra_refactor.analysis.code_names import CodeNamesTable
+from terra_refactor.analysis.contexts import Key
 from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.analysis.objects import ObjectTable
 from terra_refactor.domain.state import HeapKey, Naming, SettledHeap, State, forget_since, marks_of, same_reads
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from terra_refactor.config import ProjectModel
     from terra_refactor.domain.dtype import DType
 
-Key: TypeAlias = "tuple[object, ...]"
 Flags: TypeAlias = "tuple[bool, bool, DType | None, bool]"
 Step: TypeAlias = "Callable[[Adoption], bool]"
 
@@ -152,13 +152,13 @@ class SummaryStore:
     def keep(self, interpreter: Interpreter, program: Program) -> None:
         """Keeps what a finished run has made."""
         self.by_key, self.by_identity = {}, {}
-        for summary in interpreter.summaries.values():
+        for summary in interpreter.contexts.summaries.values():
             self.by_identity[summary.identity] = summary
             if summary.log is not None:
                 self.by_key.setdefault(summary.log.key, []).append(summary)
         self.settled = interpreter.world.settled
         self.functions = {function.id: function for module in program.modules.values() for function in module.functions}
-        self.next_identity = interpreter.next_identity
+        self.next_identity = interpreter.contexts.next_identity
         self.taken_over = 0 if interpreter.adoption is None else interpreter.adoption.taken_over
         self.first_size = self.first_size or len(self.objects.facts)
 
@@ -205,7 +205,7 @@ class Adoption:
         """The summary of an earlier run for a call that no summary of this run fits; None if there is none."""
         for summary in self.store.by_key.get(key, ()):
             log = summary.log
-            if log is None or summary.identity in self._dead or summary.identity in self.interpreter.summaries:
+            if log is None or summary.identity in self._dead or summary.identity in self.interpreter.contexts.summaries:
                 continue
             if log.after_settling is not self.interpreter.settled or log.within is not None:
                 continue
@@ -268,7 +268,7 @@ class Adoption:
             return None
         for old in self.store.by_key.get(log.key, ()):
             known = old.log
-            if known is None or old.identity in self.interpreter.summaries:
+            if known is None or old.identity in self.interpreter.contexts.summaries:
                 continue
             if (
                 known.within is None
@@ -290,9 +290,9 @@ class Adoption:
 def called(adoption: Adoption, log: Log, function: FunctionId, identity: int, entry: EntryKind, flags: Flags) -> bool:
     """The step of a log that says which summary a call found or made."""
     interpreter = adoption.interpreter
-    summary = interpreter.summaries.get(identity)
+    summary = interpreter.contexts.summaries.get(identity)
     if summary is not None:
-        interpreter.touch(summary)
+        interpreter.contexts.touch(summary)
     else:
         summary = adoption.store.by_identity.get(identity)
         if summary is None or summary.log is None or summary.entry is not entry or summary.log.flags != flags:
@@ -300,7 +300,7 @@ def called(adoption: Adoption, log: Log, function: FunctionId, identity: int, en
         if summary.log.within is not None and not adoption.is_replaying(summary.log.within):
             return False
         is_general = flags[-1]
-        if entry is EntryKind.CALLED and not is_general and not interpreter.is_told_apart(summary.log.key):
+        if entry is EntryKind.CALLED and not is_general and not interpreter.contexts.is_told_apart(summary.log.key):
             return False
         if not adoption.replay(summary):
             return False
@@ -321,12 +321,14 @@ def called_with_others(
     parameters: Mapping[str, Value],
 ) -> bool:
     """The step for a call whose arguments were joined with those of others, since there are too many contexts to tell apart."""
-    interpreter = adoption.interpreter
-    summary = interpreter.summaries.get(identity) or adoption.store.by_identity.get(identity)
+    contexts = adoption.interpreter.contexts
+    summary = contexts.summaries.get(identity) or adoption.store.by_identity.get(identity)
     if summary is None or summary.log is None:
         return False
-    if interpreter.is_told_apart(specific) or not interpreter.has_room(specific) or interpreter.is_known(specific):
+    if contexts.is_told_apart(specific) or not contexts.has_room(specific) or contexts.is_known(specific):
         return False
-    if interpreter.joined_key(specific, parameters) != summary.log.key:
+    identity_of_callee, _, closure, in_graph = specific
+    joined = contexts.joined(specific, parameters)
+    if (identity_of_callee, tuple(joined.values()), closure, in_graph) != summary.log.key:
         return False
     return called(adoption, log, function, identity, entry, flags)

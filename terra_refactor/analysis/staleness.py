@@ -177,7 +177,7 @@ def _constructing(interpreter: Interpreter, live: Sequence[Summary]) -> frozense
         names[summary.function.id] = summary.function.name
         for record in summary.calls.values():
             for callee in record.callees:
-                callers.setdefault(interpreter.summaries[callee].function.id, set()).add(summary.function.id)
+                callers.setdefault(interpreter.contexts.summaries[callee].function.id, set()).add(summary.function.id)
     found = {identity for identity, name in names.items() if name in _CONSTRUCTORS}
     grown = True
     while grown:

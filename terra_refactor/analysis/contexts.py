@@ -1,0 +1,185 @@
+"""The contexts in which functions were analysed: their summaries, found again by arguments and state.
+
+Computes: which contexts of one function are told apart, and the joined arguments of those that are not. Needs: the lowered program and
+the journal. Gives: `Contexts`, which the interpreter, `reuse` and `driver` share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
+
+from terra_refactor.analysis.facts import EntryKind
+from terra_refactor.analysis.frames import Summary
+from terra_refactor.analysis.journal import Journal
+from terra_refactor.domain.lattice import widen
+from terra_refactor.domain.state import HeapKey, Naming, SettledHeap, State, same_reads
+from terra_refactor.domain.value import BOTTOM, ObjectId, Value
+from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.program import Program
+
+MAX_TOLD_APART: Final = 12
+"""So many contexts of one function are told apart; more are joined into one general one."""
+MAX_CONTEXTS: Final = 96
+"""And so many at all: what a call gives beyond is unknown."""
+
+Closure: TypeAlias = "tuple[tuple[str, ObjectId], ...]"
+Key: TypeAlias = "tuple[FunctionId, tuple[Value, ...], Closure, bool]"
+"""A function, its arguments, the cells of its closure, and whether it runs in a graph."""
+
+
+class Contexts:
+    """Every summary of one analysis."""
+
+    def __init__(self, program: Program, journal: Journal, next_identity: int) -> None:
+        self._program = program
+        self._journal = journal
+        self.summaries: dict[int, Summary] = {}
+        """By identity, in the order in which they were made."""
+        self.next_identity = next_identity
+        self.round = 0
+        """Of the driver: what is not reached in its last one is not part of the facts."""
+        self._by_key: dict[Key, list[Summary]] = {}
+        self._of: dict[FunctionId, list[Summary]] = {}
+        self._of_closure: dict[tuple[FunctionId, Closure], list[Summary]] = {}
+        """The contexts of one function object: a decorator's wrapper is another one for each function that it wraps."""
+        self._general: dict[tuple[FunctionId, Closure, bool], dict[str, Value]] = {}
+
+    # --- looking for one --------------------------------------------------------------------------------------------------------
+
+    def find(self, key: Key, state: State, naming: Naming | None) -> Summary | None:
+        """The summary of that key whose reads hold in a state."""
+        for summary in self._by_key.get(key, ()):
+            if same_reads(state, summary.reads, summary.absent, naming):
+                self.touch(summary)
+                return summary
+        return None
+
+    def is_known(self, key: Key) -> bool:
+        """Whether there are contexts of that key, in whatever state."""
+        return bool(self._by_key.get(key))
+
+    def is_told_apart(self, key: Key) -> bool:
+        """Whether another context of the same function object would be one of its own, and not joined with the others."""
+        return len(self._alike(key)) < MAX_TOLD_APART
+
+    def has_room(self, key: Key) -> bool:
+        """Whether another context of the same function object is analysed at all."""
+        return len(self._alike(key)) < MAX_CONTEXTS
+
+    def joined(self, key: Key, parameters: Mapping[str, Value]) -> dict[str, Value]:
+        """The arguments of a call that is joined with the others of its function object: never more precise than those before it."""
+        identity, _, closure, in_graph = key
+        kept: dict[str, Value] = {}
+        if self._program.function(identity).kind is FunctionKind.METHOD and parameters:
+            # whose method it is stays known
+            first = next(iter(parameters))
+            kept[first] = parameters[first]
+        place = (identity, closure, in_graph)
+        general = self._general.get(place)
+        if general is None:
+            general = dict(parameters)
+            for summary in self._alike(key):
+                if summary.parameters.keys() == parameters.keys():
+                    general = {name: widen(value, summary.parameters[name]) for name, value in general.items()}
+        general = {name: widen(general.get(name, BOTTOM), value) for name, value in parameters.items()}
+        self._journal.put(self._general, place, general)
+        return {**general, **kept}
+
+    def _alike(self, key: Key) -> Sequence[Summary]:
+        identity, _, closure, _ = key
+        return self._of_closure.get((identity, closure), ())
+
+    # --- entering them ----------------------------------------------------------------------------------------------------------
+
+    def add(self, key: Key, summary: Summary) -> None:
+        """Enters a summary that was made just now; one without an identity of an earlier run gets the next."""
+        if summary.identity < 0:
+            summary.identity = self.next_identity
+        self.next_identity += summary.identity == self.next_identity
+        self.summaries[summary.identity] = summary
+        identity, _, closure, _ = key
+        self._by_key.setdefault(key, []).insert(0, summary)
+        self._of.setdefault(identity, []).append(summary)
+        self._of_closure.setdefault((identity, closure), []).append(summary)
+
+    def add_again(self, key: Key, summary: Summary) -> None:
+        """Enters a summary of an earlier run; can be undone."""
+        self._enter_again(summary)
+        identity, _, closure, _ = key
+        same_key = self._by_key.setdefault(key, [])
+        same_function = self._of.setdefault(identity, [])
+        same_closure = self._of_closure.setdefault((identity, closure), [])
+        same_key.insert(0, summary)
+        same_function.append(summary)
+        same_closure.append(summary)
+
+        def undo() -> None:
+            del same_key[0], same_function[-1], same_closure[-1]
+
+        self._journal.done(undo)
+
+    def add_body(self, summary: Summary) -> None:
+        """Enters what the body of a module or class gave, which nobody looks for by arguments."""
+        summary.identity = self.next_identity
+        self.next_identity += 1
+        self.summaries[summary.identity] = summary
+
+    def add_body_again(self, summary: Summary) -> None:
+        """Enters what the body of a class gave in an earlier run."""
+        self._enter_again(summary)
+
+    def _enter_again(self, summary: Summary) -> None:
+        summary.function = self._program.function(summary.function.id)
+        summary.round = self.round
+        self._journal.put(self.summaries, summary.identity, summary)
+
+    # --- which of them count ----------------------------------------------------------------------------------------------------
+
+    def touch(self, summary: Summary) -> None:
+        """Marks a summary, and what it calls, as reached in this round."""
+        before = summary.round
+        if before == self.round:
+            return
+        summary.round = self.round
+        self._journal.done(lambda: setattr(summary, "round", before))
+        for record in summary.calls.values():
+            for callee in record.callees:
+                self.touch(self.summaries[callee])
+
+    def is_reached(self, identity: FunctionId) -> bool:
+        """Whether some context of the function was reached in this round."""
+        return any(summary.round == self.round for summary in self._of.get(identity, ()))
+
+    def forget_entries(self, identity: FunctionId) -> None:
+        """Drops the contexts in which a function was entered so far: it is about to be entered with better knowledge."""
+        for summary in self._of.get(identity, ()):
+            if summary.entry in (EntryKind.UNCALLED, EntryKind.FRAMEWORK):
+                summary.round = -1
+
+    def forget(self) -> None:
+        """From now on none of the summaries so far is found again."""
+        self._by_key.clear()
+
+    def forget_settled_reads(self, settled: SettledHeap) -> None:
+        """Drops from the summaries so far the reads of what has become settled, and the summaries that read something else there."""
+        for key, summaries in self._by_key.items():
+            kept: list[Summary] = []
+            for summary in summaries:
+                fixed = {field for field in summary.reads if field in settled.fields or field[0] in settled.objects}
+                if all(summary.reads[field] == settled.fields.get(field) for field in fixed):
+                    summary.reads = {field: value for field, value in summary.reads.items() if field not in fixed}
+                    kept.append(summary)
+            self._by_key[key] = kept
+
+
+def unsettled(reads: Mapping[HeapKey, Value | None], settled: SettledHeap) -> Mapping[HeapKey, Value | None]:
+    """The reads of what is not settled."""
+    if not settled.fields:
+        return reads
+    return {
+        field: value
+        for field, value in reads.items()
+        if field not in settled.fields and field[0] not in settled.objects
+    }
