@@ -1,6 +1,6 @@
 """From what the interpreter remembers to the facts.
 
-Computes: the contexts that the last round reached, renumbered; callers; recursion; parameters over all calls; reads
+Computes: the contexts that the last round reached, renumbered; callers; recursion; parameters and results over all calls; reads
 of state that other code changes. Needs: a finished interpreter. Gives: `ProgramFacts`, frozen.
 """
 
@@ -24,7 +24,7 @@ from terra_refactor.analysis.facts import (
 from terra_refactor.analysis.staleness import StateChanges
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import TOO_MANY, join_all
-from terra_refactor.domain.value import UnknownValue, Value
+from terra_refactor.domain.value import UNKNOWN_TENSOR, UnknownValue, Value
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Call
 
@@ -37,14 +37,17 @@ def assemble_facts(
     interpreter: Interpreter, evidence: Mapping[FunctionId, Mapping[str, Evidence]], rounds: int
 ) -> ProgramFacts:
     """The facts of the last round."""
-    live = _live_summaries(interpreter)
+    live, real = _live_summaries(interpreter)
     numbers: dict[int, ContextId] = {summary.identity: position for position, summary in enumerate(live)}
     changes = StateChanges(interpreter, live)
-    arrivals: dict[FunctionId, dict[str, dict[Value, None]]] = {}
+    arrivals: dict[FunctionId, dict[str, dict[Value, bool]]] = {}
     for summary in live:
+        is_real = summary.identity in real
         for target, brought in summary.arrivals.items():
             for name, values in brought.items():
-                arrivals.setdefault(target, {}).setdefault(name, {}).update(values)
+                known = arrivals.setdefault(target, {}).setdefault(name, {})
+                for value in values:
+                    known[value] = known.get(value, False) or is_real
     contexts: list[ContextFacts] = []
     by_function: dict[FunctionId, list[ContextId]] = {}
     callers: dict[FunctionId, list[CallerFact]] = {}
@@ -87,6 +90,14 @@ def assemble_facts(
         for function in module.functions:
             identity = function.id
             own = [contexts[index] for index in by_function.get(identity, ())]
+            called_for_real = any(live[context.id].identity in real for context in own)
+            returning = [
+                context
+                for context in own
+                if not called_for_real
+                or live[context.id].identity in real
+                or not any(_says_nothing(value) for value in context.parameters.values())
+            ]
             wrapped = interpreter.wrapped.get(identity)
             functions[identity] = FunctionFacts(
                 function=identity,
@@ -94,7 +105,7 @@ def assemble_facts(
                 parameters=_parameters(
                     interpreter, arrivals.get(identity, {}), identity, own, evidence.get(identity, {})
                 ),
-                returns=join_all(context.returns for context in own),
+                returns=join_all(context.returns for context in returning),
                 callers=tuple(callers.get(identity, ())),
                 recursive=identity in recursive,
                 hybrid=None if wrapped is None else wrapped[0],
@@ -111,8 +122,15 @@ def assemble_facts(
     )
 
 
-def _live_summaries(interpreter: Interpreter) -> list[Summary]:
-    """The contexts of the last round; of a function that is called, not those in which it was entered as if nobody called it."""
+def _says_nothing(value: Value) -> bool:
+    return isinstance(value, UnknownValue) or value == UNKNOWN_TENSOR
+
+
+def _live_summaries(interpreter: Interpreter) -> tuple[list[Summary], frozenset[int]]:
+    """The contexts of the last round; of a function that is called, not those in which it was entered as if nobody called it.
+
+    Besides, the identities of those that the modules reach: a program that runs calls them.
+    """
     order = {identity: position for position, identity in enumerate(interpreter.contexts.summaries)}
     current = [
         summary for summary in interpreter.contexts.summaries.values() if summary.round == interpreter.contexts.round
@@ -138,6 +156,7 @@ def _live_summaries(interpreter: Interpreter) -> list[Summary]:
     for summary in current:
         if summary.entry is EntryKind.MODULE:
             reach(summary)
+    real = frozenset(reached)
     # what is entered as if nobody called it brings no calls where there are real ones: first those that nothing else reaches
     entries = [summary for summary in current if summary.entry in (EntryKind.UNCALLED, EntryKind.FRAMEWORK)]
     for summary in sorted(entries, key=lambda summary: summary.function.id in called):
@@ -151,7 +170,7 @@ def _live_summaries(interpreter: Interpreter) -> list[Summary]:
         if summary.function.id not in present and summary.round >= 0:
             latest[summary.function.id] = summary
     live.extend(latest.values())
-    return sorted(live, key=lambda summary: (summary.function.id, order[summary.identity]))
+    return sorted(live, key=lambda summary: (summary.function.id, order[summary.identity])), real
 
 
 def unresolved_names(interpreter: Interpreter, live: Iterable[Summary]) -> frozenset[str]:
@@ -174,7 +193,7 @@ def unresolved_names(interpreter: Interpreter, live: Iterable[Summary]) -> froze
 
 def _parameters(
     interpreter: Interpreter,
-    brought: Mapping[str, Mapping[Value, None]],
+    brought: Mapping[str, Mapping[Value, bool]],
     identity: FunctionId,
     own: list[ContextFacts],
     evidence: Mapping[str, Evidence],
@@ -185,11 +204,16 @@ def _parameters(
     result: list[ParameterFacts] = []
     for parameter in code.parameters:
         name = parameter.name
+        supposed: tuple[Value, ...] = ()
         if called and name in arrivals:
             values: tuple[Value, ...] = tuple(arrivals[name])
+            if any(arrivals[name].values()):
+                supposed = tuple(
+                    value for value, is_real in arrivals[name].items() if not is_real and _says_nothing(value)
+                )
             reason = Evidence.DATAFLOW
         else:
             values = tuple(dict.fromkeys(context.parameters[name] for context in own if name in context.parameters))
             reason = evidence.get(name, Evidence.NONE)
-        result.append(ParameterFacts(name, reason, values))
+        result.append(ParameterFacts(name, reason, values, supposed))
     return tuple(result)

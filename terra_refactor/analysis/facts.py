@@ -123,6 +123,8 @@ class ParameterFacts:
     evidence: Evidence
     values: tuple[Value, ...]
     """The distinct values that calls bring (or that the entry assumed), at most a few; without the widening of contexts."""
+    supposed: tuple[Value, ...] = ()
+    """Those of them of which nothing is known and that only functions bring that nobody calls, where other calls are real."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,7 @@ class FunctionFacts:
     contexts: tuple[ContextId, ...]
     parameters: tuple[ParameterFacts, ...]
     returns: Value
+    """Over all contexts, without those for arguments that are only supposed (`ParameterFacts.supposed`)."""
     callers: tuple[CallerFact, ...]
     recursive: bool
     hybrid: tuple[tuple[str, Value], ...] | None

@@ -52,7 +52,9 @@ def _describe(
     if first and code.kind is FunctionKind.METHOD and parameter.name in ("self", "cls"):
         return ParameterDecision(parameter.name, ParameterValueKind.OBJECT, parameter.evidence, ())
     values = [member for value in parameter.values for member in members(value)]
-    types = reported_types(values, open_callers=open_callers and parameter.evidence is Evidence.DATAFLOW)
+    told = [value for value in values if value not in parameter.supposed]
+    types = reported_types(told, open_callers=open_callers and parameter.evidence is Evidence.DATAFLOW)
+    types = types or reported_types(values)
     described = [value for value in values if not isinstance(value, Unbound | Bottom)]
     kinds = {kind_of(facts, value) for value in described}
     if UNKNOWN_TENSOR in described and not any(isinstance(v, TensorValue) and v != UNKNOWN_TENSOR for v in described):

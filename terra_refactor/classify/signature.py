@@ -72,7 +72,11 @@ def signature_text(code: Function, found: FunctionFacts, parameters: tuple[Param
             continue
         if parameter.kind not in (ParameterKind.POSITIONAL, ParameterKind.POSITIONAL_ONLY):
             return None
-        if described.kind is not ParameterValueKind.TENSOR or described.evidence is not Evidence.DATAFLOW:
+        if (
+            described.kind is not ParameterValueKind.TENSOR
+            or described.evidence is not Evidence.DATAFLOW
+            or facts.supposed
+        ):
             return None
         if not all(
             isinstance(member, TensorValue) and member.kind in (TensorKind.TENSOR, TensorKind.NDARRAY)

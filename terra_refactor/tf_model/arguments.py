@@ -117,9 +117,9 @@ def integers(value: Value | None) -> tuple[Dim, ...] | None:
     """The elements of a tuple, list, range, `TensorShape` or rank-1 array of ints; None where the length is unknown."""
     match value:
         case TupleValue(items):
-            return tuple(integer(item) for item in items)
+            return tuple(_size(item) for item in items)
         case FrozenList(items):
-            return None if items is None else tuple(integer(item) for item in items)
+            return None if items is None else tuple(_size(item) for item in items)
         case ShapeValue(shape):
             return shape
         case RangeValue(start, stop, step):
@@ -136,6 +136,16 @@ def integers(value: Value | None) -> tuple[Dim, ...] | None:
             return None
         case _:
             return None
+
+
+def _size(item: Value) -> Dim:
+    """An element of a list of ints: a tensor of a whole float counts as well, since the list is packed with the ints that are wanted."""
+    found = integer(item)
+    if found is None and isinstance(item, TensorValue):
+        float_value = number(item)
+        if float_value is not None and float_value == int(float_value):
+            return int(float_value)
+    return found
 
 
 def size_tuple(value: Value | None, rank: int) -> tuple[Dim, ...]:

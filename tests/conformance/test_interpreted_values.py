@@ -42,6 +42,20 @@ PROGRAMS = {
             growing = growing.write(i_open, tf.zeros([2], tf.float64))
         grown_open = growing.stack()
     """,
+    "numbers that sizes decide": """
+        import tensorflow as tf
+        sizes = tf.shape(tf.zeros([2, 64, 48, 3]))
+        height = tf.math.ceil(sizes[1] / 2**4)
+        width = tf.math.floor(sizes[2] / 5)
+        across = tf.range(width, dtype=tf.float32) + 0.5
+        boxes = tf.reshape(tf.zeros([4 * 9 * 3, 4]), [height * width * 3, 4])
+        tiled = tf.tile(tf.zeros([1, 1, 2]), [height, width, 1])
+        thirds = tf.range(tf.cast(sizes[1], tf.float32) / 3.0)
+        single = tf.range(tf.constant(0.1) * 30.0)
+        double_open = tf.range(tf.constant(0.1, tf.float64) * 3)
+        never = tf.constant(1.0) / 0.0
+        divided = tf.range(tf.divide(sizes[2], 7))
+    """,
     "arrays of an index": """
         import numpy as np
         rows, columns = np.mgrid[0:4, 0:6]

@@ -7,6 +7,8 @@ to the declarations of `tf_model`.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Final
 
 from terra_refactor.analysis.classes import (
@@ -407,8 +409,24 @@ def sorted_(
     if key is not None and key != NONE and found.element != BOTTOM:
         interpreter.call_value(frame, op, key, CallArguments((found.element,)))
     if found.elements is not None:
-        return new_list(interpreter, frame, op, FrozenList((found.element,) * len(found.elements)))
+        ordered = _in_order(found.elements, dict(arguments.keywords).get("reverse")) if key in (None, NONE) else None
+        return new_list(interpreter, frame, op, FrozenList(ordered or (found.element,) * len(found.elements)))
     return new_list(interpreter, frame, op, FrozenList(None, found.element, found.length))
+
+
+def _in_order(elements: Sequence[Value], reverse: Value | None) -> tuple[Value, ...] | None:
+    """Known texts, or known numbers, as `sorted` orders them; None where that is not known."""
+    known = [element.value for element in elements if isinstance(element, Constant)]
+    backwards = False if reverse is None else reverse.value if isinstance(reverse, Constant) else None
+    if len(known) < len(elements) or not isinstance(backwards, bool):
+        return None
+    texts = [value for value in known if isinstance(value, str)]
+    numbers = [value for value in known if isinstance(value, int | float)]
+    if len(texts) == len(known):
+        return tuple(Constant(value) for value in sorted(texts, reverse=backwards))
+    if len(numbers) == len(known) and not any(math.isnan(value) for value in numbers):
+        return tuple(Constant(value) for value in sorted(numbers, reverse=backwards))
+    return None
 
 
 def reversed_(

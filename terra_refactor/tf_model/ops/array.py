@@ -18,7 +18,7 @@ from terra_refactor.domain.dim import (
     format_dim,
     multiply,
 )
-from terra_refactor.domain.dtype import BOOL, FLOATING, INT32, INT64, INTEGER
+from terra_refactor.domain.dtype import BOOL, FLOAT32, FLOAT64, FLOATING, INT32, INT64, INTEGER
 from terra_refactor.domain.shape import Shape, compatible, element_count, format_shape, meet_shapes
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
@@ -31,6 +31,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.tf_model.arguments import dtype_argument, elements, integer, integers, is_none, shape_argument
+from terra_refactor.tf_model.ops.contents import applied
 from terra_refactor.tf_model.ops.conversion import operand, size_content, size_value
 from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.gathering import GATHERING
@@ -168,6 +169,8 @@ def _cast(call: BoundCall) -> Value:
     data = primary(call)
     dtype = tensor_dtype(call.argument("dtype"))
     content = data.content if dtype in (INT32, INT64) and data.type.dtype in (INT32, INT64) else None
+    if dtype in (FLOAT32, FLOAT64) and data.type.dtype in (INT32, INT64, FLOAT32, FLOAT64):
+        content = applied(float, data.content, dtype)
     kind = (
         data.kind
         if data.kind in (TensorKind.RAGGED, TensorKind.SPARSE, TensorKind.INDEXED_SLICES)

@@ -8,7 +8,8 @@ Approximates: a reduction over axes that are not known has an unknown shape; num
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from terra_refactor.domain.dim import Dim, Truth, definitely_different, format_dim
@@ -41,8 +42,9 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model.arguments import dtype_argument, elements, integer, is_none
 from terra_refactor.tf_model.dtype_rules import quotient_dtype
+from terra_refactor.tf_model.ops.contents import applied, content_result
 from terra_refactor.tf_model.ops.conversion import Operand, fits, operand
-from terra_refactor.tf_model.ops.operators import content_result, unary_rule
+from terra_refactor.tf_model.ops.operators import unary_rule
 from terra_refactor.tf_model.ops.ragged import over_rows
 from terra_refactor.tf_model.ops.results import (
     argument,
@@ -64,8 +66,17 @@ _FLOATING_COMPLEX: Final = FLOATING | COMPLEX
 _MAGNITUDE: Final[Mapping[DType, DType]] = {COMPLEX64: FLOAT32, COMPLEX128: FLOAT64}
 
 
-def _elementwise(allowed: frozenset[DType], gives: DType | None = None, *, magnitude: bool = False) -> Rule:
-    """A function of one tensor that keeps the shape; dtype kept, or `gives`, or the real type of a complex one."""
+def _elementwise(
+    allowed: frozenset[DType],
+    gives: DType | None = None,
+    *,
+    magnitude: bool = False,
+    of_number: Callable[[float], float] | None = None,
+) -> Rule:
+    """A function of one tensor that keeps the shape; dtype kept, or `gives`, or the real type of a complex one.
+
+    `of_number` is the same function of a float, for contents.
+    """
 
     def rule(call: BoundCall) -> Value:
         data = primary(call)
@@ -78,7 +89,8 @@ def _elementwise(allowed: frozenset[DType], gives: DType | None = None, *, magni
         if data.kind is TensorKind.SPARSE:
             return UNKNOWN
         kind = TensorKind.RAGGED if data.kind is TensorKind.RAGGED else TensorKind.TENSOR
-        return TensorValue(TensorType(dtype, data.type.shape), kind)
+        content = None if of_number is None else applied(of_number, data.content, dtype)
+        return TensorValue(TensorType(dtype, data.type.shape), kind, content)
 
     return rule
 
@@ -91,12 +103,14 @@ _ELEMENTWISE: Final[tuple[tuple[Rule, str], ...]] = (
     ),
     (
         _elementwise(FLOATING),
-        "math.ceil math.digamma math.erf math.erfc math.erfinv math.erfcinv math.floor math.lgamma math.log_sigmoid math.ndtri "
+        "math.digamma math.erf math.erfc math.erfinv math.erfcinv math.lgamma math.log_sigmoid math.ndtri "
         "math.rint math.softplus math.bessel_i0 math.bessel_i0e math.bessel_i1 math.bessel_i1e math.special.bessel_j0 "
         "math.special.bessel_j1 math.special.bessel_k0 math.special.bessel_k0e math.special.bessel_k1 math.special.bessel_k1e "
         "math.special.bessel_y0 math.special.bessel_y1 math.special.dawsn math.special.expint math.special.fresnel_cos "
         "math.special.fresnel_sin math.special.spence nn.elu nn.selu nn.gelu nn.softsign",
     ),
+    (_elementwise(FLOATING, of_number=math.ceil), "math.ceil"),
+    (_elementwise(FLOATING, of_number=math.floor), "math.floor"),
     (_elementwise(NUMERIC), "math.square math.round math.conj"),
     (_elementwise(SIGNED | FLOATING | COMPLEX), "math.sign math.reciprocal"),
     (_elementwise(_REAL), "nn.relu nn.relu6"),
@@ -205,9 +219,9 @@ def _binary(
                 shape = second.type.shape
         elif first.known and second.known:
             shape = broadcast_shapes(first.type.shape, second.type.shape, short_name(call), names)
-        content = content_result(operator, first.content, second.content, dtype) if operator else None
         if quotient:
             dtype = quotient_dtype(dtype)
+        content = content_result(operator, first.content, second.content, dtype) if operator else None
         if gives is not None:
             dtype = gives
         return TensorValue(TensorType(dtype, shape), TensorKind.RAGGED if ragged else TensorKind.TENSOR, content)
@@ -219,8 +233,9 @@ _BINARY: Final[tuple[tuple[Rule, str], ...]] = (
     (_binary(NUMERIC | {STRING}, alone=True, operator="+"), "math.add"),
     (_binary(NUMERIC, operator="-"), "math.subtract"),
     (_binary(NUMERIC, operator="*"), "math.multiply"),
-    (_binary(NUMERIC, quotient=True), "math.divide_no_nan math.divide"),
-    (_binary(NUMERIC, quotient=True, alone=True), "math.truediv"),
+    (_binary(NUMERIC, quotient=True), "math.divide_no_nan"),
+    (_binary(NUMERIC, quotient=True, operator="/"), "math.divide"),
+    (_binary(NUMERIC, quotient=True, alone=True, operator="/"), "math.truediv"),
     (_binary(NUMERIC, operator="//"), "math.floordiv"),
     (_binary(NUMERIC), "truncatediv realdiv"),
     (_binary(_REAL, operator="%"), "math.floormod"),

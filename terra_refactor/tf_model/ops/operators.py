@@ -10,19 +10,13 @@ advanced indexing).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from types import EllipsisType
 from typing import Final
 
 from terra_refactor.domain.dim import (
     Dim,
-    add,
     definitely_different,
-    floor_divide,
     format_dim,
-    multiply,
-    negate,
-    subtract,
 )
 from terra_refactor.domain.dtype import BOOL, COMPLEX, FLOAT32, FLOAT64, FLOATING, INT32, INT64, INTEGER, DType
 from terra_refactor.domain.shape import Shape, broadcast, format_shape
@@ -52,7 +46,8 @@ from terra_refactor.tf_model.dtype_rules import (
     numpy_promotion_with_python,
     quotient_dtype,
 )
-from terra_refactor.tf_model.ops.conversion import Operand, convert_rule, fits, operand, size_value, value_size
+from terra_refactor.tf_model.ops.contents import content_result, negated_content
+from terra_refactor.tf_model.ops.conversion import Operand, convert_rule, fits, operand
 from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
 from terra_refactor.tf_model.shape_rules.indexing import slice_size
 from terra_refactor.tf_model.shape_rules.matmul import matmul_shape
@@ -154,9 +149,7 @@ def unary_rule(op: str, value: Value) -> Value:
     if op == "abs" and dtype in COMPLEX:
         dtype = DType("float32") if dtype == "complex64" else FLOAT64
     kind = TensorKind.TENSOR if value.kind is TensorKind.VARIABLE else value.kind
-    content = None
-    if op == "-" and value.content is not None and dtype in (INT32, INT64):
-        content = _map_content(lambda item: size_value(negate(value_size(item))), value.content)
+    content = negated_content(value.content, dtype) if op == "-" else None
     return TensorValue(TensorType(dtype, shape), kind, content)
 
 
@@ -273,52 +266,6 @@ def array_matmul_shape(left: Shape, right: Shape) -> Shape:
     if len(left) == 1:
         shape = (*shape[:-1],) if len(right) == 1 else (*shape[:-2], shape[-1])
     return shape
-
-
-_DIM_OPERATORS: Final[Mapping[str, Callable[[Dim, Dim], Dim]]] = {
-    "+": add,
-    "-": subtract,
-    "*": multiply,
-    "//": floor_divide,
-}
-
-
-def content_result(op: str, left: Value | None, right: Value | None, dtype: DType | None) -> Value | None:
-    """The content of an integer result of two known contents; None where it is not kept."""
-    if left is None or right is None or dtype not in (INT32, INT64):
-        return None
-    if op == "%":
-        return _zip_contents(_remainder, left, right)
-    function = _DIM_OPERATORS.get(op)
-    if function is None:
-        return None
-    return _zip_contents(lambda a, b: size_value(function(value_size(a), value_size(b))), left, right)
-
-
-def _remainder(left: Value, right: Value) -> Value:
-    a, b = value_size(left), value_size(right)
-    return Constant(a % b) if isinstance(a, int) and isinstance(b, int) and b else Scalar(PythonType.INT)
-
-
-def _map_content(function: Callable[[Value], Value], content: Value) -> Value:
-    if isinstance(content, TupleValue):
-        return TupleValue(tuple(_map_content(function, item) for item in content.elements))
-    return function(content)
-
-
-def _zip_contents(function: Callable[[Value, Value], Value], left: Value, right: Value) -> Value | None:
-    """Element-wise with broadcasting of numbers, and of vectors of the same length."""
-    match left, right:
-        case TupleValue(first), TupleValue(second):
-            if len(first) != len(second) or any(isinstance(item, TupleValue) for item in (*first, *second)):
-                return None
-            return TupleValue(tuple(function(a, b) for a, b in zip(first, second, strict=True)))
-        case TupleValue(), _:
-            return _map_content(lambda item: function(item, right), left)
-        case _, TupleValue():
-            return _map_content(lambda item: function(left, item), right)
-        case _:
-            return function(left, right)
 
 
 # --- indexing -------------------------------------------------------------------------------------------------------------------
