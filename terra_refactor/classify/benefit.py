@@ -1,22 +1,34 @@
 """Does graph execution pay? An estimate of the operations that one call executes eagerly.
 
 Computes: operations per call, through callees; loops multiply by their known or assumed number of iterations; a
-tape's gradient counts for the backward pass. Needs: facts and the cost table of `tf_model`. Gives: `OperationCount`.
+tape's gradient counts for the backward pass. And how many of them a trace makes: what loops inside of a graph is traced once.
+Needs: facts and the cost tables of `tf_model`. Gives: `OperationCount`, `Count`.
 
 Source: the default threshold is the break-even point of `benchmarks/tf_function_cost.py`, see docs/benchmarks.md.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind, ContextFacts, ContextId
 from terra_refactor.classify.hazards import HazardMap
-from terra_refactor.domain.value import Constant, FrozenList, RangeValue, TupleValue, Value, members
+from terra_refactor.domain.value import (
+    Constant,
+    FrozenList,
+    RangeValue,
+    TensorValue,
+    TupleValue,
+    Value,
+    members,
+)
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.costs import STEPPING, STEPS, Stepping
 from terra_refactor.tf_model.spec import Trait
 
 DEFAULT_MIN_OPS: Final = 15
@@ -36,90 +48,142 @@ _GRADIENT: Final = frozenset(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Operations of one call."""
+
+    executed: int = 0
+    """Eagerly."""
+    traced: int = 0
+    """In a graph, as its trace makes them."""
+
+    def __bool__(self) -> bool:
+        return bool(self.executed)
+
+    def __add__(self, other: Count) -> Count:
+        return Count(self.executed + other.executed, self.traced + other.traced)
+
+
+NOTHING: Final = Count()
+
+
+def largest(counts: Iterable[Count]) -> Count:
+    """The most of each."""
+    found = tuple(counts)
+    return Count(max((count.executed for count in found), default=0), max((count.traced for count in found), default=0))
+
+
 class OperationCount:
     """Operations per call, by context."""
 
     def __init__(self, hazards: HazardMap) -> None:
         self.hazards = hazards
-        self._counts: dict[ContextId, int] = {}
-        self._functions: dict[FunctionId, int] = {}
+        self._counts: dict[ContextId, Count] = {}
+        self._functions: dict[FunctionId, Count] = {}
 
-    def of(self, context: ContextFacts) -> int:
-        """About how many eager operations one call in this context executes."""
+    def of(self, context: ContextFacts) -> Count:
+        """About how many operations one call in this context executes eagerly, and how many a trace of it makes."""
         known = self._counts.get(context.id)
         if known is not None:
             return known
-        self._counts[context.id] = 0
+        self._counts[context.id] = NOTHING
         view = self.hazards.view(context)
-        total = 0
+        total = NOTHING
         backward = False
         for op in view.code.ops:
             if op is None:
                 continue
-            count = self._own(view, op)
+            count = _own(view, op)
             call = view.calls.get(op.id)
             if call is not None:
                 backward = backward or not _GRADIENT.isdisjoint(call.library)
-                if call.callees:
-                    count += max(self._of_callee(context, callee) for callee in call.callees)
+                count += largest(self._of_callee(context, callee) for callee in call.callees)
             if count:
-                total += count * self._repetitions(view, op.id)
-        if backward:
-            total *= 1 + BACKWARD_FACTOR
-        total = min(total, MAX_COUNT)
+                eager, traced = _repetitions(view, op.id)
+                total += Count(count.executed * eager, count.traced * traced)
+        factor = 1 + BACKWARD_FACTOR if backward else 1
+        total = Count(min(total.executed * factor, MAX_COUNT), min(total.traced * factor, MAX_COUNT))
         self._counts[context.id] = total
         return total
 
-    def _of_callee(self, context: ContextFacts, callee: ContextId) -> int:
+    def _of_callee(self, context: ContextFacts, callee: ContextId) -> Count:
         """What a call executes; nothing if the callee is traced there and then (the function of a `Dataset.map`)."""
         called = self.hazards.facts.contexts[callee]
         if called.in_graph and not context.in_graph and not self.hazards.is_hybrid(called.function):
-            return 0
+            return NOTHING
         return self.of_function(called.function)
 
-    def of_function(self, identity: FunctionId) -> int:
+    def of_function(self, identity: FunctionId) -> Count:
         """The most that a call of the function executes, whoever calls it; one operation if it is a graph."""
         if self.hazards.is_hybrid(identity):
-            return 1
+            return Count(1, 1)
         known = self._functions.get(identity)
         if known is None:
-            self._functions[identity] = 0
+            self._functions[identity] = NOTHING
             contexts = self.hazards.facts.contexts_of(identity)
-            known = self._functions[identity] = max((self.of(context) for context in contexts), default=0)
+            known = self._functions[identity] = largest(self.of(context) for context in contexts)
         return known
 
-    def _own(self, view: ContextView, op: ops.Op) -> int:
-        match op:
-            case ops.Call():
-                call = view.calls.get(op.id)
-                if call is None:
-                    return 0
-                return max((_operations(name) for name in call.library), default=0)
-            case ops.Binary() | ops.Compare() | ops.Unary() | ops.LoadItem():
-                value = view.value(op.id)
-                return 1 if any(is_tensorflow_tensor(member) for member in members(value)) else 0
-            case _:
-                return 0
 
-    def _repetitions(self, view: ContextView, op: int) -> int:
-        times = 1
-        inner = op
-        for outer in view.enclosing(op):
-            if isinstance(outer, ops.For | ops.While | ops.Comprehension):
-                if isinstance(outer, ops.For) and any(part.id == inner for part in outer.else_block):
-                    continue
-                times *= _iterations(view, outer)
-            inner = outer.id
-        return times
+def _own(view: ContextView, op: ops.Op) -> Count:
+    """What an operation of the program executes itself."""
+    match op:
+        case ops.Call():
+            call = view.calls.get(op.id)
+            return NOTHING if call is None else largest(_of_library(view, op, name) for name in call.library)
+        case ops.Binary() | ops.Compare() | ops.Unary() | ops.LoadItem():
+            one = any(is_tensorflow_tensor(member) for member in members(view.value(op.id)))
+            return Count(1, 1) if one else NOTHING
+        case _:
+            return NOTHING
 
 
-def _operations(name: str) -> int:
+def _of_library(view: ContextView, call: ops.Call, name: str) -> Count:
+    stepping = STEPPING.get(name)
+    if stepping is not None:
+        return Count(stepping.fixed + stepping.each * _steps(view, call, stepping), stepping.nodes)
     entity = registry.lookup(name)
     if entity is None:
-        return 0
-    if entity.operations:
-        return entity.operations
-    return 1 if Trait.TENSOR_OPERATION in entity.traits else 0
+        return NOTHING
+    executed = entity.operations or (1 if Trait.TENSOR_OPERATION in entity.traits else 0)
+    return Count(executed, executed)
+
+
+def _steps(view: ContextView, call: ops.Call, stepping: Stepping) -> int:
+    """How often a function of a library loops over what it is given."""
+    given = {argument.keyword: argument.value for argument in call.arguments if argument.keyword is not None}
+    places = [argument.value for argument in call.arguments if argument.keyword is None]
+    plain = all(argument.spread is ops.Spread.PLAIN for argument in call.arguments)
+    place = given.get(stepping.parameter, places[stepping.position] if stepping.position < len(places) else None)
+    if place is None or not plain:
+        return STEPS
+    axis = stepping.axis
+    if stepping.time_major in given and view.value(given[stepping.time_major]) == Constant(False):
+        axis = 1
+    sizes = {
+        shape[axis] if (shape := member.type.shape) is not None and axis < len(shape) else None
+        for member in members(view.value(place))
+        if isinstance(member, TensorValue)
+    }
+    known = [size for size in sizes if isinstance(size, int)]
+    return min(known) if known and len(known) == len(sizes) else STEPS
+
+
+def _repetitions(view: ContextView, op: int) -> tuple[int, int]:
+    """How often the loops around an operation run it in one call, and how often they trace it."""
+    eager = traced = 1
+    inner = op
+    for outer in view.enclosing(op):
+        if isinstance(outer, ops.For | ops.While | ops.Comprehension):
+            if isinstance(outer, ops.For) and any(part.id == inner for part in outer.else_block):
+                continue
+            times = _iterations(view, outer)
+            fact = view.branches.get(outer.id)
+            eager *= times
+            if fact is None or fact.kind not in (BranchKind.TENSOR, BranchKind.DATASET):
+                traced *= times
+        inner = outer.id
+    return eager, traced
 
 
 def _iterations(view: ContextView, loop: ops.For | ops.While | ops.Comprehension) -> int:

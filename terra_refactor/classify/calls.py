@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind, ContextFacts, EntryKind
-from terra_refactor.classify.benefit import known_length
+from terra_refactor.classify.benefit import Count, known_length
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import DatasetValue
 from terra_refactor.ir import ops
@@ -47,11 +47,11 @@ MARGIN: Final = 1.25
 """What is to be converted must be called so much more often than it takes to pay its trace: the estimate is not exact."""
 
 
-def calls_until_paid(operations: int, *, traces: int = 1, under_tape: bool = False) -> float:
-    """After how many calls a graph of so many operations has won back what its traces cost; infinite if never."""
+def calls_until_paid(count: Count, *, traces: int = 1, under_tape: bool = False) -> float:
+    """After how many calls a graph that saves so many operations has won back what its traces cost; infinite if never."""
     cost = UNDER_TAPE if under_tape else PLAIN
-    saved = operations * cost.saved_microseconds - cost.call_microseconds
-    traced = traces * (cost.trace_milliseconds + operations * cost.trace_milliseconds_for_each)
+    saved = count.executed * cost.saved_microseconds - cost.call_microseconds
+    traced = traces * (cost.trace_milliseconds + count.traced * cost.trace_milliseconds_for_each)
     return math.ceil(traced * 1000 / saved) if saved > 0 else math.inf
 
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts
 from terra_refactor.classify.assumptions import Assumptions, gather_assumptions
-from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, OperationCount
+from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, Count, OperationCount, largest
 from terra_refactor.classify.calls import MARGIN, CallCount, calls_until_paid
 from terra_refactor.classify.candidates import is_test_code, varying_python_value, why_not_a_candidate
 from terra_refactor.classify.decision import (
@@ -91,7 +91,7 @@ class _Judgement:
     hazards: tuple[ReachedHazard, ...]
     assumptions: Assumptions
     classification: Classification
-    operations: int
+    count: Count
     tensor_computation: bool
     parameters: tuple[ParameterDecision, ...]
     action: Action = Action.NONE
@@ -154,9 +154,9 @@ class _Decider:
                 known = merged.get((hazard.rule, hazard.site))
                 if known is None or (known.assumption is not None and hazard.assumption is None):
                     merged[hazard.rule, hazard.site] = hazard
-        operations = max((self.counts.of(context) for context in contexts), default=0)
+        count = largest(self.counts.of(context) for context in contexts)
         found_hazards = merged.values()
-        if not operations and found.hybrid is None and not _takes_tensors(parameters):
+        if not count and found.hybrid is None and not _takes_tensors(parameters):
             # plain Python: in a graph it runs while the graph is traced, and its callers get the Python value that they got
             hazards = tuple(hazard for hazard in found_hazards if not (hazard.rule == "TR318" and hazard.boundary))
         else:
@@ -167,7 +167,7 @@ class _Decider:
             for context in contexts
             for name in self.reach.abstract_methods(context)
         )
-        if operations and not self.imports_tensorflow(code.id.module):
+        if count and not self.imports_tensorflow(code.id.module):
             extra["Keras runs on TensorFlow here: the module itself does not import it"] = None
         assumptions = Assumptions((*assumptions.sentences, *extra), assumptions.unknowable)
         certain = [hazard for hazard in hazards if hazard.assumption is None]
@@ -177,9 +177,7 @@ class _Decider:
             classification = Classification.SPECULATIVE
         else:
             classification = Classification.SAFE
-        return _Judgement(
-            code, found, contexts, hazards, assumptions, classification, operations, operations > 0, parameters
-        )
+        return _Judgement(code, found, contexts, hazards, assumptions, classification, count, bool(count), parameters)
 
     def imports_tensorflow(self, module: str) -> bool:
         """Whether the module names TensorFlow in an import."""
@@ -250,10 +248,12 @@ class _Decider:
         proposed = self.proposal(judgement, {})
         varies = proposed is not None and any(name == "reduce_retracing" for name, _ in proposed.arguments)
         # of shapes that vary, the first is traced as it is, and the second relaxed
-        needed = calls_until_paid(judgement.operations, traces=2 if varies else 1, under_tape=under_tape)
+        needed = calls_until_paid(judgement.count, traces=2 if varies else 1, under_tape=under_tape)
         where = "outside of graphs, under a tape of the caller" if under_tape else "outside of graphs"
         if math.isinf(needed):
-            return f"it is called {where}: a graph's call there costs more than {judgement.operations} operations do"
+            return (
+                f"it is called {where}: a graph's call there costs more than {judgement.count.executed} operations do"
+            )
         calls = self.calls.of(identity, is_graph)
         if calls is None or calls >= MARGIN * needed:
             return None
@@ -279,10 +279,10 @@ class _Decider:
             return "nothing says that one of its parameters is a tensor"
         if len(judgement.assumptions.sentences) > MAX_ASSUMPTIONS:
             return f"safe only if {len(judgement.assumptions.sentences)} assumptions hold: that is no proposal"
-        if judgement.operations < self.min_ops:
-            plural = "s" if judgement.operations != 1 else ""
+        if judgement.count.executed < self.min_ops:
+            plural = "s" if judgement.count.executed != 1 else ""
             return (
-                f"about {judgement.operations} tensor operation{plural} per call: calling a graph costs more than that "
+                f"about {judgement.count.executed} tensor operation{plural} per call: calling a graph costs more than that "
                 f"(the threshold is {self.min_ops})"
             )
         if judgement.contexts and all(context.in_graph for context in judgement.contexts):
@@ -306,11 +306,11 @@ class _Decider:
         return judgement.assumptions.unknowable
 
     def why_add(self, judgement: _Judgement) -> str:
-        what = f"about {judgement.operations} tensor operations per call and nothing that a graph would change"
+        what = f"about {judgement.count.executed} tensor operations per call and nothing that a graph would change"
         if judgement.classification is Classification.SPECULATIVE:
             count = len(judgement.assumptions.sentences)
             held = "one assumption holds" if count == 1 else f"{count} assumptions hold"
-            what = f"about {judgement.operations} tensor operations per call; safe if {held}"
+            what = f"about {judgement.count.executed} tensor operations per call; safe if {held}"
         return what
 
     def is_covered(
@@ -432,7 +432,7 @@ class _Decider:
 
     def consider_co_execution(self, judgement: _Judgement, wanted: Mapping[FunctionId, _Judgement]) -> None:
         """A function that cannot be a graph, but whose tensor work would pay, may run under the shim."""
-        if judgement.classification is not Classification.UNSAFE or judgement.operations < max(self.min_ops, 1):
+        if judgement.classification is not Classification.UNSAFE or judgement.count.executed < max(self.min_ops, 1):
             return
         if self.why_not_a_candidate(judgement) is not None:
             return

@@ -1,14 +1,15 @@
 """How many eager operations a call executes: what the cost model multiplies.
 
-Computes: nothing. Gives: `OPERATIONS`. Measured with TensorFlow 2.21 and Keras 3.15 on small arguments, by counting
-the operations that the runtime executes in the second call (layers are built then, and called with `training=True`
-where that matters). Optimizers were given four variables, recurrent layers six time steps. What runs operations and
-has no row here executes about one. tests/conformance/test_catalogue.py measures a sample again.
+Computes: nothing. Gives: `OPERATIONS`, and `STEPPING` for what loops over time. Measured with TensorFlow 2.21 and
+Keras 3.15 on small arguments, by counting the operations that the runtime executes in the second call (layers are built
+then, and called with `training=True` where that matters). Optimizers were given four variables, recurrent layers six time steps.
+What runs operations and has no row here executes about one. tests/conformance/test_catalogue.py measures a sample again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 OPERATIONS: Final[Mapping[str, int]] = {
@@ -19,7 +20,6 @@ OPERATIONS: Final[Mapping[str, int]] = {
     "keras.layers.Average.__call__": 2,
     "keras.layers.AveragePooling2D.__call__": 1,
     "keras.layers.BatchNormalization.__call__": 25,
-    "keras.layers.Bidirectional.__call__": 306,
     "keras.layers.CategoryEncoding.__call__": 9,
     "keras.layers.CenterCrop.__call__": 4,
     "keras.layers.Concatenate.__call__": 1,
@@ -28,7 +28,6 @@ OPERATIONS: Final[Mapping[str, int]] = {
     "keras.layers.Conv2D.__call__": 6,
     "keras.layers.Conv2DTranspose.__call__": 7,
     "keras.layers.Conv3D.__call__": 6,
-    "keras.layers.ConvLSTM2D.__call__": 163,
     "keras.layers.Cropping2D.__call__": 1,
     "keras.layers.Dense.__call__": 4,
     "keras.layers.DepthwiseConv2D.__call__": 7,
@@ -39,7 +38,6 @@ OPERATIONS: Final[Mapping[str, int]] = {
     "keras.layers.EinsumDense.__call__": 2,
     "keras.layers.Embedding.__call__": 8,
     "keras.layers.Flatten.__call__": 2,
-    "keras.layers.GRU.__call__": 206,
     "keras.layers.GRUCell.__call__": 25,
     "keras.layers.GaussianNoise.__call__": 13,
     "keras.layers.GlobalAveragePooling2D.__call__": 1,
@@ -47,7 +45,6 @@ OPERATIONS: Final[Mapping[str, int]] = {
     "keras.layers.GroupNormalization.__call__": 20,
     "keras.layers.Hashing.__call__": 2,
     "keras.layers.Identity.__call__": 0,
-    "keras.layers.LSTM.__call__": 151,
     "keras.layers.LSTMCell.__call__": 17,
     "keras.layers.Lambda.__call__": 0,
     "keras.layers.LayerNormalization.__call__": 16,
@@ -70,7 +67,6 @@ OPERATIONS: Final[Mapping[str, int]] = {
     "keras.layers.Resizing.__call__": 3,
     "keras.layers.SeparableConv1D.__call__": 13,
     "keras.layers.SeparableConv2D.__call__": 9,
-    "keras.layers.SimpleRNN.__call__": 87,
     "keras.layers.SimpleRNNCell.__call__": 8,
     "keras.layers.Softmax.__call__": 1,
     "keras.layers.SpatialDropout2D.__call__": 17,
@@ -164,6 +160,10 @@ OPERATIONS: Final[Mapping[str, int]] = {
     "keras.optimizers.Nadam.apply_gradients": 210,
     "keras.optimizers.RMSprop.apply_gradients": 60,
     "keras.optimizers.SGD.apply_gradients": 20,
+    "tensorflow.RaggedTensor.bounding_shape": 12,
+    "tensorflow.RaggedTensor.from_row_lengths": 16,
+    "tensorflow.RaggedTensor.from_row_splits": 21,
+    "tensorflow.RaggedTensor.from_tensor": 9,
     "tensorflow.argsort": 4,
     "tensorflow.boolean_mask": 14,
     "tensorflow.clip_by_global_norm": 16,
@@ -175,63 +175,142 @@ OPERATIONS: Final[Mapping[str, int]] = {
     "tensorflow.debugging.assert_shapes": 4,
     "tensorflow.eye": 2,
     "tensorflow.foldl": 15,
+    "tensorflow.foldr": 8,
+    "tensorflow.histogram_fixed_width_bins": 17,
     "tensorflow.image.adjust_brightness": 2,
+    "tensorflow.image.adjust_gamma": 3,
     "tensorflow.image.convert_image_dtype": 2,
+    "tensorflow.image.crop_to_bounding_box": 6,
+    "tensorflow.image.grayscale_to_rgb": 7,
     "tensorflow.image.image_gradients": 16,
+    "tensorflow.image.non_max_suppression_padded": 8,
     "tensorflow.image.per_image_standardization": 14,
     "tensorflow.image.psnr": 19,
+    "tensorflow.image.random_brightness": 6,
     "tensorflow.image.random_contrast": 6,
     "tensorflow.image.random_crop": 9,
     "tensorflow.image.random_flip": 13,
+    "tensorflow.image.random_flip_left_right": 13,
     "tensorflow.image.random_hue": 8,
+    "tensorflow.image.random_jpeg_quality": 9,
     "tensorflow.image.random_saturation": 6,
+    "tensorflow.image.resize_with_crop_or_pad": 8,
     "tensorflow.image.resize_with_pad": 36,
     "tensorflow.image.rgb_to_grayscale": 7,
+    "tensorflow.image.rgb_to_yiq": 3,
+    "tensorflow.image.rgb_to_yuv": 3,
     "tensorflow.image.rot90": 10,
     "tensorflow.image.sobel_edges": 9,
     "tensorflow.image.ssim": 109,
+    "tensorflow.image.ssim_multiscale": 582,
+    "tensorflow.image.stateless_random_brightness": 7,
+    "tensorflow.image.stateless_random_contrast": 7,
+    "tensorflow.image.stateless_random_crop": 10,
+    "tensorflow.image.stateless_random_flip_left_right": 16,
+    "tensorflow.image.stateless_random_hue": 9,
+    "tensorflow.image.stateless_random_jpeg_quality": 10,
+    "tensorflow.image.stateless_random_saturation": 7,
     "tensorflow.image.total_variation": 11,
+    "tensorflow.image.yiq_to_rgb": 3,
+    "tensorflow.image.yuv_to_rgb": 3,
     "tensorflow.linalg.cholesky": 3,
     "tensorflow.linalg.diag": 2,
+    "tensorflow.linalg.expm": 98,
+    "tensorflow.linalg.global_norm": 6,
     "tensorflow.linalg.inv": 3,
     "tensorflow.linalg.logdet": 7,
+    "tensorflow.linalg.lstsq": 5,
+    "tensorflow.linalg.lu_matrix_inverse": 40,
+    "tensorflow.linalg.lu_reconstruct": 34,
+    "tensorflow.linalg.lu_solve": 32,
+    "tensorflow.linalg.matrix_rank": 8,
+    "tensorflow.linalg.matvec": 3,
+    "tensorflow.linalg.normalize": 4,
+    "tensorflow.linalg.pinv": 9,
     "tensorflow.linalg.set_diag": 4,
     "tensorflow.linalg.solve": 5,
     "tensorflow.linalg.trace": 4,
+    "tensorflow.linalg.tridiagonal_solve": 3,
     "tensorflow.linspace": 45,
     "tensorflow.map_fn": 16,
+    "tensorflow.math.bincount": 7,
+    "tensorflow.math.confusion_matrix": 15,
+    "tensorflow.math.count_nonzero": 4,
+    "tensorflow.math.erfcinv": 4,
     "tensorflow.math.l2_normalize": 5,
+    "tensorflow.math.lbeta": 5,
+    "tensorflow.math.polyval": 6,
     "tensorflow.math.reduce_logsumexp": 11,
     "tensorflow.math.reduce_std": 5,
     "tensorflow.math.reduce_variance": 4,
     "tensorflow.math.unsorted_segment_mean": 11,
+    "tensorflow.math.unsorted_segment_sqrt_n": 12,
+    "tensorflow.math.zero_fraction": 11,
     "tensorflow.meshgrid": 7,
+    "tensorflow.nn.atrous_conv2d": 3,
     "tensorflow.nn.batch_normalization": 7,
     "tensorflow.nn.bias_add": 2,
+    "tensorflow.nn.collapse_repeated": 56,
+    "tensorflow.nn.compute_average_loss": 10,
     "tensorflow.nn.conv1d": 5,
     "tensorflow.nn.conv2d": 2,
+    "tensorflow.nn.crelu": 3,
+    "tensorflow.nn.ctc_unique_labels": 29,
     "tensorflow.nn.dropout": 5,
     "tensorflow.nn.embedding_lookup": 2,
+    "tensorflow.nn.erosion2d": 4,
+    "tensorflow.nn.experimental.stateless_dropout": 9,
     "tensorflow.nn.gelu": 5,
+    "tensorflow.nn.log_poisson_loss": 3,
     "tensorflow.nn.moments": 6,
+    "tensorflow.nn.nce_loss": 68,
+    "tensorflow.nn.normalize_moments": 4,
+    "tensorflow.nn.safe_embedding_lookup_sparse": 28,
+    "tensorflow.nn.sampled_softmax_loss": 82,
+    "tensorflow.nn.scale_regularization_loss": 3,
     "tensorflow.nn.separable_conv2d": 5,
     "tensorflow.nn.sigmoid_cross_entropy_with_logits": 10,
     "tensorflow.nn.silu": 4,
     "tensorflow.nn.softmax_cross_entropy_with_logits": 18,
     "tensorflow.nn.sparse_softmax_cross_entropy_with_logits": 2,
+    "tensorflow.nn.sufficient_statistics": 3,
     "tensorflow.nn.weighted_cross_entropy_with_logits": 13,
+    "tensorflow.nn.weighted_moments": 12,
     "tensorflow.norm": 4,
+    "tensorflow.ragged.boolean_mask": 20,
+    "tensorflow.ragged.stack": 10,
     "tensorflow.random.gamma": 7,
     "tensorflow.random.normal": 3,
+    "tensorflow.random.stateless_gamma": 8,
+    "tensorflow.random.stateless_normal": 4,
+    "tensorflow.random.stateless_truncated_normal": 4,
+    "tensorflow.random.stateless_uniform": 5,
     "tensorflow.random.truncated_normal": 3,
     "tensorflow.repeat": 13,
     "tensorflow.scan": 6,
+    "tensorflow.searchsorted": 16,
     "tensorflow.sequence_mask": 6,
+    "tensorflow.signal.dct": 16,
+    "tensorflow.signal.fftshift": 3,
     "tensorflow.signal.frame": 27,
+    "tensorflow.signal.hamming_window": 14,
+    "tensorflow.signal.hann_window": 14,
+    "tensorflow.signal.idct": 16,
+    "tensorflow.signal.inverse_stft": 78,
+    "tensorflow.signal.kaiser_window": 18,
+    "tensorflow.signal.linear_to_mel_weight_matrix": 145,
+    "tensorflow.signal.mdct": 63,
+    "tensorflow.signal.mfccs_from_log_mel_spectrograms": 20,
+    "tensorflow.signal.overlap_and_add": 18,
     "tensorflow.signal.stft": 44,
+    "tensorflow.signal.vorbis_window": 10,
     "tensorflow.sort": 5,
+    "tensorflow.sparse.from_dense": 5,
     "tensorflow.sparse.to_dense": 7,
+    "tensorflow.strings.bytes_split": 16,
+    "tensorflow.strings.ngrams": 14,
     "tensorflow.strings.split": 16,
+    "tensorflow.strings.unicode_split": 13,
     "tensorflow.tensor_scatter_nd_update": 2,
     "tensorflow.tensordot": 4,
     "tensorflow.where": 2,
@@ -256,3 +335,40 @@ DEFAULT_BY_BASE: Final[Mapping[str, int]] = {
     "tensorflow.GradientTape.batch_jacobian": 30,
 }
 """For members of classes derived from these, where the class itself has no row."""
+
+
+STEPS: Final = 6
+"""So many time steps were measured, and count where their number is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stepping:
+    """What a function executes that loops over the time steps it is given. In a graph it is one loop, whatever their number.
+
+    Attributes:
+        parameter, position: where the tensor is given whose size is the number of steps (as keyword, as plain argument).
+        axis: of that size.
+        fixed, each: eager operations of a call, and for each step besides.
+        nodes: operations that a trace makes.
+        time_major: a keyword with which, if False is given, the steps are along axis 1.
+    """
+
+    parameter: str
+    position: int
+    axis: int
+    fixed: int
+    each: int
+    nodes: int
+    time_major: str = ""
+
+
+STEPPING: Final[Mapping[str, Stepping]] = {
+    "keras.layers.Bidirectional.__call__": Stepping("inputs", 0, 1, 66, 40, 205),
+    "keras.layers.ConvLSTM2D.__call__": Stepping("sequences", 0, 1, 49, 38, 149),
+    "keras.layers.GRU.__call__": Stepping("sequences", 0, 1, 38, 28, 137),
+    "keras.layers.LSTM.__call__": Stepping("sequences", 0, 1, 31, 20, 101),
+    "keras.layers.RNN.__call__": Stepping("sequences", 0, 1, 31, 20, 101),
+    "keras.layers.SimpleRNN.__call__": Stepping("sequences", 0, 1, 21, 11, 79),
+    "tensorflow.nn.ctc_loss": Stepping("logits", 1, 0, 169, 76, 418, "logits_time_major"),
+}
+"""Counted at 6 steps and at 12 or 47; `Bidirectional` with an LSTM in it, `RNN` with its cell."""

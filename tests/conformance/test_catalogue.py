@@ -7,6 +7,7 @@ of the installed versions.
 
 from __future__ import annotations
 
+import functools
 import gzip
 import importlib.metadata
 import json
@@ -20,7 +21,7 @@ from typing import Any
 import pytest
 
 from terra_refactor.tf_model import registry
-from terra_refactor.tf_model.costs import OPERATIONS
+from terra_refactor.tf_model.costs import OPERATIONS, STEPPING
 from terra_refactor.tf_model.spec import Trait
 from terra_refactor.tf_model.traits import TRAITS
 
@@ -261,11 +262,10 @@ def operations_of(call: Callable[[], object]) -> int:
 def _costs() -> dict[str, Callable[[], object]]:
     x, image, sequence = tf.ones([4, 8]), tf.ones([2, 16, 16, 3]), tf.ones([4, 6, 8])
     labels, logits = tf.constant([0, 1, 2, 3]), tf.ones([4, 5])
-    dense, conv, norm, lstm = (
+    dense, conv, norm = (
         keras.layers.Dense(4),
         keras.layers.Conv2D(4, 3),
         keras.layers.LayerNormalization(),
-        keras.layers.LSTM(4),
     )
     attention = keras.layers.MultiHeadAttention(2, 4)
     optimizer = keras.optimizers.Adam()
@@ -276,7 +276,6 @@ def _costs() -> dict[str, Callable[[], object]]:
         "keras.layers.Dense.__call__": lambda: dense(x),
         "keras.layers.Conv2D.__call__": lambda: conv(image),
         "keras.layers.LayerNormalization.__call__": lambda: norm(x),
-        "keras.layers.LSTM.__call__": lambda: lstm(sequence),
         "keras.layers.MultiHeadAttention.__call__": lambda: attention(sequence, sequence),
         "keras.optimizers.Adam.apply_gradients": lambda: optimizer.apply_gradients(
             zip([tf.ones([4])] * 4, variables, strict=True)
@@ -298,6 +297,38 @@ def test_costs_are_about_what_the_runtime_executes() -> None:
         assert OPERATIONS[name] / 2 <= measured <= OPERATIONS[name] * 2, (
             f"{name}: {OPERATIONS[name]}, measured {measured}"
         )
+
+
+@pytest.mark.parametrize("steps", [6, 20])
+def test_what_steps_through_time_executes_so_much_for_each_step(steps: int) -> None:
+    logits, lengths = tf.random.normal([4, steps, 8]), tf.fill([4], steps)
+    images = tf.ones([4, steps, 8, 8, 3])
+    layers = {
+        "Bidirectional": keras.layers.Bidirectional(keras.layers.LSTM(4)),
+        "GRU": keras.layers.GRU(4),
+        "LSTM": keras.layers.LSTM(4),
+        "RNN": keras.layers.RNN(keras.layers.LSTMCell(4)),
+        "SimpleRNN": keras.layers.SimpleRNN(4),
+    }
+    convolution = keras.layers.ConvLSTM2D(2, 3)
+    calls = {
+        "tensorflow.nn.ctc_loss": lambda: tf.nn.ctc_loss(
+            [[1, 2, 3]] * 4, logits, [3] * 4, lengths, logits_time_major=False, blank_index=0
+        ),
+        "keras.layers.ConvLSTM2D.__call__": lambda: convolution(images, training=True),
+        **{
+            f"keras.layers.{name}.__call__": functools.partial(layer, logits, training=True)
+            for name, layer in layers.items()
+        },
+    }
+    assert calls.keys() == STEPPING.keys()
+    for name, call in calls.items():
+        row = STEPPING[name]
+        expected = row.fixed + steps * row.each
+        assert 0.8 * expected <= operations_of(call) <= 1.25 * expected
+        graph = tf.function(call, autograph=False).get_concrete_function().graph.as_graph_def()
+        nodes = len(graph.node) + sum(len(function.node_def) for function in graph.library.function)
+        assert 0.8 * row.nodes <= nodes <= 1.25 * row.nodes
 
 
 def test_operations_without_a_row_execute_about_one() -> None:

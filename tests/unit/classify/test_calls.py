@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from terra_refactor.classify.benefit import Count
 from terra_refactor.classify.calls import calls_until_paid
 from terra_refactor.classify.decision import Decision
 from terra_refactor.config import Config
@@ -80,8 +81,10 @@ def test_other_callers_may_call_it_often(tmp_path: Path) -> None:
 
 
 def test_a_trace_is_paid_sooner_the_more_it_saves() -> None:
-    assert calls_until_paid(8) == float("inf")
-    assert calls_until_paid(15) > calls_until_paid(100) > calls_until_paid(1000) > 40
+    assert calls_until_paid(Count(8, 8)) == float("inf")
+    assert (
+        calls_until_paid(Count(15, 15)) > calls_until_paid(Count(100, 100)) > calls_until_paid(Count(1000, 1000)) > 40
+    )
 
 
 LIBRARY = """\
@@ -131,6 +134,61 @@ def test_calls_from_another_module_and_from_nested_functions_count(tmp_path: Pat
 
 
 def test_under_an_eager_tape_a_graph_is_paid_later() -> None:
-    assert calls_until_paid(30, under_tape=True) > calls_until_paid(30)
-    assert calls_until_paid(8, under_tape=True) == float("inf")
-    assert calls_until_paid(30, traces=2) > 1.9 * calls_until_paid(30)
+    assert calls_until_paid(Count(30, 30), under_tape=True) > calls_until_paid(Count(30, 30))
+    assert calls_until_paid(Count(8, 8), under_tape=True) == float("inf")
+    assert calls_until_paid(Count(30, 30), traces=2) > 1.9 * calls_until_paid(Count(30, 30))
+
+
+STEPPING = """\
+import tensorflow as tf
+
+
+def step(logits, labels, lengths):
+    return tf.reduce_mean(tf.nn.ctc_loss(labels, logits, lengths, lengths, logits_time_major={major}))
+
+
+def main():
+    for _ in range(12):
+        step(tf.ones([4, 40, 6]), tf.ones([4, 3], tf.int32), tf.fill([4], 3))
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(("major", "action"), [(False, "add_tf_function"), (True, "none")])
+def test_the_steps_of_a_loop_over_time_are_the_tensors(tmp_path: Path, major: bool, action: str) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(STEPPING.format(major=major))
+    report = analyze([str(file)], Options(Config(jobs=1), use_cache=False))
+    found = next(decision for decision in report.decisions if decision.qualname == "step")
+    assert found.action.value == action, found.reason
+
+
+IN_GRAPH = """\
+import tensorflow as tf
+
+
+def step(x):
+    for _ in {range}(4):
+BODY    return x
+
+
+def main():
+    for _ in range(60):
+        step(tf.ones([2]))
+
+
+if __name__ == "__main__":
+    main()
+""".replace("BODY", "        x = tf.tanh(x) * 2.0\n" * 10)
+
+
+@pytest.mark.parametrize(("name", "action"), [("range", "none"), ("tf.range", "add_tf_function")])
+def test_a_loop_of_the_graph_is_traced_once_and_one_of_python_each_time(tmp_path: Path, name: str, action: str) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(IN_GRAPH.format(range=name))
+    report = analyze([str(file)], Options(Config(jobs=1), use_cache=False))
+    found = next(decision for decision in report.decisions if decision.qualname == "step")
+    assert found.action.value == action, found.reason
