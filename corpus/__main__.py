@@ -1,7 +1,7 @@
 """What can be shown on the programs and packages of this folder: `python -m corpus COMMAND`.
 
 On the programs: `agree` compares the analysis with what reviewers expect; `evaluate` runs the programs before and after the refactorings, and writes
-docs/evaluation.md. On released packages (packages.toml): `fetch` brings them; `analyze` runs the tool on them, checks it, and compares with what is committed;
+docs/evaluation.md; `try` does a part of that again. On released packages (packages.toml): `fetch` brings them; `analyze` runs the tool on them, checks it, and compares with what is committed;
 `accuracy` and `refactor` run their own tests; `report` writes docs/packages.md and the tables
 of results in README.md, docs/index.md and docs/comparison.md. `index` writes corpus/README.md, the index of everything here.
 """
@@ -29,6 +29,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             write_tables()
             write_claims()
             return code
+        case "try":
+            from corpus.evaluate import try_all  # noqa: PLC0415 - as above
+
+            return try_all(options.names)
         case "index":
             from corpus.index import write_index  # noqa: PLC0415 - as above
 
@@ -43,7 +47,8 @@ def _parser() -> argparse.ArgumentParser:
     agree = commands.add_parser("agree", help="compare the analysis with the sidecars of corpus/programs")
     evaluate = commands.add_parser("evaluate", help="run the programs before and after, and write docs/evaluation.md")
     evaluate.add_argument("--rounds", type=int, default=3, help="pairs of timed runs (3)")
-    for command in (agree, evaluate):
+    trying = commands.add_parser("try", help="the part of `evaluate` that decorates what is left alone, to see whether it would pay")
+    for command in (agree, evaluate, trying):
         command.add_argument("names", nargs="*", metavar="PROGRAM", help="names of folders of corpus/programs; all if none")
     fetch = commands.add_parser("fetch", help="bring the packages of packages.toml into corpus/packages")
     analyze = commands.add_parser("analyze", help="run the tool on the packages, check it, compare with what is committed")

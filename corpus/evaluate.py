@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.expectations import Program, decisions_of, disagreements, programs, said
+from corpus.trying import SHARE, tried
 from terra_refactor.config import Config
 from terra_refactor.verify.session import Setting
 from terra_refactor.verify.verdict import FunctionVerdict, Limits, Verification
@@ -43,6 +44,17 @@ def evaluate(names: Sequence[str], rounds: int) -> int:
         if data["programs"][program.name]["tensorflow"] is not None:  # None: there was nothing to run
             data["machine"] = _machine(data["programs"][program.name])
         NUMBERS.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
+    return write_page(data)
+
+
+def try_all(names: Sequence[str]) -> int:
+    """Renew what trying says (`corpus.trying`), and the page."""
+    data = json.loads(NUMBERS.read_text())
+    for program in programs():
+        if not names or program.name in names:
+            print(f"{program.name} ...", flush=True)
+            data["programs"][program.name]["tried"] = tried(program)
+            NUMBERS.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
     return write_page(data)
 
 
@@ -107,6 +119,7 @@ def measure(program: Program, rounds: int) -> dict[str, Any]:
         if recorded.functions:
             _time(entry[level], program, level, rounds)
         print(f"  {level}: {entry[level]['difference'] or 'the same'}", flush=True)
+    entry["tried"] = tried(program)
     return entry
 
 
@@ -217,6 +230,7 @@ def page(data: dict[str, Any]) -> str:
                 f"{_number(function.get('before'), 1000)} | {_number(function.get('after'), 1000)} | "
                 f"{_ratio(function.get('speedup'))} | {_number(function.get('tracing'))} |"
             )
+    lines += ["", *_tried(entries)]
     lines += ["", "## Where the analysis and the reviewer disagree", ""]
     told = [each for _, entry in everything for each in entry["disagreements"]]
     lines += [f"- {_cell(each)}" for each in told] or ["Nowhere."]
@@ -257,12 +271,53 @@ def _summary(
         f"| functions that a reviewer expects to pay | {len(paying)}; converted at `safe`: {converted['safe']}, "
         f"at `speculative`: {converted['speculative']} |"
     )
+    lines += _paying_by_trying(entries)
     agreed = functions - kinds["action"]
     lines.append(f"| called safe, unsafe to the reviewer | {kinds['safety']} of {functions} functions |")
     lines.append(f"| called unsafe, safe to the reviewer | {kinds['class']} |")
     lines.append(f"| agreement on the action | {agreed} of {functions} ({100 * agreed / functions:.1f}%) |" if functions else "")
     lines.append(f"| parameter types that contradict the reviewer's / that are less precise | {kinds['type']} / {kinds['precision']} |")
     return lines
+
+
+def _tried(entries: Sequence[tuple[str, dict[str, Any]]]) -> list[str]:
+    """The functions that are left alone and were decorated, each alone."""
+    lines = [
+        "## Tried, and left alone",
+        "",
+        f"With all changes of `speculative` made, each function that the program still spends {100 * SHARE:.0f}% of its time in (callees included, outside of graphs) was "
+        "decorated, alone. *Pays*: the program does the same, and takes less processor time by more than that.",
+        "",
+        "| function | the analysis | share of the time | processor time, before by after | pays |",
+        "|---|---|---:|---:|---|",
+    ]
+    for name, entry in entries:
+        for each in entry.get("tried", []):
+            why = f"no: {_cell(each['difference'])[:160]}" if each["difference"] else "**yes**" if each["pays"] else "no"
+            lines.append(f"| {name}/{each['function']} | {each['classification']} | {100 * each['share']:.0f}% | {_ratio(each['ratio'])} | {why} |")
+    untried = [name for name, entry in entries if "tried" not in entry]
+    return lines + ([f"\nNot tried yet: {', '.join(untried)}."] if untried else [])
+
+
+def _paying_by_trying(entries: Sequence[tuple[str, dict[str, Any]]]) -> list[str]:
+    """The row about the functions that would pay: those converted whose calls save more than their traces cost, and those of `_tried`."""
+    converted = {
+        level: sum(_saves(function) for _, entry in entries if "tried" in entry for function in entry[level]["functions"].values())
+        for level in LEVELS
+    }
+    missed = sum(each["pays"] for _, entry in entries for each in entry.get("tried", []))
+    total = converted["speculative"] + missed
+    if not total:
+        return []
+    return [
+        f"| functions that pay, by trying | {total}; converted at `safe`: {converted['safe']}, at `speculative`: {converted['speculative']} "
+        f"({100 * converted['speculative'] / total:.0f}%) |"
+    ]
+
+
+def _saves(function: dict[str, Any]) -> bool:
+    before, after = function.get("before"), function.get("after")
+    return bool(before and after and function["calls"] * (before - after) > (function.get("tracing") or 0.0))
 
 
 def _cpu_ratio(found: dict[str, Any]) -> float | None:

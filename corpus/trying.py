@@ -1,0 +1,172 @@
+"""Which functions would make their program faster as graphs, by trying: what `fix` leaves alone is decorated, one function at a time.
+
+Computes: for one program of `corpus/programs`, the functions that a decorator of their own would still pay for. The program is refactored at
+`speculative` first and runs under a profiler: a function in whose body it spends less than `SHARE` of its time outside of graphs (callees included)
+cannot make it faster by as much as that. Each of the others gets `tf.function` and nothing else. It pays if the program, run in pairs, takes less
+processor time by more than `SHARE` and does the same, which `verify` decides. Ignores: lambdas; functions that other threads call.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import pstats
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from corpus.expectations import Program
+from terra_refactor.classify.decision import Action, Decision
+from terra_refactor.config import Config
+from terra_refactor.errors import UsageError
+from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
+from terra_refactor.syntax.source import Source
+from terra_refactor.verify.child.instrument import definitions
+from terra_refactor.verify.copies import copy_project
+from terra_refactor.verify.session import Setting, verify_changes
+from terra_refactor.verify.verdict import Limits, Script, Status
+from terra_refactor.workspace.results import WorkspaceReport
+from terra_refactor.workspace.workspace import Options, analyze, fix
+
+SHARE = 0.05
+MIN_LIMIT, LIMIT = 60.0, 5.0
+"""A trial may take so many seconds, and so many times what the program took under the profiler: a long loop in Python may be traced for hours."""
+DECORATOR = '@__import__("tensorflow").function'
+"""Needs no import in the file; in any version from Python 3.9 on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One function that was decorated."""
+
+    function: str
+    """File and qualified name."""
+    classification: str
+    """What the analysis says of it."""
+    share: float
+    """Of the program's time, spent in it outside of graphs before."""
+    ratio: float | None
+    """Processor time before by after, of the slower pair; None if the program fails."""
+    difference: str | None
+    """Why it is no candidate after all: how the program fails, or what differs."""
+
+    @property
+    def pays(self) -> bool:
+        """It makes the program faster, and changes nothing."""
+        return self.difference is None and self.ratio is not None and self.ratio > 1 + SHARE
+
+
+def tried(program: Program) -> list[dict[str, Any]]:
+    """Every function of a program that might pay and is left alone at `speculative`, decorated alone; sorted."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / program.name
+        script = _refactored(program, folder)
+        shares, seconds = _profile(script, folder, Path(scratch) / "profile")
+        limits = Limits(run_seconds=MIN_LIMIT + LIMIT * seconds)
+        before = os.getcwd()
+        os.chdir(folder)
+        try:
+            report = analyze(["."], Options(Config(jobs=1), use_cache=False))
+            found = []
+            for decision in report.decisions:
+                share = shares.get((_place(report, decision), decision.line), 0.0)
+                if share >= SHARE and not decision.hybrid and not decision.qualname.endswith("<lambda>"):
+                    found.append(_try(decision, share, report, script, limits))
+        finally:
+            os.chdir(before)
+    return [asdict(each) | {"pays": each.pays} for each in sorted(found, key=lambda each: each.function)]
+
+
+def _refactored(program: Program, folder: Path) -> Script:
+    """Copy the program with all changes of `speculative`, a notebook as the module of its cells; gives the command of the copy."""
+    fixed = fix([str(program.folder)], Options(Config(jobs=1, level="speculative"), use_cache=False))
+    texts = {file.source.path: file.new_text for file in fixed.files}
+    replaced = {}
+    for path, source in fixed.report.sources.items():
+        assert source.file is not None
+        file, text = os.path.realpath(source.file), texts.get(path, source.text)
+        if source.notebook is not None:
+            replaced[str(Path(file).with_suffix(".py"))] = text.encode()
+        elif path in texts:
+            replaced[file] = source.encode(text)
+    copy_project(program.folder, folder, replaced)
+    for notebook in folder.rglob("*.ipynb"):
+        notebook.unlink()
+    script = program.script
+    if script.file is None:
+        return script
+    name = Path(os.path.relpath(script.file, program.folder)).with_suffix(".py")
+    return Script(script.command, str(folder / name), None, script.arguments)
+
+
+def _profile(script: Script, folder: Path, output: Path) -> tuple[dict[tuple[str, int], float], float]:
+    """The share of the run's time that is spent in each function, by real path and line of `def`; and the seconds of the run.
+
+    What is traced runs other code, and so does not count; neither does the import of TensorFlow.
+    """
+    what = ["-m", str(script.module)] if script.file is None else [script.file]
+    environment = {**os.environ, "PYTHONPATH": str(folder), "TF_CPP_MIN_LOG_LEVEL": "2"}
+    subprocess.run(
+        [sys.executable, "-m", "cProfile", "-o", str(output), *what, *script.arguments],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=True,
+    )
+    statistics = pstats.Stats(str(output))
+    rows: dict[tuple[str, int, str], tuple[Any, ...]] = statistics.stats  # type: ignore[attr-defined]
+    importing = sum(row[3] for (file, _, name), row in rows.items() if name == "<module>" and file.endswith(os.path.join("tensorflow", "__init__.py")))
+    total = float(statistics.total_tt) - importing  # type: ignore[attr-defined]
+    lines = {}
+    for path in folder.rglob("*.py"):
+        for _, node, _ in definitions(ast.parse(path.read_bytes())):
+            first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
+            lines[os.path.realpath(path), first] = node.lineno
+    shares = {}
+    for (file, line, _), row in rows.items():
+        place = os.path.realpath(file), line
+        if place in lines:
+            shares[place[0], lines[place]] = row[3] / total
+    return shares, total
+
+
+def _place(report: WorkspaceReport, decision: Decision) -> str:
+    file = report.sources[decision.path].file
+    assert file is not None
+    return os.path.realpath(file)
+
+
+def _try(decision: Decision, share: float, report: WorkspaceReport, script: Script, limits: Limits) -> Try:
+    source = report.sources[decision.path]
+    change = Change(decision.path, decision.qualname, decision.line, Action.ADD_TF_FUNCTION, Outcome.DONE, "tried")
+    file = FileRefactoring(source, (change,), _decorated(source, decision.line))
+    ratios: Sequence[float] = ()
+    difference = None
+    try:
+        for record in (False, True, False):
+            setting = Setting(sys.executable, script, limits, record=record)
+            done = verify_changes([file], report.decisions, report.sources, setting)
+            assert done.program is not None
+            wrong = [each.detail for each in done.functions if each.status in (Status.DIFFERENT, Status.FAILS)]
+            difference = done.program.difference or next(iter(wrong), None)
+            before, after = done.program.cpu
+            if difference is None and not record and before and after:
+                ratios = [*ratios, before / after]
+            if difference is not None or (ratios and min(ratios) <= 1 + SHARE):
+                break  # it fails, or cannot pay
+    except UsageError as error:
+        difference = str(error)
+    where = f"{Path(decision.path).as_posix()}:{decision.qualname}"
+    return Try(where, decision.classification.value, round(share, 3), min(ratios, default=None), difference)
+
+
+def _decorated(source: Source, line: int) -> str:
+    lines = source.text.splitlines(keepends=True)
+    head = lines[line - 1]
+    indent = head[: len(head) - len(head.lstrip())]
+    return "".join([*lines[: line - 1], f"{indent}{DECORATOR}\n", *lines[line - 1 :]])
