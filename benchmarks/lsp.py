@@ -1,10 +1,14 @@
-"""How long the language server takes: from an edit to the pulled diagnostics, hover, hints, and from its start to the first diagnostics.
+"""How long the language server takes: from its start to the first diagnostics, and from an edit to the pulled diagnostics, hover and hints.
 
-    python benchmarks/lsp.py [--edits N] [--soak N] [FILE ...]
+    python benchmarks/lsp.py [--edits N] [--starts N] [FILE ...]
+    python benchmarks/lsp.py --soak N [--seed N] [--every N] [FOLDER]
 
-Measured from outside, through a real client over standard input and output, in wall-clock seconds. Without FILE: a made-up file of
-about 2,000 lines, and a made-up workspace of 100 files in one chain of imports. `--soak N` makes N random edits instead, compares the
-answer with that of a cold analysis now and then, and watches the server's memory. Prints a table.
+Measured from outside, through a real client over standard input and output: wall-clock time, and the processor time that the server
+took for it (where the system tells; on a busy machine it says more). Without FILE: a made-up file of about 2,000 lines, and a made-up
+workspace of 100 files in one chain of imports; before them, starts on a small workspace without a cache. Prints a table.
+
+`--soak N` makes N random edits in the files of a folder instead, asks after each, compares every so many answers (diagnostics, hints,
+lenses) with those of a second server that is made to forget everything it knows, and watches the server's memory.
 """
 
 from __future__ import annotations
@@ -13,6 +17,8 @@ import argparse
 import asyncio
 import os
 import random
+import re
+import shutil
 import statistics
 import sys
 import tempfile
@@ -67,6 +73,7 @@ def made_file(lines: int) -> str:
 
 def made_workspace(folder: Path, files: int) -> Path:
     """A folder of modules of some 100 lines, each of which imports the one before; gives the last."""
+    folder.mkdir()
     for number in range(files):
         before = f"from m{number - 1} import train0 as before\n\nbefore(tf.ones([4, 8]), 0.5)\n" if number else ""
         (folder / f"m{number}.py").write_text(made_file(110) + before)
@@ -74,109 +81,102 @@ def made_workspace(folder: Path, files: int) -> Path:
 
 
 class Editor:
-    """A client with one file open."""
+    """A client with a folder, and the texts of files that are open in it; without a folder for the cache, it has an empty one."""
 
-    def __init__(self, file: Path) -> None:
-        self.file = file
-        self.uri = file.as_uri()
-        self.text = file.read_text(encoding="utf-8")
+    def __init__(self, folder: Path, cache: str | None = None) -> None:
+        self.folder = folder
+        self.cache = cache or tempfile.mkdtemp()
+        self.texts: dict[Path, str] = {}
         self.version = 1
         self.client = LanguageClient("benchmark", "1")
-        self.published = asyncio.Event()
 
-    async def start(self) -> float:
-        """Starts the server and opens the file; gives the seconds until the first diagnostics."""
-        started = time.perf_counter()
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": tempfile.mkdtemp()}
+    async def start(self) -> None:
+        """Starts the server."""
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": self.cache}
         await self.client.start_io(sys.executable, "-m", "lsp_server", env=environment)
         text = types.TextDocumentClientCapabilities(diagnostic=types.DiagnosticClientCapabilities())
-        folder = self.file.parent.as_uri()
+        uri = self.folder.as_uri()
         await self.client.initialize_async(
             types.InitializeParams(
                 capabilities=types.ClientCapabilities(text_document=text),
-                root_uri=folder,
-                workspace_folders=[types.WorkspaceFolder(folder, "benchmark")],
+                root_uri=uri,
+                workspace_folders=[types.WorkspaceFolder(uri, "benchmark")],
             )
         )
         self.client.initialized(types.InitializedParams())
-        item = types.TextDocumentItem(self.uri, "python", 1, self.text)
-        self.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
-        await self.pull()
-        return time.perf_counter() - started
 
     async def stop(self) -> None:
+        """Ends the server."""
         await self.client.shutdown_async(None)
         self.client.exit(None)
         await self.client.stop()
 
-    def edit(self, line: int, start: int, end: int, text: str) -> None:
-        """Replaces a part of a line (from 0), as a key does."""
-        lines = self.text.splitlines(keepends=True)
-        lines[line] = lines[line][:start] + text + lines[line][end:]
-        self.text = "".join(lines)
+    @property
+    def process(self) -> int:
+        """The server's process."""
+        return int(self.client._server.pid)
+
+    def open(self, file: Path) -> None:
+        """Opens a file."""
+        self.texts[file] = file.read_text(encoding="utf-8")
+        item = types.TextDocumentItem(file.as_uri(), "python", self.version, self.texts[file])
+        self.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+
+    def edit(self, file: Path, line: int, start: int, end: int, text: str) -> None:
+        """Replaces a part of a line (from 0), as a key does; an end behind the line's takes its line break, too."""
+        lines = self.texts[file].splitlines(keepends=True)
+        old = lines[line]
+        lines[line] = old[:start] + text + old[end:]
+        self.texts[file] = "".join(lines)
+        last = types.Position(line + 1, 0) if old[:end].endswith("\n") else types.Position(line, _units(old[:end]))
+        where = types.Range(types.Position(line, _units(old[:start])), last)
+        self._change(file, types.TextDocumentContentChangePartial(where, text))
+
+    def replace(self, file: Path, text: str) -> None:
+        """Replaces a whole text."""
+        self.texts[file] = text
+        self._change(file, types.TextDocumentContentChangeWholeDocument(text))
+
+    def _change(self, file: Path, change: types.TextDocumentContentChangeEvent) -> None:
         self.version += 1
-        where = types.Range(types.Position(line, start), types.Position(line, end))
-        self.client.text_document_did_change(
-            types.DidChangeTextDocumentParams(
-                types.VersionedTextDocumentIdentifier(self.version, self.uri),
-                [types.TextDocumentContentChangePartial(where, text)],
-            )
-        )
+        document = types.VersionedTextDocumentIdentifier(self.version, file.as_uri())
+        self.client.text_document_did_change(types.DidChangeTextDocumentParams(document, [change]))
 
-    async def pull(self) -> Any:
-        return await self.client.text_document_diagnostic_async(
-            types.DocumentDiagnosticParams(types.TextDocumentIdentifier(self.uri))
-        )
+    async def pull(self, file: Path) -> Any:
+        """The diagnostics of a file."""
+        document = types.TextDocumentIdentifier(file.as_uri())
+        return await self.client.text_document_diagnostic_async(types.DocumentDiagnosticParams(document))
 
+    async def answers(self) -> dict[str, object]:
+        """Everything that can be asked about the open files without a position."""
+        found: dict[str, object] = {}
+        for file, text in self.texts.items():
+            document = types.TextDocumentIdentifier(file.as_uri())
+            found[f"{file.name}, diagnostics"] = (await self.pull(file)).items
+            whole = types.Range(types.Position(0, 0), types.Position(text.count("\n") + 1, 0))
+            asked = types.InlayHintParams(document, whole)
+            found[f"{file.name}, hints"] = await self.client.text_document_inlay_hint_async(asked)
+            lenses = types.CodeLensParams(document)
+            found[f"{file.name}, lenses"] = await self.client.text_document_code_lens_async(lenses)
+        return found
 
-async def timed(work: Callable[[], Awaitable[Any]]) -> float:
-    """Seconds that something takes."""
-    started = time.perf_counter()
-    await work()
-    return time.perf_counter() - started
-
-
-def row(name: str, seconds: list[float]) -> None:
-    """One line of the table: median and 95th percentile, in milliseconds."""
-    ordered = sorted(seconds)
-    high = ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
-    print(f"  {name:<34} {statistics.median(seconds) * 1000:8.0f} {high * 1000:8.0f}   ({len(seconds)})", flush=True)
+    async def forget(self) -> None:
+        """Makes the server forget all that it knows."""
+        await self.client.workspace_execute_command_async(types.ExecuteCommandParams("terra-refactor.clearCache"))
 
 
-async def measure(file: Path, edits: int) -> None:
-    """The table of one file."""
-    editor = Editor(file)
-    first = await editor.start()
-    print(f"{file.name}: {editor.text.count(chr(10))} lines; milliseconds: median, 95th percentile (number)")
-    row("start to first diagnostics", [first])
-    choose = random.Random(1)
-    lines = editor.text.splitlines()
-    bodies = [
-        number for number, line in enumerate(lines) if line.startswith("        ") and line.rstrip().endswith(")")
-    ]
-    diagnosing, hovering, hinting = [], [], []
-    document = types.TextDocumentIdentifier(editor.uri)
-    for number in range(edits):
-        line = choose.choice(bodies)
-        end = len(editor.text.splitlines()[line])
-        editor.edit(line, end, end, " " if number % 2 else "  # key")
-        diagnosing.append(await timed(editor.pull))
-        asked = types.HoverParams(document, types.Position(line, 12))
-        hovering.append(await timed(partial(editor.client.text_document_hover_async, asked)))
-        screen = types.Range(types.Position(max(0, line - 25), 0), types.Position(line + 25, 0))
-        wanted = types.InlayHintParams(document, screen)
-        hinting.append(await timed(partial(editor.client.text_document_inlay_hint_async, wanted)))
-    row("edit in a body to diagnostics", diagnosing)
-    row("hover", hovering)
-    row("inlay hints of a screen", hinting)
-    heads = [number for number, line in enumerate(lines) if line.startswith("def ")]
-    changing = []
-    for _ in range(max(3, edits // 10)):
-        line = choose.choice(heads)
-        editor.edit(line, 0, 0, "\n")
-        changing.append(await timed(editor.pull))
-    row("edit between functions", changing)
-    await editor.stop()
+def _units(text: str) -> int:
+    """The length of a text as the protocol counts it."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+def processor_time(process: int) -> float:
+    """Seconds of the processor that all threads of a process have had; 0 where the system does not tell."""
+    try:
+        threads = [thread.read_text() for thread in Path(f"/proc/{process}/task").glob("*/schedstat")]
+    except OSError:
+        return 0.0
+    return sum(int(thread.split()[0]) for thread in threads) / 1e9
 
 
 def memory_of(process: int) -> int:
@@ -188,58 +188,233 @@ def memory_of(process: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE") // 1_000_000
 
 
-async def soak(file: Path, edits: int) -> None:
-    """Random edits; every hundredth time the answer is compared with a cold server's."""
-    editor = Editor(file)
-    await editor.start()
-    choose = random.Random(2)
-    original = editor.text
-    process = editor.client._server.pid
-    print(f"{file.name}: {edits} random edits")
-    for number in range(1, edits + 1):
-        lines = editor.text.splitlines()
-        line = choose.randrange(len(lines))
-        column = choose.randrange(len(lines[line]) + 1)
-        added = choose.choice(["x", "(", ")", " ", "1", ":", "#", ",", "=", "", "", ""])
-        editor.edit(line, column, column + (0 if added else 1), added)
-        if number % 25 == 0:
-            editor.version += 1
-            editor.text = original
-            editor.client.text_document_did_change(
-                types.DidChangeTextDocumentParams(
-                    types.VersionedTextDocumentIdentifier(editor.version, editor.uri),
-                    [types.TextDocumentContentChangeWholeDocument(original)],
-                )
-            )
-        if number % 5 == 0:
-            await editor.pull()
-        if number % max(1, edits // 10) == 0:
-            warm = await editor.pull()
-            cold = Editor(file)
-            cold.text = editor.text
-            await cold.start()
-            same = warm.items == (await cold.pull()).items
-            await cold.stop()
-            print(f"  {number:>6}: {'equal' if same else 'DIFFERENT'}, {memory_of(process)} MB", flush=True)
+class Timings:
+    """Seconds that one kind of thing took, each time: of the clock, and of the server's processor."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.clock: list[float] = []
+        self.processor: list[float] = []
+
+    async def time(self, process: int, work: Callable[[], Awaitable[object]]) -> None:
+        """Does something, and keeps how long it took."""
+        before, started = processor_time(process), time.perf_counter()
+        await work()
+        self.clock.append(time.perf_counter() - started)
+        self.processor.append(processor_time(process) - before)
+
+    def print(self) -> None:
+        """One line of the table, in milliseconds."""
+        clock, processor = (_middle_and_high(seconds) for seconds in (self.clock, self.processor))
+        print(f"  {self.name:<34} {clock} {processor}   ({len(self.clock)})", flush=True)
+
+
+def _middle_and_high(seconds: list[float]) -> str:
+    ordered = sorted(seconds)
+    high = ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
+    return f"{statistics.median(ordered) * 1000:8.0f} {high * 1000:8.0f}"
+
+
+def head(title: str) -> None:
+    """The head of a table."""
+    print(f"{title}; milliseconds of the clock and of the server's processor: median, 95th percentile (number)")
+
+
+async def measure_starts(file: Path, starts: int) -> None:
+    """The time from the start of a server to the diagnostics of a file."""
+    timings = Timings("start to first diagnostics")
+    for number in range(starts + 1):
+        editor = Editor(file.parent)
+        started = time.perf_counter()
+        await editor.start()
+        editor.open(file)
+        await editor.pull(file)
+        if number:  # the first start after a change of our own code compiles it
+            timings.clock.append(time.perf_counter() - started)
+            timings.processor.append(processor_time(editor.process))
+        await editor.stop()
+    files = list(file.parent.glob("*.py"))
+    head(f"{len(files)} files, {sum(each.read_text().count(chr(10)) for each in files)} lines")
+    timings.print()
+
+
+async def measure(file: Path, edits: int) -> None:
+    """The table of one file."""
+    editor = Editor(file.parent)
+    first = Timings("start to first diagnostics")
+
+    async def begin() -> None:
+        await editor.start()
+        editor.open(file)
+        await editor.pull(file)
+
+    await first.time(0, begin)
+    first.processor = [processor_time(editor.process)]
+    head(f"{file.name}: {editor.texts[file].count(chr(10))} lines")
+    first.print()
+    choose = random.Random(1)
+    hovering, hinting = Timings("hover"), Timings("inlay hints of a screen")
+    pull = partial(editor.pull, file)
+
+    def ends() -> list[int]:
+        """The lines that end a statement in a function."""
+        lines = editor.texts[file].splitlines()
+        return [number for number, line in enumerate(lines) if re.match(r" {8}.*\)$", line)]
+
+    def comment() -> int:
+        line = choose.choice(ends())
+        end = len(editor.texts[file].splitlines()[line])
+        editor.edit(file, line, end, end, " " if choose.random() < 0.5 else "  # key")
+        return line
+
+    def expression() -> int:
+        """A number in a function becomes another one, or what is called with it does."""
+        lines = editor.texts[file].splitlines()
+        places = [(number, found) for number, line in enumerate(lines) for found in re.finditer(r"\b\d\.\d\b", line)]
+        line, found = choose.choice([place for place in places if lines[place[0]].startswith(" " * 8)])
+        new = choose.choice(["0.5", "1.5", "(2.0 + 1.0)", "-1.0"])
+        editor.edit(file, line, *found.span(), new)
+        return line
+
+    def statement() -> int:
+        """One statement more in a function, between two of them."""
+        line = choose.choice(ends())
+        new = choose.choice(["tf.debugging.assert_all_finite(1.0, 'x')", "scale = tf.ones([2, 3]) * 2.0", "count = 1"])
+        editor.edit(file, line, 0, 0, f"        {new}\n")
+        return line
+
+    def gap() -> int:
+        """An empty line between functions: everything below moves."""
+        lines = editor.texts[file].splitlines()
+        line = choose.choice([number for number, text in enumerate(lines) if text.startswith("def ")])
+        editor.edit(file, line, 0, 0, "\n")
+        return line
+
+    kinds = {
+        "a comment in a function": comment,
+        "an expression in a function": expression,
+        "a new statement in a function": statement,
+        "a line between functions": gap,
+    }
+    document = types.TextDocumentIdentifier(file.as_uri())
+    for name, make in kinds.items():
+        timings = Timings(f"{name}, to diagnostics")
+        for _ in range(edits):
+            line = make()
+            await timings.time(editor.process, pull)
+            asked = types.HoverParams(document, types.Position(line, 12))
+            await hovering.time(editor.process, partial(editor.client.text_document_hover_async, asked))
+            screen = types.Range(types.Position(max(0, line - 25), 0), types.Position(line + 25, 0))
+            wanted = types.InlayHintParams(document, screen)
+            await hinting.time(editor.process, partial(editor.client.text_document_inlay_hint_async, wanted))
+        timings.print()
+    hovering.print()
+    hinting.print()
     await editor.stop()
 
 
-def main() -> None:
-    """Measures what the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--edits", type=int, default=60)
-    parser.add_argument("--soak", type=int, default=0)
-    parser.add_argument("files", nargs="*", type=Path)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        one, many = Path(folder, "one"), Path(folder, "many")
-        one.mkdir()
-        many.mkdir()
-        (one / "big.py").write_text(made_file(2000))
-        files = [file.absolute() for file in options.files] or [one / "big.py", made_workspace(many, 100)]
+LINES = ("print('x')", "x = 1", "x = tf.zeros([2, 3])", "items = [1, 2]", "raise ValueError", "pass", "@tf.function")
+
+
+def random_edit(editor: Editor, file: Path, choose: random.Random) -> None:
+    """A key in any place, a number or a name changed, a line more or less, or a comment."""
+    text = editor.texts[file]
+    lines = text.splitlines() or [""]
+    at = choose.randrange(len(lines))
+    line = lines[at]
+    kind = choose.randrange(8)
+    numbers = list(re.finditer(r"\b\d+(?:\.\d+)?\b", line))
+    names = list(re.finditer(r"\b[A-Za-z_]{1,16}\b", line))
+    if kind <= 1 and numbers:
+        editor.edit(file, at, *choose.choice(numbers).span(), choose.choice(["0", "1", "7", "2.5"]))
+    elif kind <= 3 and names:
+        other = choose.choice(re.findall(r"\b[A-Za-z_]{1,16}\b", text))
+        editor.edit(file, at, *choose.choice(names).span(), other)
+    elif kind == 4:
+        indent = line[: len(line) - len(line.lstrip())]
+        editor.edit(file, at, 0, 0, f"{indent}{choose.choice(LINES)}\n")
+    elif kind == 5 and len(lines) > 1:
+        editor.edit(file, at, 0, len(line) + 1, "")
+    elif kind == 6:
+        editor.edit(file, at, len(line), len(line), "  # a comment")
+    else:
+        column = choose.randrange(len(line) + 1)
+        added = choose.choice(["x", "(", ")", " ", "1", ":", "#", ",", "=", "é", "🦆", "", "", ""])
+        editor.edit(file, at, column, column + (0 if added else 1), added)
+
+
+async def soak(folder: Path, edits: int, seed: int, every: int) -> int:
+    """Random edits in the files of a folder, compared with a server that knows nothing; gives the number of answers that differ."""
+    cache = tempfile.mkdtemp()  # of both: diagnostics link to pages of rules in it
+    warm, cold = Editor(folder, cache), Editor(folder, cache)
+    files = sorted(folder.glob("*.py"))
+    for editor in (warm, cold):
+        await editor.start()
         for file in files:
-            asyncio.run(soak(file, options.soak) if options.soak else measure(file, options.edits))
+            editor.open(file)
+    original = dict(warm.texts)
+    choose = random.Random(seed)
+    compared = different = 0
+    print(f"{folder.name}: {len(files)} files, {edits} random edits from seed {seed}", flush=True)
+    for number in range(1, edits + 1):
+        file = choose.choice(files)
+        random_edit(warm, file, choose)
+        if number % 20 == 0:  # else hardly any text would still be Python
+            for each in files:
+                if warm.texts[each] != original[each]:
+                    warm.replace(each, original[each])
+        await warm.pull(file)
+        if number % every == 0:
+            for each in files:
+                if cold.texts[each] != warm.texts[each]:
+                    cold.replace(each, warm.texts[each])
+            await cold.forget()
+            mine, its = await warm.answers(), await cold.answers()
+            compared += 1
+            if mine != its:
+                different += 1
+                kept = Path(tempfile.mkdtemp(prefix="terra-soak-"))
+                for each, text in warm.texts.items():
+                    (kept / each.name).write_text(text, encoding="utf-8")
+                names = ", ".join(name for name, answer in mine.items() if answer != its[name])
+                (kept / "answers.txt").write_text(f"{mine}\n\n{its}\n", encoding="utf-8")
+                print(f"  {number:>6}: DIFFERENT in {names}; the texts are in {kept}", flush=True)
+        if number % max(1, edits // 10) == 0:
+            print(
+                f"  {number:>6}: {compared - different} of {compared} equal, {memory_of(warm.process)} MB", flush=True
+            )
+    await warm.stop()
+    await cold.stop()
+    return different
+
+
+def main() -> int:
+    """Measures what the command line asks for; 1 if an answer differed."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--edits", type=int, default=60, help="edits of each kind")
+    parser.add_argument("--starts", type=int, default=5)
+    parser.add_argument("--soak", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=2)
+    parser.add_argument("--every", type=int, default=10, help="how many edits of a soak go to one comparison")
+    parser.add_argument("places", nargs="*", type=Path)
+    options = parser.parse_args()
+    places: list[Path] = [place.absolute() for place in options.places]
+    with tempfile.TemporaryDirectory() as temporary:
+        if options.soak:
+            program = places[0] if places else ROOT / "corpus/programs/vae"
+            folder = Path(temporary, program.name)
+            shutil.copytree(program, folder)
+            return min(1, asyncio.run(soak(folder, options.soak, options.seed, options.every)))
+        if not places:
+            asyncio.run(measure_starts(made_workspace(Path(temporary, "small"), 5), options.starts))
+            one = Path(temporary, "one")
+            one.mkdir()
+            (one / "big.py").write_text(made_file(2000))
+            places = [one / "big.py", made_workspace(Path(temporary, "many"), 100)]
+        for file in places:
+            asyncio.run(measure(file, options.edits))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -149,7 +149,9 @@ class Session:
             self._index_key = None
             self._lowered.clear()
             self._snapshots = ()
+            self._judges.clear()
             self._made_of = None
+            self._newest = {}
 
     # --- analysis ------------------------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs a real VS Code workbench (code-server) into the folder $1, from the npm registry and Debian's packages alone. Native modules
-# are built here: their install scripts would fetch prebuilt programs. Does nothing if the workbench is there already.
+# are built here: their install scripts would fetch prebuilt programs. Does nothing if the workbench is there already. Ends with 75 where
+# something that it is made of cannot be had here (no network, no right to install packages): that says nothing about the extension.
 set -euo pipefail
 folder=${1:?a folder is needed}
 version=4.100.0 # the newest that runs on Node 20
@@ -8,25 +9,35 @@ entry=$folder/node_modules/code-server/out/node/entry.js
 if [ -f "$folder/complete" ]; then
     exit 0
 fi
+missing() {
+    echo "the workbench cannot be installed here: $*" >&2
+    exit 75
+}
+fetch() {
+    "$@" || missing "'$*' failed"
+}
 packages=()
 command -v chromium > /dev/null || packages+=(chromium)
 command -v rg > /dev/null || packages+=(ripgrep)
 [ -e /usr/include/krb5.h ] || packages+=(libkrb5-dev)
 command -v g++ > /dev/null || packages+=(build-essential)
 if [ ${#packages[@]} -gt 0 ]; then
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${packages[@]}" > /dev/null
+    { [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; } || missing "${packages[*]} must be installed first"
+    export DEBIAN_FRONTEND=noninteractive
+    fetch apt-get update -qq
+    fetch apt-get install -y -qq "${packages[@]}" > /dev/null
 fi
 mkdir -p "$folder"
 cd "$folder"
 npm_flags=(--no-audit --no-fund --ignore-scripts --loglevel=error)
-npm install "${npm_flags[@]}" "code-server@$version"
+fetch npm install "${npm_flags[@]}" "code-server@$version"
 code=$PWD/node_modules/code-server/lib/vscode
-(cd "$code" && npm install "${npm_flags[@]}" --omit=dev)
-(cd "$code/extensions" && npm install "${npm_flags[@]}" --omit=dev)
+(cd "$code" && fetch npm install "${npm_flags[@]}" --omit=dev)
+(cd "$code/extensions" && fetch npm install "${npm_flags[@]}" --omit=dev)
 gyp=$(dirname "$(readlink -f "$(command -v npm)")")/../node_modules/node-gyp/bin/node-gyp.js
 headers=$(dirname "$(dirname "$(readlink -f "$(command -v node)")")")
 [ -d "$headers/include/node" ] || headers=/usr
+[ -d "$headers/include/node" ] || missing "the headers of Node are not there"
 for module in node-pty native-watchdog @vscode/spdlog @parcel/watcher kerberos; do
     (cd "$code/node_modules/$module" && node "$gyp" rebuild --nodedir="$headers" > build.log 2>&1) || {
         tail -20 "$code/node_modules/$module/build.log" >&2
