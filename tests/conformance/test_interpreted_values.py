@@ -42,6 +42,19 @@ PROGRAMS = {
             growing = growing.write(i_open, tf.zeros([2], tf.float64))
         grown_open = growing.stack()
     """,
+    "lists of a defaultdict": """
+        import collections
+        import numpy as np
+        import tensorflow as tf
+        gathered = collections.defaultdict(list)
+        for i_open, batch in enumerate(tf.data.Dataset.from_tensor_slices(tf.zeros([48, 6])).batch(4)):
+            if i_open >= 2:
+                break
+            gathered["rows"].append(batch.numpy())
+            gathered["more"].append(batch.numpy())
+        rows_open = np.concatenate(gathered["rows"], axis=0)
+        more_open = np.concatenate(list(gathered.values())[1], axis=0)
+    """,
     "numbers that sizes decide": """
         import tensorflow as tf
         sizes = tf.shape(tf.zeros([2, 64, 48, 3]))

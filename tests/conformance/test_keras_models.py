@@ -10,6 +10,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from analysis_support import analyze_files
 
 from terra_refactor.domain.dim import symbol
 from terra_refactor.domain.dtype import DType
@@ -233,3 +234,54 @@ def test_cells(name: str) -> None:
     assert [item.type.shape for item in rest.elements if isinstance(item, TensorValue)] == [
         tuple(s.shape) for s in after
     ]
+
+
+OWN_FUNCTIONS = """
+import keras
+import tensorflow as tf
+
+def small(shape, dtype=None):
+    SEEN.append(("shape", (shape, dtype)))
+    return tf.random.uniform(shape, dtype=dtype) * 0.1
+
+def rate(weights):
+    SEEN.append(("weights", weights))
+    return 0.01 * tf.reduce_sum(tf.square(weights))
+
+class Positive(keras.constraints.Constraint):
+    def __call__(self, w):
+        SEEN.append(("w", w))
+        return tf.maximum(w, 0.0)
+
+class Scale(keras.layers.Layer):
+    def build(self, input_shape):
+        self.w = self.add_weight(shape=(input_shape[-1], 3), initializer=small, regularizer=rate, constraint=Positive())
+
+    def call(self, x):
+        return x @ self.w
+
+layer = keras.layers.Dense(4, kernel_initializer=small, kernel_regularizer=rate, bias_constraint=Positive())
+model = keras.Sequential([keras.Input((7,)), layer, Scale()])
+model.compile(optimizer=keras.optimizers.SGD(0.1), loss="mse")
+model.fit(tf.zeros([2, 7]), tf.zeros([2, 3]), verbose=0)
+"""
+
+
+def test_functions_for_weights_are_given_what_is_told() -> None:
+    seen: list[tuple[str, Any]] = []
+    exec(compile(OWN_FUNCTIONS, "program", "exec"), {"SEEN": seen})
+    given = {"shape": set(), "weights": set(), "w": set()}
+    for name, value in seen:
+        given[name].add((tuple(value[0]), value[1]) if name == "shape" else (str(value.dtype), tuple(value.shape)))
+    assert given["shape"] == {((7, 4), "float32"), ((4, 3), "float32")}
+    found = analyze_files({"m.py": "SEEN = []\n" + OWN_FUNCTIONS})
+    told = {
+        parameter.name: {(str(entry.dtype), entry.shape) for entry in parameter.types}
+        for decision in found.decisions
+        for parameter in decision.parameters
+    }
+    assert (told["weights"], told["w"]) == (given["weights"], given["w"])
+    (body,) = [
+        facts for identity, facts in found.facts.functions.items() if found.program.function(identity).name == "small"
+    ]
+    assert sorted(str(value) for value in body.parameters[1].values) == ["Constant(value='float32')"]

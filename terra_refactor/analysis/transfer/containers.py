@@ -430,7 +430,7 @@ def _object_item(interpreter: Interpreter, frame: Frame, op: int, container: Ref
     if isinstance(content, FrozenDict):
         factory = frame.state.get((container.object, DEFAULT_FACTORY))
         if factory is not None and not mappings.has_item(content, index):
-            return _made_item(interpreter, frame, op, container, content, index, factory)
+            return _made_item(interpreter, frame, op, container, index, factory)
         return mappings.dict_item(content, index)
     if facts.kind is ObjectKind.CLASS:
         getter = interpreter.find_in_class(frame, container, "__class_getitem__")
@@ -450,12 +450,14 @@ def _made_item(
     frame: Frame,
     op: int,
     container: Reference,
-    content: FrozenDict,
     index: Value,
     factory: Value,
 ) -> Value:
     """An item of a `defaultdict` that may be missing: the factory makes it then, and the dict keeps it."""
     made = interpreter.call_value(frame, op, factory, CallArguments(()))
+    # looked at only now: what the factory made here before has another name since
+    content = frame.state.get((container.object, ITEMS))
+    assert isinstance(content, FrozenDict)
     known = mappings.known_item(content, index)
     value = join(known, made)
     frame.state.set((container.object, ITEMS), mappings.with_item(content, index, value, single=known == BOTTOM))

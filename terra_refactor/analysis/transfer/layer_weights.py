@@ -14,10 +14,12 @@ from terra_refactor.analysis.configuration import CONFIGURATION, configuration_o
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.transfer.containers import new_list
+from terra_refactor.analysis.transfer.weight_functions import ROLES, call_weight_functions
 from terra_refactor.domain.state import CLASS
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     NONE,
+    Constant,
     FrozenList,
     LibraryValue,
     Reference,
@@ -34,14 +36,28 @@ _LISTS: Final = frozenset({"weights", "variables"})
 _BIAS: Final = "bias"
 
 
-def note_input(frame: Frame, receiver: Value, arguments: CallArguments) -> None:
-    """Keeps what a layer is called on. Nothing is read: a summary does not depend on whether that was known before."""
+def note_input(interpreter: Interpreter, frame: Frame, op: int, receiver: Value, arguments: CallArguments) -> None:
+    """Keeps what a layer is called on, and calls what the program gave it for its weights.
+
+    What was kept before is not read: a summary does not depend on whether it was known.
+    """
     if not isinstance(receiver, Reference) or not arguments.positional:
         return
     cls = frame.state.get((receiver.object, CLASS))
     given = arguments.positional[0]
-    if isinstance(cls, LibraryValue) and cls.name in WEIGHTS and isinstance(given, TensorValue):
-        frame.state.set((receiver.object, _INPUT), TensorValue(given.type))
+    if not isinstance(cls, LibraryValue) or cls.name not in WEIGHTS or not isinstance(given, TensorValue):
+        return
+    frame.state.set((receiver.object, _INPUT), TensorValue(given.type))
+    configuration = configuration_of(frame, receiver)
+    own = {name for name, value in configuration.items() if name.endswith(ROLES) and not isinstance(value, Constant)}
+    if own:
+        settings = Settings(with_floats(configuration, interpreter.floats))
+        for name, type_ in WEIGHTS[cls.name](settings, given.type).items():
+            # `kernel_initializer` of `kernel`, but `recurrent_initializer` of `recurrent_kernel`
+            owner = name if any(f"{name}_{role}" in configuration for role in ROLES) else name.removesuffix("_kernel")
+            functions = {role: configuration.get(f"{owner}_{role}") for role in ROLES}
+            weight = TensorValue(type_, TensorKind.VARIABLE)
+            call_weight_functions(interpreter, frame, op, weight, functions)
 
 
 def weight_attribute(interpreter: Interpreter, frame: Frame, op: int, layer: Reference, name: str) -> Value | None:

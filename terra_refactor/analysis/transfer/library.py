@@ -39,6 +39,7 @@ from terra_refactor.analysis.transfer.keras_shapes import build_sequential
 from terra_refactor.analysis.transfer.keras_training import KERAS_TRAINING
 from terra_refactor.analysis.transfer.layer_weights import note_input
 from terra_refactor.analysis.transfer.tensor_arrays import TENSOR_ARRAYS
+from terra_refactor.analysis.transfer.weight_functions import call_weight_functions
 from terra_refactor.domain.dtype import dtype_named
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import join, join_all, list_element, references
@@ -108,7 +109,7 @@ def call_library(
     if declared is not None and (entity is None or entity.rule is None):
         return _call_declared(interpreter, frame, op, name, declared, arguments, receiver)
     if receiver is not None and name.endswith(".__call__"):
-        note_input(frame, receiver, arguments)
+        note_input(interpreter, frame, op, receiver, arguments)
     leaf = name.rpartition(".")[2]
     protocol = KERAS_PROTOCOL.get(leaf) or KERAS_TRAINING.get(leaf) if receiver is not None else None
     if protocol is not None and receiver is not None:
@@ -131,7 +132,10 @@ def call_library(
         return _instance_of(interpreter, frame, op, made, CallArguments())
     if entity.rule is None:
         return _without_rule(interpreter, frame, op, entity)
-    return _with_rule(interpreter, frame, op, entity, arguments, receiver)
+    result = _with_rule(interpreter, frame, op, entity, arguments, receiver)
+    if leaf == "add_weight":
+        call_weight_functions(interpreter, frame, op, result, dict(arguments.keywords))
+    return result
 
 
 _SUMMARY_OBJECTS: Final = frozenset({"tensorflow.summary.create_file_writer", "tensorflow.summary.create_noop_writer"})

@@ -41,6 +41,7 @@ from terra_refactor.domain.value import (
     FunctionValue,
     LibraryValue,
     ModuleValue,
+    PartialValue,
     PythonType,
     Reference,
     Scalar,
@@ -57,7 +58,9 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Op
+from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.ops.operators import compare_rule, operator_rule, unary_rule
+from terra_refactor.tf_model.spec import EntityKind
 
 _BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "+": operator.add,
@@ -179,6 +182,8 @@ def binary_value(
         if is_symbolic_number(left) or is_symbolic_number(right):
             return join_all(as_symbolic(member) for member in members(result))
         return result
+    if symbol == "|" and _is_type(interpreter, left) and _is_type(interpreter, right):
+        return PartialValue(_UNION, (left, right), ())
     if isinstance(left, Reference) or isinstance(right, Reference):
         found = _objects(interpreter, frame, op, symbol, left, right, in_place=in_place)
         if found is not None:
@@ -206,6 +211,23 @@ def binary_value(
         )
         return UnknownValue(may_be_tensor=maybe and not both_plain)
     return UNKNOWN
+
+
+_UNION: Final = LibraryValue("typing.Union")
+
+
+def _is_type(interpreter: Interpreter, value: Value) -> bool:
+    """Whether the value is what an annotation may be: `A | None` of such is their union."""
+    match value:
+        case Reference(number):
+            return interpreter.objects.facts[number].kind is ObjectKind.CLASS
+        case LibraryValue(name):
+            entity = registry.lookup(name)
+            return name.startswith("typing.") or (entity is not None and entity.kind is EntityKind.CLASS)
+        case PartialValue(LibraryValue(name)):
+            return name.startswith(("typing.", "builtins.", "collections.abc.", "numpy.typing.", "jaxtyping."))
+        case _:
+            return value == NONE
 
 
 def _tensor_with_unknown(interpreter: Interpreter, frame: Frame, left: Value, right: Value) -> Value:

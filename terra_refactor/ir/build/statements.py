@@ -95,9 +95,51 @@ def lower_annotated_assign(b: FunctionBuilder, node: cst.AnnAssign) -> None:
 
 def lower_annotation(b: FunctionBuilder, annotation: cst.Annotation, *, in_body: bool) -> OpId:
     """The annotation of a variable (`in_body`) or of a parameter; `Lazy` where Python does not evaluate it."""
+    quoted = _quoted(annotation.annotation)
+    if quoted is not None:
+        # what a text says stands, as a whole, where the text stands
+        own, span = b.span_of, b.span_of(annotation.annotation)
+        b.span_of = lambda _: span
+        try:
+            return b.lazy(quoted)
+        finally:
+            b.span_of = own
     if b.module.lazy_annotations or (in_body and b.root_frame.kind is FrameKind.FUNCTION):
         return b.lazy(annotation.annotation)
     return b.value(annotation.annotation)
+
+
+_IN_QUOTES = (
+    cst.Name,
+    cst.Attribute,
+    cst.Subscript,
+    cst.BinaryOperation,
+    cst.SimpleString,
+    cst.Integer,
+    cst.Ellipsis,
+    cst.List,
+    cst.Tuple,
+)
+
+
+def _quoted(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The expression in an annotation that is a text (`x: "tf.Tensor"`); None where it is none, or no type."""
+    if not isinstance(node, cst.SimpleString):
+        return None
+    text = node.evaluated_value
+    if not isinstance(text, str):
+        return None
+    try:
+        expression = cst.parse_expression(text.strip())
+    except cst.ParserSyntaxError:
+        return None
+    pending: list[cst.CSTNode] = [expression]
+    while pending:
+        inner = pending.pop()
+        if isinstance(inner, cst.BaseExpression) and not isinstance(inner, _IN_QUOTES):
+            return None
+        pending.extend(inner.children)
+    return expression
 
 
 def lower_augmented_assign(b: FunctionBuilder, node: cst.AugAssign) -> None:

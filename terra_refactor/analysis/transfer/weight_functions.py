@@ -1,0 +1,42 @@
+"""What Keras calls on weights: initializers, regularizers and constraints that the program defines.
+
+Computes: these calls, at the place where the weight is made. Needs: class look-up. Gives: `call_weight_functions`.
+
+Source: `keras.Variable` (an initializer gets the shape as a tuple, and the name of the dtype), `keras.Layer.losses` (a regularizer gets the
+variable) and `keras.optimizers.Optimizer.apply` (so does a constraint).
+
+Approximates: when they run. Regularizers and constraints run later, and not at all where nothing is trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.transfer.containers import size_value
+from terra_refactor.analysis.transfer.keras_protocol import own_method
+from terra_refactor.domain.value import UNKNOWN, Constant, FunctionValue, TensorValue, TupleValue, Value, members
+
+ROLES: Final = ("initializer", "regularizer", "constraint")
+
+
+def call_weight_functions(
+    interpreter: Interpreter, frame: Frame, op: int, weight: Value, functions: Mapping[str, Value | None]
+) -> None:
+    """Calls what a weight was made with, by role (`ROLES`), as far as it is the program's."""
+    if not isinstance(weight, TensorValue):
+        return
+    for role in ROLES:
+        given = functions.get(role)
+        for member in members(given) if given is not None else ():
+            if isinstance(member, FunctionValue) or own_method(interpreter, frame, member, "__call__") is not None:
+                passed = _for_initializer(weight) if role == "initializer" else CallArguments((weight,))
+                interpreter.call_value(frame, op, member, passed)
+
+
+def _for_initializer(weight: TensorValue) -> CallArguments:
+    shape, dtype = weight.type.shape, weight.type.dtype
+    sizes = UNKNOWN if shape is None else TupleValue(tuple(size_value(size) for size in shape))
+    return CallArguments((sizes,), (("dtype", UNKNOWN if dtype is None else Constant(str(dtype))),))
