@@ -81,7 +81,7 @@ class HazardMap:
         self._views: dict[ContextId, ContextView] = {}
         self._found: dict[ContextId, _Found] = {}
         self._found_before = {} if earlier is None else earlier._found
-        self._comparison = None if earlier is None else Comparison(earlier.program, earlier.facts, program, facts)
+        self._comparison = None if earlier is None else Comparison(earlier.codes, earlier.facts, self.codes, facts)
         self._local: dict[ContextId, tuple[ReachedHazard, ...]] = {}
         self._reached: dict[ContextId, tuple[ReachedHazard, ...]] = {}
         self._unconverted: dict[ContextId, tuple[ReachedHazard, ...]] = {}

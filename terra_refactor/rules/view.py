@@ -34,7 +34,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir import ops
-from terra_refactor.ir.function import Function
+from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Op
 from terra_refactor.ir.program import Program
@@ -86,6 +86,17 @@ class _Classes:
     by_body: Mapping[FunctionId, ops.MakeClass]
 
 
+@dataclass(frozen=True, slots=True)
+class ClassOutline:
+    """What the source says of a class apart from its operations."""
+
+    body: FunctionId
+    decorators: tuple[str, ...]
+    """As they are written."""
+    methods: frozenset[str]
+    """The functions that are defined in its body, classes and lambdas among them."""
+
+
 class Codes:
     """The indexes of the functions of a program, each made when it is first asked for.
 
@@ -97,6 +108,13 @@ class Codes:
         self._earlier = {} if earlier is None else earlier._indexes
         self._indexes: dict[FunctionId, CodeIndex] = {}
         self._classes: dict[FunctionId, _Classes] = {}
+        self._outlines: dict[str, tuple[ClassOutline, ...]] | None = None
+
+    def classes_named(self, name: str) -> tuple[ClassOutline, ...]:
+        """The classes of the program that have that name."""
+        if self._outlines is None:
+            self._outlines = _outlines(self.program)
+        return self._outlines.get(name, ())
 
     def class_made_of(self, parent: FunctionId, body: FunctionId) -> ops.MakeClass | None:
         """The operation of `parent` that makes the class with that body; None if there is none."""
@@ -123,6 +141,21 @@ class Codes:
     def forget_earlier(self) -> None:
         """Lets go of the earlier indexes."""
         self._earlier = {}
+
+
+def _outlines(program: Program) -> dict[str, tuple[ClassOutline, ...]]:
+    """The outlines of all classes by their names."""
+    found: dict[str, list[ClassOutline]] = {}
+    for module in program.modules.values():
+        methods: dict[FunctionId | None, set[str]] = {}
+        for code in module.functions:
+            methods.setdefault(code.parent, set()).add(code.name)
+        for code in module.functions:
+            if code.kind is FunctionKind.CLASS_BODY:
+                decorators = tuple(decorator.text for decorator in code.decorators)
+                outline = ClassOutline(code.id, decorators, frozenset(methods.get(code.id, ())))
+                found.setdefault(code.name, []).append(outline)
+    return {name: tuple(outlines) for name, outlines in found.items()}
 
 
 class ContextView:

@@ -14,10 +14,10 @@ from terra_refactor.analysis.facts import ContextFacts, ProgramFacts
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
-from terra_refactor.rules.view import CodeIndex, Codes
+from terra_refactor.rules.view import ClassOutline, CodeIndex, Codes
 
 Look: TypeAlias = "tuple[str, object]"
-"""What was looked at: `context`, `function` (its facts), `code` or `module`, and which; None for all of them."""
+"""What was looked at: `context`, `function` (its facts), `code`, `module` or `classes` (of a name), and which; None for all of them."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -98,13 +98,18 @@ class _Codes(Codes):
         self._watch.looks.add(("code", identity))
         return self._inner.of(identity)
 
+    def classes_named(self, name: str) -> tuple[ClassOutline, ...]:
+        self._watch.looks.add(("classes", name))
+        return self._inner.classes_named(name)
+
 
 class Comparison:
     """Whether what was looked at in an earlier state of a program is the same in another one."""
 
-    def __init__(self, before: Program, facts_before: ProgramFacts, now: Program, facts_now: ProgramFacts) -> None:
-        self._before, self._facts_before = before, facts_before
-        self._now, self._facts_now = now, facts_now
+    def __init__(self, before: Codes, facts_before: ProgramFacts, now: Codes, facts_now: ProgramFacts) -> None:
+        self._codes_before, self._codes_now = before, now
+        self._before, self._facts_before = before.program, facts_before
+        self._now, self._facts_now = now.program, facts_now
         self._answers: dict[Look, bool] = {}
         objects = facts_now.objects
         self._comparable = all(objects.get(number) is known for number, known in facts_before.objects.items())
@@ -136,6 +141,8 @@ class Comparison:
                 if old is None or new is None or max(index, 0) >= min(len(old.functions), len(new.functions)):
                     return False
                 return old.functions[index].does_the_same_as(new.functions[index])
+            case "classes", str(name):
+                return self._codes_before.classes_named(name) == self._codes_now.classes_named(name)
             case "module", str(name):
                 return self._before.modules.get(name) is self._now.modules.get(name)
             case _:

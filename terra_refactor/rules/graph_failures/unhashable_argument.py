@@ -8,9 +8,8 @@ from typing import Final
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.domain.value import Reference, members
 from terra_refactor.ir import ops
-from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
+from terra_refactor.rules.view import ClassOutline, ContextView
 
 _HASHABLE: Final = ("frozen=True", "eq=False", "unsafe_hash=True")
 """Arguments of `dataclass` with which its objects can be hashed (frozen ones if their fields can)."""
@@ -40,25 +39,19 @@ def _unhashable(view: ContextView, value: Reference) -> str | None:
     facts = view.facts.objects[value.object]
     if facts.kind is not ObjectKind.INSTANCE:
         return None
-    bodies = [
-        code
-        for module in view.program.modules.values()
-        for code in module.functions
-        if code.kind is FunctionKind.CLASS_BODY and code.name == facts.name
-    ]
-    return facts.name if bodies and all(_has_no_hash(view, body) for body in bodies) else None
+    classes = view.codes.classes_named(facts.name)
+    return facts.name if classes and all(map(_has_no_hash, classes)) else None
 
 
-def _has_no_hash(view: ContextView, body: Function) -> bool:
-    methods = {code.name for code in view.program.modules[body.id.module].functions if code.parent == body.id}
-    if not methods.isdisjoint(_OWN_TYPE):
+def _has_no_hash(outline: ClassOutline) -> bool:
+    if not outline.methods.isdisjoint(_OWN_TYPE):
         return False
-    if "__eq__" in methods:
+    if "__eq__" in outline.methods:
         return True
     return any(
-        decorator.text.partition("(")[0].strip().rpartition(".")[2] == "dataclass"
-        and not any(option in decorator.text.replace(" ", "") for option in _HASHABLE)
-        for decorator in body.decorators
+        decorator.partition("(")[0].strip().rpartition(".")[2] == "dataclass"
+        and not any(option in decorator.replace(" ", "") for option in _HASHABLE)
+        for decorator in outline.decorators
     )
 
 
