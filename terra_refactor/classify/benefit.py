@@ -38,6 +38,8 @@ UNKNOWN_ITERATIONS: Final = 4
 MAX_COUNT: Final = 1_000_000
 BACKWARD_FACTOR: Final = 2
 """Backward operations for each forward operation under a tape."""
+_COMPUTING: Final = (ops.Binary, ops.Compare, ops.Unary, ops.LoadItem)
+"""Operations of the language that are operations of TensorFlow where a tensor comes out."""
 _GRADIENT: Final = frozenset(
     {
         "tensorflow.GradientTape.gradient",
@@ -90,16 +92,16 @@ class OperationCount:
         view = self.hazards.view(context)
         total = NOTHING
         backward = False
-        for op in view.code.ops:
-            if op is None:
-                continue
-            count = _own(view, op)
-            call = view.calls.get(op.id)
+        counted = {op.id for kind in _COMPUTING for op in view.code.of_kind(kind)}
+        for number in sorted(counted | view.calls.keys()):
+            count = _own(view, view.op(number))
+            call = view.calls.get(number)
             if call is not None:
                 backward = backward or not _GRADIENT.isdisjoint(call.library)
-                count += largest(self._of_callee(context, callee) for callee in call.callees)
+                if call.callees:
+                    count += largest(self._of_callee(context, callee) for callee in call.callees)
             if count:
-                eager, traced = _repetitions(view, op.id)
+                eager, traced = _repetitions(view, number)
                 total += Count(count.executed * eager, count.traced * traced)
         factor = 1 + BACKWARD_FACTOR if backward else 1
         total = Count(min(total.executed * factor, MAX_COUNT), min(total.traced * factor, MAX_COUNT))
@@ -130,7 +132,9 @@ def _own(view: ContextView, op: ops.Op) -> Count:
     match op:
         case ops.Call():
             call = view.calls.get(op.id)
-            return NOTHING if call is None else largest(_of_library(view, op, name) for name in call.library)
+            if call is None or not call.library:
+                return NOTHING
+            return largest(_of_library(view, op, name) for name in call.library)
         case ops.Binary() | ops.Compare() | ops.Unary() | ops.LoadItem():
             one = any(is_tensorflow_tensor(member) for member in members(view.value(op.id)))
             return Count(1, 1) if one else NOTHING

@@ -40,7 +40,7 @@ from terra_refactor.domain.value import BOTTOM, Value
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Import, ImportFrom, ImportStar
-from terra_refactor.ir.walk import walk
+from terra_refactor.rules.view import CodeIndex
 from terra_refactor.syntax.location import Span
 
 MAX_ASSUMPTIONS: Final = 8
@@ -183,10 +183,9 @@ class _Decider:
         """Whether the module names TensorFlow in an import."""
         known = self._imports.get(module)
         if known is None:
+            codes = [self.hazards.index(function.id) for function in self.program.modules[module].functions]
             known = self._imports[module] = any(
-                isinstance(op, Import | ImportFrom | ImportStar) and op.module.partition(".")[0] == "tensorflow"
-                for function in self.program.modules[module].functions
-                for op in walk(function.body)
+                op.module.partition(".")[0] == "tensorflow" for code in codes for op in _imports_of(code)
             )
         return known
 
@@ -558,3 +557,7 @@ class _Decider:
             for effect in found.values()
         ]
         return tuple(sorted(effects, key=lambda effect: (effect.path, effect.span, effect.kind, effect.detail)))
+
+
+def _imports_of(code: CodeIndex) -> tuple[Import | ImportFrom | ImportStar, ...]:
+    return (*code.of_kind(Import), *code.of_kind(ImportFrom), *code.of_kind(ImportStar))
