@@ -72,6 +72,9 @@ class LazyTensor(Tensor):  # type: ignore[misc]
     def get_shape(self) -> Any:
         return self._lazy_shape
 
+    def set_shape(self, shape: Any) -> None:
+        EagerTensor.set_shape(self, shape)  # asks whether the two are compatible, which needs no value
+
     def _shape_tuple(self) -> Any:
         return tuple(self._lazy_shape.as_list())
 

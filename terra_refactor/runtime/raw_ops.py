@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from terra_refactor.runtime import foreign, op_rules, random_draws
 from terra_refactor.runtime.executor import outstanding, settle_after, wait_for_segments
 from terra_refactor.runtime.lazy_tensor import LazyTensor
@@ -19,8 +21,10 @@ from terra_refactor.runtime.observe import op_definition
 from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import (
     EagerTensor,
+    as_dtype,
     constant_op,
     context,
+    convert_to_tensor,
     execute,
     func_graph,
     op_def_library,
@@ -39,9 +43,81 @@ _calls: dict[str, Call] = {}
 
 def _eager(name: str) -> Any:
     def run(*args: Any) -> Any:
-        return fast_path(tf_context(), name, None, *args)  # through the hook: the observation must see it
+        try:
+            return fast_path(tf_context(), name, None, *args)  # through the hook: the observation must see it
+        except ops.core._FallbackException as fallback:
+            converted = _with_tensors_for_lists(name, args)
+            if converted is None:
+                raise
+            try:
+                return fast_path(tf_context(), name, None, *converted)
+            except ops.core._NotOkStatusException:
+                raise fallback from None  # TensorFlow fails again, in its own words
 
     return run
+
+
+def _with_tensors_for_lists(name: str, args: Any) -> list[Any] | None:
+    """The arguments with a tensor for each operand that is a Python list, made as the generated code makes it.
+
+    The fast path takes no such operand, and the generated code then goes a way that ends every segment. None where that
+    is right: no such operand, one that does not convert, one with floats, which may be others at each step, or an
+    operation with state, which must not run twice.
+    """
+    definition = op_definition(name)
+    if definition is None or definition.is_stateful:
+        return None
+    converted = list(args)
+    groups: dict[str, list[tuple[int, int | None]]] = {}  # type attribute -> operands, and where in a list of operands
+    for position, operand in enumerate(definition.input_arg):
+        value = args[position]
+        if operand.type_list_attr:
+            return None
+        if operand.number_attr:
+            if not isinstance(value, (list, tuple)):
+                return None
+            converted[position] = list(value)
+            places: list[tuple[int, int | None]] = [(position, index) for index in range(len(value))]
+        else:
+            places = [(position, None)]
+        if any(_has_float(_at(args, place)) for place in places):
+            return None
+        groups.setdefault(operand.type_attr or str(operand.type), []).extend(places)
+    attributes = {attribute.name: attribute for attribute in definition.attr}
+    found = False
+    try:
+        for type_attribute, places in groups.items():
+            if not any(isinstance(_at(args, place), (list, tuple)) for place in places):
+                continue
+            found = True
+            attribute = attributes.get(type_attribute)
+            if attribute is None:
+                tensors = [convert_to_tensor(_at(args, place), as_dtype(int(type_attribute))) for place in places]
+            else:
+                allowed = [as_dtype(number) for number in attribute.allowed_values.list.type]
+                default = as_dtype(attribute.default_value.type) if attribute.HasField("default_value") else None
+                _, tensors = execute.args_to_matching_eager(
+                    [_at(args, place) for place in places], tf_context(), allowed, default
+                )
+            for (position, index), tensor in zip(places, tensors, strict=True):
+                if index is None:
+                    converted[position] = tensor
+                else:
+                    converted[position][index] = tensor
+    except (TypeError, ValueError, ops.core._SymbolicException):
+        return None
+    return converted if found else None
+
+
+def _at(args: Any, place: tuple[int, int | None]) -> Any:
+    position, index = place
+    return args[position] if index is None else args[position][index]
+
+
+def _has_float(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(_has_float(item) for item in value)
+    return isinstance(value, (float, complex, np.floating, np.complexfloating))
 
 
 def tf_context() -> Any:

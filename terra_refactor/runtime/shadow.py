@@ -40,8 +40,11 @@ def tolerance(dtype: np.dtype[Any]) -> float:
     return _RELATIVE.get(dtype, 5e-2)
 
 
-def differ(one: Any, other: Any) -> str | None:
-    """How two arrays differ, or None: integers, booleans and strings exactly, floats up to rounding."""
+def differ(one: Any, other: Any, noise: float = 0.0) -> str | None:
+    """How two arrays differ, or None: integers, booleans and strings exactly, floats up to rounding.
+
+    noise: the magnitude of the numbers that these were computed with; what is that much smaller is nothing but rounding.
+    """
     if one.shape != other.shape or one.dtype != other.dtype:
         return f"{one.dtype}{list(one.shape)} and {other.dtype}{list(other.shape)}"
     if one.size == 0 or np.array_equal(one, other):
@@ -60,17 +63,30 @@ def differ(one: Any, other: Any) -> str | None:
     scale = max(float(np.max(np.abs(first[finite]))), float(np.max(np.abs(second[finite]))))
     gap = float(np.max(np.abs(first[finite] - second[finite])))
     limit = tolerance(one.dtype) * scale
+    if one.dtype.kind in "fc":
+        limit = max(limit, 4.0 * float(np.finfo(one.dtype).eps) * noise)
     return f"differ by {gap:.3g} at scale {scale:.3g}" if gap > limit + 1e-300 else None
 
 
 def compare(ones: Sequence[Any], others: Sequence[Any], state: Snapshot, other_state: Snapshot) -> str | None:
-    """The first difference between results and variables, in words, or None."""
-    for index, (one, other) in enumerate(zip(ones, others, strict=True)):
-        found = differ(np.asarray(one.numpy()), np.asarray(other.numpy()))
+    """The first difference between results and variables, in words, or None.
+
+    A gradient that is zero but for rounding (the bias of an attention key has one) has no digit that is the same twice.
+    """
+    pairs = [(f"result {index}", one, other) for index, (one, other) in enumerate(zip(ones, others, strict=True))]
+    variables = zip(state.values, other_state.values, strict=True)
+    pairs.extend((f"variable {index}", one, other) for index, ((_, one), (_, other)) in enumerate(variables))
+    arrays = [(name, np.asarray(one.numpy()), np.asarray(other.numpy())) for name, one, other in pairs]
+    noise = max((_magnitude(array) for _, *both in arrays for array in both), default=0.0)
+    for name, first, second in arrays:
+        found = differ(first, second, noise)
         if found is not None:
-            return f"result {index}: {found}"
-    for index, ((_, one), (_, other)) in enumerate(zip(state.values, other_state.values, strict=True)):
-        found = differ(np.asarray(one.numpy()), np.asarray(other.numpy()))
-        if found is not None:
-            return f"variable {index}: {found}"
+            return f"{name}: {found}"
     return None
+
+
+def _magnitude(array: Any) -> float:
+    """The largest finite magnitude in an array of floats; 0.0 for anything else."""
+    if array.dtype.kind not in "fc":
+        return 0.0
+    return float(np.max(np.abs(array[np.isfinite(array)]), initial=0.0))

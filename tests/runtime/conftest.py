@@ -13,6 +13,10 @@ import pytest
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 
+# TensorFlow is imported where it is used: a machine without it collects these tests and skips them.
+# ruff: noqa: PLC0415
+
+
 @pytest.fixture(autouse=True, scope="module")
 def hooks_removed() -> Iterator[None]:
     """Other modules must not run through our hooks."""
@@ -23,8 +27,17 @@ def hooks_removed() -> Iterator[None]:
     enable()
 
 
-# TensorFlow is imported where it is used: a machine without it collects these tests and skips them.
-# ruff: noqa: PLC0415
+@pytest.fixture(scope="module")
+def float64() -> Iterator[None]:
+    """Keras computes learning rates in its default type: float32 would leave seven digits to compare."""
+    import keras
+
+    # Keras keeps the policy that it made of the setting when it was first asked
+    keras.config.set_floatx("float64")
+    keras.config.set_dtype_policy("float64")
+    yield
+    keras.config.set_floatx("float32")
+    keras.config.set_dtype_policy("float32")
 
 
 def observe(build: Callable[[], tuple[Callable[..., Any], Callable[[], Any]]], wrap: Any, calls: int) -> Any:

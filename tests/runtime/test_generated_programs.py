@@ -6,13 +6,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 import pytest
 
 tf = pytest.importorskip("tensorflow")
 
-import keras  # noqa: E402
 from hypothesis import HealthCheck, given, settings  # noqa: E402
 
 from terra_refactor.runtime import co_execute  # noqa: E402
@@ -22,19 +20,9 @@ from tests.runtime.generated import Machine, statements  # noqa: E402
 COUNT = int(os.environ.get("TERRA_REFACTOR_GENERATED", "25"))
 
 
-@pytest.fixture(autouse=True, scope="module")
-def float64() -> Iterator[None]:
-    """Keras computes learning rates in its default type: float32 would leave seven digits to compare."""
-    # Keras keeps the policy that it made of the setting when it was first asked
-    keras.config.set_floatx("float64")
-    keras.config.set_dtype_policy("float64")
-    yield
-    keras.config.set_floatx("float32")
-    keras.config.set_dtype_policy("float32")
-
-
 @pytest.mark.tensorflow
 @pytest.mark.slow
+@pytest.mark.usefixtures("float64")
 @settings(
     max_examples=COUNT, deadline=None, suppress_health_check=list(HealthCheck), derandomize=COUNT <= 25, database=None
 )

@@ -293,6 +293,51 @@ def test_shapes_that_depend_on_data(same: Any) -> None:
     same(build, calls=10)
 
 
+def test_operands_that_are_lists_end_no_segment(same: Any) -> None:
+    def build() -> Any:
+        v = tf.Variable(tf.reshape(tf.range(12.0, dtype=tf.float64), [4, 3]))
+
+        def step(number: int) -> Any:
+            with tf.GradientTape() as tape:
+                x = v * 0.5
+                x.set_shape([None, 3])
+                picked = tf.boolean_mask(x, tf.constant([True, number % 2 == 0, False, True]))
+                count = tf.raw_ops.Prod(input=tf.shape(picked), axis=[0])
+                sizes = tf.raw_ops.ConcatV2(values=[[1], [count], tf.shape(x)[:1]], axis=0)
+                loss = tf.reduce_sum(tf.reshape(picked, [-1]) ** 2) * tf.cast(tf.reduce_sum(sizes), tf.float64)
+            gradient = tape.gradient(loss, v)
+            v.assign_sub(0.001 * gradient)
+            return loss, gradient, sizes, count
+
+        return step, lambda: [v.numpy()]
+
+    same(build, calls=8)
+    assert set(same.program.immediates) <= {"Where", "GradientTape.gradient"}, same.report
+
+
+def test_lists_that_do_not_convert_raise_what_tensorflow_raises(same: Any) -> None:
+    def build() -> Any:
+        log: list[str] = []
+
+        def step(number: int) -> Any:
+            x = tf.ones([2, 3], tf.float64) * float(number)
+            y = x * 2.0
+            try:
+                y.set_shape([3, 3])
+            except ValueError as error:
+                log.append(str(error))
+            for axis in (["a"], [[0], [1, 2]], [7], [0.5]):
+                try:
+                    log.append(str(tf.raw_ops.Prod(input=x, axis=axis).numpy()))
+                except Exception as error:
+                    log.append(f"{type(error).__name__}: {error}")
+            return tf.raw_ops.Prod(input=x, axis=[])
+
+        return step, lambda: log
+
+    same(build)
+
+
 def test_many_paths_share_what_they_have_in_common(same: Any) -> None:
     def build() -> Any:
         random = np.random.default_rng(1)
@@ -497,3 +542,21 @@ def test_hooks_go_away() -> None:
     np.testing.assert_array_equal(step(ones()).numpy(), np.tanh(np.ones([2, 3])))
     assert not hasattr(tf.tanh, "__coexec_original__")
     enable()
+
+
+def test_shadow_mode_takes_what_is_zero_but_for_rounding_as_the_same() -> None:
+    from terra_refactor.runtime.shadow import Snapshot, compare
+
+    weights = tf.constant([0.5, -1.0], tf.float64)
+    none = Snapshot([])
+
+    def same_as(one: float, other: float) -> bool:
+        return (
+            compare([weights, tf.constant(one, tf.float64)], [weights, tf.constant(other, tf.float64)], none, none)
+            is None
+        )
+
+    assert same_as(3e-17, -5e-17)
+    assert not same_as(3e-15, -5e-15)
+    assert not same_as(1e-7, 1.00001e-7)
+    assert compare([tf.constant(3e-17, tf.float64)], [tf.constant(5e-17, tf.float64)], none, none) is not None
