@@ -41,9 +41,12 @@ from corpus.coexec import program as programs
 
 MODES = ("eager", "tf.function", "shim", "tf.function+xla", "shim+xla")
 # Least and most steps of warm-up, rounds, and steps a round.
-PLANS = {"small": (16, 48, 7, 8), "large": (4, 40, 3, 2)}
+PLANS = {"small": (16, 64, 7, 8), "large": (4, 64, 3, 2)}
 # The same where the time is limited (`--minutes`).
-SHORT_PLANS = {"small": (12, 40, 5, 5), "large": (4, 40, 3, 1)}
+SHORT_PLANS = {"small": (12, 48, 5, 5), "large": (4, 48, 3, 1)}
+# The warm-up ends when the shim has met nothing new for so many steps: a program that draws one of seven networks takes
+# a while to come to the last of them.
+QUIET_STEPS = 8
 CHECK_STEPS = 60
 SHORT_CHECK_STEPS = 8
 LEGEND = "* gives something else than eager execution (in float64), ? not compared"
@@ -159,8 +162,9 @@ def work(connection: Any, name: str, size: Any, dtype: str, mode: str) -> None:
             elif command == "settle":
                 least, most = arguments
                 run(least // 2)
-                while done < most and (_is_learning(run, max(2, least // 4)) or done < least):
-                    pass
+                quiet = 0
+                while done < most and (quiet < QUIET_STEPS or done < least):
+                    quiet = 0 if _is_learning(run, 2) else quiet + 2
                 value = done, time.perf_counter() - started
             elif command == "record":
                 value = programs.record(program, arguments[0], step)
