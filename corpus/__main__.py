@@ -13,6 +13,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+LEVELS = ("safe", "speculative")
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do the command."""
@@ -56,8 +58,8 @@ def _parser() -> argparse.ArgumentParser:
     analyze.add_argument("--no-fix", action="store_true", help="leave out the refactoring of a copy and its checks")
     analyze.add_argument("--folder", type=Path, action="append", default=[], help="this folder instead of packages")
     accuracy = commands.add_parser("accuracy", help="run the packages' tests under the recorder, and compare the types")
-    refactor = commands.add_parser("refactor", help="run the packages' tests before and after all changes of a level")
-    refactor.add_argument("--level", choices=("safe", "speculative"), default="speculative")
+    refactor = commands.add_parser("refactor", help="run the packages' tests before and after all changes of each level")
+    refactor.add_argument("--level", choices=LEVELS, action="append", help="this level only")
     for command in (analyze, accuracy, refactor):
         command.add_argument("--timeout", type=float, default=1500, help="seconds for one command (1500)")
     for command in (fetch, analyze, accuracy, refactor):
@@ -99,7 +101,7 @@ def _released(options: argparse.Namespace) -> int:
         case _:
             from corpus.released.suites import refactor  # noqa: PLC0415 - as above
 
-            return refactor(wanted, options.level, options.timeout)
+            return refactor(wanted, options.level or LEVELS, options.timeout)
 
 
 def _agree(names: Sequence[str]) -> int:

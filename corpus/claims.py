@@ -128,14 +128,14 @@ def _released(released: Mapping[str, Summary], folder: str) -> tuple[str, str, s
 
 
 def _suites(folder: str) -> list[tuple[str, str, str]]:
-    run = [entry["refactor"] for entry in measured()["packages"].values() if "refactor" in entry]
+    run = [list(entry["refactor"].values()) for entry in measured()["packages"].values() if entry.get("refactor")]
     if not run:
         return []
-    passed = sum(entry["passed"][0] for entry in run)
-    worse = sum(len(entry["worse"]) for entry in run)
+    passed = sum(levels[0]["passed"][0] for levels in run)
+    worse = sum(len({test for level in levels for test in level["worse"]}) for levels in run)
     return [
         (
-            f"the own tests of {len(run)} of these packages, after all changes",
+            f"the own tests of {len(run)} of these packages, after all changes of each level",
             f"{worse} of {passed:,} tests that passed before fail",
             f"`python -m corpus refactor`: [packages]({folder}packages.md)",
         )
