@@ -1,0 +1,70 @@
+"""Trying finds the functions that would pay as graphs, whatever the analysis says of them, and none that would break the program."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+import corpus.trying
+from corpus.expectations import Program
+from corpus.trying import SHARE, Try, tried
+from terra_refactor.workspace.results import FixReport
+from terra_refactor.workspace.workspace import Options, analyze
+
+PROGRAM = """\
+import tensorflow as tf
+
+
+def work(x):
+    for _ in range(40):
+        x = tf.tanh(x) * 0.5 + x
+    return x
+
+
+def told(x):
+    return float(tf.reduce_sum(work(x)))
+
+
+def main():
+    total = 0.0
+    for _ in range(600):
+        total += told(tf.ones([4]))
+    print(round(total, 2))
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def entry(**changes: object) -> Try:
+    values = {"function": "a.py:f", "classification": "safe", "share": 0.5, "ratio": 2.0, "difference": None}
+    return Try(**(values | changes))  # type: ignore[arg-type]
+
+
+def test_what_pays_is_faster_and_the_same() -> None:
+    assert entry().pays
+    assert not entry(ratio=1 + SHARE).pays
+    assert not entry(difference="output: 1 in place of 2").pays
+    assert not entry(ratio=None).pays
+
+
+@pytest.mark.tensorflow
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="needs TensorFlow")
+def test_each_function_that_takes_time_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def changes_nothing(paths: list[str], options: Options) -> FixReport:
+        return FixReport(analyze(paths, options), ())
+
+    monkeypatch.setattr(corpus.trying, "fix", changes_nothing)
+    folder = tmp_path / "program"
+    folder.mkdir()
+    (folder / "run.py").write_text(PROGRAM)
+    found = {each["function"]: each for each in tried(Program("program", folder, "a loop", "run.py", ()))}
+    assert set(found) == {"run.py:work", "run.py:told", "run.py:main"}
+    assert found["run.py:work"]["pays"]
+    assert found["run.py:work"]["share"] > 0.5
+    for name in ("run.py:told", "run.py:main"):
+        assert not found[name]["pays"] and found[name]["difference"]
