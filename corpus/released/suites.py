@@ -40,7 +40,7 @@ def refactor(wanted: Sequence[Package], levels: Sequence[str], timeout: float) -
             original = Path(scratch) / "before" / package.key
             shutil.copytree(package.folder, original)
             before = _run_tests(package, original, timeout)
-            after: dict[tuple[bytes, ...], tuple[dict[str, str], Measured]] = {}
+            after: dict[tuple[bytes, ...], tuple[dict[str, str], Measured]] = {(): before}
             for level in levels:
                 copy = Path(scratch) / level / package.key
                 shutil.copytree(package.folder, copy)
@@ -52,7 +52,7 @@ def refactor(wanted: Sequence[Package], levels: Sequence[str], timeout: float) -
                     code = 1
                 changed = _changed_files(package.folder, copy)
                 texts = tuple((copy / name).read_bytes() for name in changed)
-                if texts not in after:  # the same changes need no second run
+                if texts not in after:  # the same changes need no second run, and none need none
                     after[texts] = _run_tests(package, copy, timeout)
                 code |= _compare(package, level, len(changed), before, after[texts])
     return code
