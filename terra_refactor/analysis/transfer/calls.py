@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from terra_refactor.analysis.effects import is_local, only_local, unknown_target
-from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.facts import FailureFact, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Handler, Interpreter, Terminated
@@ -138,8 +138,11 @@ def call_value(
     outer = frame.state
     results: list[Value] = []
     states: list[State] = []
+    before = frame.failures.get(op)
+    failures: list[FailureFact] = []
     for alternative in alternatives:
         frame.state = outer.fork()
+        frame.failures.pop(op, None)
         try:
             result = _call_one(interpreter, frame, op, alternative, arguments, graph)
             if result != BOTTOM:
@@ -147,6 +150,12 @@ def call_value(
                 states.append(frame.state)
         finally:
             frame.state = outer
+        if op in frame.failures:
+            failures.append(frame.failures.pop(op))
+    # that one of several fails on arguments which may be another one's proves nothing
+    failure = before or (failures[0] if len(failures) == len(alternatives) else None)
+    if failure is not None:
+        frame.failures[op] = failure
     if not states:
         return BOTTOM
     outer.merge(states)
