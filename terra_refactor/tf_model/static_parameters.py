@@ -67,7 +67,7 @@ STATIC_PARAMETERS: Final[Mapping[str, frozenset[str]]] = {
 }
 """Names of such parameters, by the canonical name of the function."""
 
-WHOLLY_STATIC: Final = ("math.", "cmath.", "statistics.", "fractions.", "decimal.")
+WHOLLY_STATIC: Final = ("math.", "cmath.", "statistics.", "fractions.", "decimal.", "bisect.")
 """Modules whose functions take Python numbers only."""
 
 

@@ -16,6 +16,7 @@ from terra_refactor.analysis.classes import class_of_instance, resolution_order
 from terra_refactor.analysis.conditions import speaks_of_parameters
 from terra_refactor.analysis.facts import BranchFact, BranchKind, ObjectKind
 from terra_refactor.analysis.frames import Collector, Frame, LoopFrame
+from terra_refactor.analysis.freezing import freeze_in
 from terra_refactor.analysis.interpreter import TERMINATED, Handler, Interpreter, Terminated
 from terra_refactor.analysis.refine import refine
 from terra_refactor.analysis.transfer import exceptions
@@ -113,8 +114,12 @@ def _two_ways(
         # after a `return` on one side what follows is the other side
         frame.conditions -= 1
     changed: tuple[tuple[str, Value, Value], ...] = ()
-    if answer.kind is BranchKind.TENSOR and ends[0] is not None and ends[1] is not None:
-        changed = changed_variables(ends[0].locals, ends[1].locals)
+    main, other = ends
+    if answer.kind is BranchKind.TENSOR and main is not None and other is not None:
+        changed = tuple(
+            (name, freeze_in(main, one), freeze_in(other, another))
+            for name, one, another in changed_variables(main.locals, other.locals)
+        )
     fact = BranchFact(
         op.id,
         answer.kind,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind
@@ -295,11 +295,31 @@ def mismatch(first: Value, second: Value) -> str | None:
         if any(_is_structure(one) and _is_leaf(other) for one, other in ((a, b), (b, a))):
             return "is a tuple, list or dict on one side only"
         if isinstance(a, TupleValue) and isinstance(b, TupleValue):
-            return "is a tuple of another length on one side" if len(a.elements) != len(b.elements) else None
+            if len(a.elements) != len(b.elements):
+                return "is a tuple of another length on one side"
+            return _elements_mismatch(a.elements, b.elements)
+        if isinstance(a, FrozenList) and isinstance(b, FrozenList):
+            if a.elements is None or b.elements is None:
+                return None
+            if len(a.elements) != len(b.elements):
+                return "is a list of another length on one side"
+            return _elements_mismatch(a.elements, b.elements)
+        if isinstance(a, FrozenDict) and isinstance(b, FrozenDict):
+            if a.rest is not None or b.rest is not None:
+                return None
+            ones, others = dict(a.items), dict(b.items)
+            if ones.keys() != others.keys():
+                return "is a dict with other keys on one side"
+            return _elements_mismatch(ones.values(), (others[key] for key in ones))
         one, other = graph_dtype(a), graph_dtype(b)
         if one is not None and other is not None and one != other:
             return f"is {one} on one side and {other} on the other"
     return None
+
+
+def _elements_mismatch(firsts: Iterable[Value], seconds: Iterable[Value]) -> str | None:
+    problem = next(filter(None, map(mismatch, firsts, seconds)), None)
+    return None if problem is None else f"holds something that {problem}"
 
 
 def graph_dtype(value: Value) -> DType | None:
