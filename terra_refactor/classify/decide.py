@@ -30,6 +30,7 @@ from terra_refactor.classify.decision import (
     ParameterValueKind,
     SideEffect,
 )
+from terra_refactor.classify.graph_contexts import without
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
 from terra_refactor.classify.parameters import describe_parameters, reported_types
 from terra_refactor.classify.reach import Reach
@@ -131,6 +132,10 @@ class _Decider:
         self.samples = Samples(program, facts)
         self._imports: dict[str, bool] = {}
         self.judgements: dict[FunctionId, _Judgement] = {}
+        self.removed: frozenset[FunctionId] = frozenset()
+        """Functions that are to be no graphs any more."""
+        self.graph_contexts = frozenset(context.id for context in facts.contexts if context.in_graph)
+        """What runs in graphs without them."""
 
     def run(self) -> tuple[Decision, ...]:
         for module in self.program.modules.values():
@@ -193,10 +198,17 @@ class _Decider:
 
     def choose(self) -> None:
         """Which functions to change: of those that may be, the outermost that code outside of graphs enters."""
+        for judgement in self.judgements.values():
+            if judgement.found.hybrid is not None:
+                self.judge_hybrid(judgement)
+        self.removed = frozenset(
+            identity for identity, each in self.judgements.items() if each.action is Action.REMOVE_TF_FUNCTION
+        )
+        if self.removed:
+            self.graph_contexts = without(self.facts, self.removed)
         wanted: dict[FunctionId, _Judgement] = {}
         for identity, judgement in self.judgements.items():
             if judgement.found.hybrid is not None:
-                self.judge_hybrid(judgement)
                 continue
             reason = self.why_not(judgement)
             if reason is not None:
@@ -284,7 +296,7 @@ class _Decider:
                 f"about {judgement.count.executed} tensor operation{plural} per call: calling a graph costs more than that "
                 f"(the threshold is {self.min_ops})"
             )
-        if judgement.contexts and all(context.in_graph for context in judgement.contexts):
+        if judgement.contexts and all(context.id in self.graph_contexts for context in judgement.contexts):
             judgement.covered = True
             return "every caller is a graph already"
         return None
@@ -328,7 +340,7 @@ class _Decider:
     def _runs_as_graph(
         self, identity: FunctionId, level: Level, wanted: Mapping[FunctionId, _Judgement], seen: set[FunctionId]
     ) -> bool:
-        if self.hazards.is_hybrid(identity):
+        if self.hazards.is_hybrid(identity) and identity not in self.removed:
             return True
         judgement = wanted.get(identity)
         if judgement is not None and (judgement.level is Level.SAFE or level is not Level.SAFE):
@@ -340,7 +352,7 @@ class _Decider:
             return False
         if any(context.entry is not EntryKind.CALLED for context in caller.contexts):
             return False
-        if all(context.in_graph for context in caller.contexts):
+        if all(context.id in self.graph_contexts for context in caller.contexts):
             return True
         outer = {self.facts.contexts[place.context].function for place in caller.found.callers}
         return bool(outer) and all(self._runs_as_graph(each, level, wanted, {*seen, identity}) for each in outer)

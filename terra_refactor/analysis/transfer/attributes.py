@@ -164,6 +164,10 @@ def _of_function(interpreter: Interpreter, value: FunctionValue, name: str) -> T
     return Target(RootKind.GLOBAL, f"{interpreter.program.function(FunctionId(*value.function)).name}.{name}")
 
 
+def _is_made_here(frame: Frame, value: FunctionValue) -> bool:
+    return any(made.function == value.function and made.closure == value.closure for made in frame.made)
+
+
 def _function_attribute(value: FunctionValue, name: str) -> Value:
     if name in ("__name__", "__qualname__", "__doc__", "__module__"):
         return UNKNOWN_STR
@@ -367,6 +371,9 @@ def set_attribute(interpreter: Interpreter, frame: Frame, op: int, target: Value
                 frame.add_effect(effect)
             case LibraryValue():
                 external_effect(frame, op, EffectKind.STATE_WRITE, f"{member.name}.{name} = ...")
+            case FunctionValue() if _is_made_here(frame, member):
+                # what this call has made dies with it, or is its result
+                continue
             case FunctionValue():
                 # a function's own attributes have no place in the heap: what reads them gets an unknown value
                 frame.add_effect(

@@ -69,9 +69,13 @@ def call_instance(
             check_sequential_input(interpreter, frame, op, name, receiver, arguments.positional[0])
         return None
     ensure_built(interpreter, frame, op, receiver, arguments)
-    return interpreter.call_value(
+    result = interpreter.call_value(
         frame, op, method, _as_call_gets_them(interpreter, frame, op, method, arguments, receiver)
     )
+    if any(_has_keras_tensors(freeze(frame, value)) for value in arguments.positional):
+        # `call` has run on the placeholders of a graph that is thrown away; what comes out is part of the model
+        return _map_leaves(interpreter, frame, op, result, _as_keras_tensor, "result")
+    return result
 
 
 def _as_call_gets_them(
@@ -99,13 +103,46 @@ def _converted(
     interpreter: Interpreter, frame: Frame, op: int, value: Value, dtype: DType | None, position: int
 ) -> Value:
     """`as_tensor`, also for what lists and dicts hold: a new container then."""
+    return _map_leaves(interpreter, frame, op, value, lambda leaf: as_tensor(leaf, dtype), "argument", position)
+
+
+def _map_leaves(
+    interpreter: Interpreter, frame: Frame, op: int, value: Value, function: Callable[[Value], Value], *tag: object
+) -> Value:
+    """A function of the tensors of a structure; the same containers where nothing changes."""
     if not isinstance(value, Reference):
-        return as_tensor(value, dtype)
+        return function(value)
     content = freeze(frame, value)
     if not isinstance(content, FrozenList | FrozenDict):
         return value
-    made = read.map_structure(lambda leaf: as_tensor(leaf, dtype), content)
-    return value if made == content else thaw(interpreter, frame, op, made, ("argument", position))
+    made = read.map_structure(function, content)
+    return value if made == content else thaw(interpreter, frame, op, made, tag)
+
+
+def _has_keras_tensors(value: Value) -> bool:
+    match value:
+        case TensorValue():
+            return value.kind is TensorKind.KERAS
+        case TupleValue():
+            return any(map(_has_keras_tensors, value.elements))
+        case UnionValue():
+            return any(map(_has_keras_tensors, value.members))
+        case FrozenList():
+            return any(map(_has_keras_tensors, (*(value.elements or ()), *((value.element,) if value.element else ()))))
+        case FrozenDict():
+            return any(_has_keras_tensors(item) for _, item in value.items)
+        case _:
+            return False
+
+
+def _as_keras_tensor(value: Value) -> Value:
+    if isinstance(value, TensorValue) and value.kind is TensorKind.TENSOR:
+        return TensorValue(value.type, TensorKind.KERAS)
+    if isinstance(value, TupleValue):
+        return TupleValue(tuple(map(_as_keras_tensor, value.elements)), value.name, value.fields, value.cls)
+    if isinstance(value, UnionValue):
+        return join_all(map(_as_keras_tensor, value.members))
+    return value
 
 
 _ARGUMENTS_OF_KERAS: Final = ("training", "mask")
@@ -122,13 +159,12 @@ def parameter_names(interpreter: Interpreter, method: Value) -> frozenset[str] |
     return frozenset(parameter.name for parameter in parameters)
 
 
+_BECOMES_TENSOR: Final = (TensorKind.NDARRAY, TensorKind.VARIABLE, TensorKind.TENSOR, TensorKind.KERAS)
+
+
 def as_tensor(value: Value, dtype: DType | None) -> Value:
-    """What a layer's `call` gets for an argument: arrays become tensors, floats of another type get the layer's own."""
-    if isinstance(value, TensorValue) and value.kind is TensorKind.KERAS:
-        if value.type.dtype in FLOATING and value.type.dtype != dtype:
-            return TensorValue(TensorType(dtype, value.type.shape), TensorKind.KERAS)
-        return value
-    if isinstance(value, TensorValue) and value.kind in (TensorKind.NDARRAY, TensorKind.VARIABLE, TensorKind.TENSOR):
+    """What a layer's `call` gets for an argument: arrays and Keras's placeholders become tensors, floats get the layer's own type."""
+    if isinstance(value, TensorValue) and value.kind in _BECOMES_TENSOR:
         own = value.type.dtype
         if own in FLOATING and own != dtype:
             return TensorValue(TensorType(dtype, value.type.shape))

@@ -26,12 +26,15 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _never_ends_while_traced(view: ContextView, call: int) -> bool:
-    """Whether nothing but tensors decides if the function goes on: Python values would end the recursion during the trace."""
+    """Whether nothing but tensors decides if the function goes on: Python values would end the recursion during the trace.
+
+    Without any condition it ends by what the calls lead to (a method of another class), which the trace follows as well.
+    """
     deciding = [
         view.branches.get(op.id) for op in view.code.ops if isinstance(op, ops.If | ops.IfExpression | ops.ShortCircuit)
     ]
-    return all(
-        branch is not None and branch.kind is BranchKind.TENSOR for branch in deciding
+    return (
+        bool(deciding) and all(branch is not None and branch.kind is BranchKind.TENSOR for branch in deciding)
     ) or view.under_tensor_condition(call)
 
 
