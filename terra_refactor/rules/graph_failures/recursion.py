@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
-from terra_refactor.analysis.facts import BranchKind
+from terra_refactor.analysis.facts import BranchKind, ContextId
 from terra_refactor.ir import ops
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView
@@ -14,43 +14,53 @@ from terra_refactor.rules.view import ContextView
 def check(view: ContextView) -> Iterator[LocalHazard]:
     if not view.function_facts.recursive:
         return
-    own = view.context.function
     for call in view.context.calls:
         for callee in call.callees:
-            if _reaches(view, callee, own):
-                certain = _never_ends_while_traced(view, call.op)
+            circle = _circle(view, callee)
+            if circle:
+                certain = view.under_tensor_condition(call.op) or _only_tensors_decide(view, circle)
                 message = f"{view.function.qualname} reaches itself: a trace of it may have no end"
                 ends = f"the recursion of `{view.function.qualname}` ends while it is traced"
                 yield LocalHazard(call.op, message, None if certain else ends)
                 return
 
 
-def _never_ends_while_traced(view: ContextView, call: int) -> bool:
-    """Whether nothing but tensors decides if the function goes on: Python values would end the recursion during the trace.
+def _only_tensors_decide(view: ContextView, circle: Collection[ContextId]) -> bool:
+    """Whether nothing but tensors decides if the recursion goes on: Python values would end it during the trace.
 
     Without any condition it ends by what the calls lead to (a method of another class), which the trace follows as well.
     """
     deciding = [
-        view.branches.get(op.id) for op in view.code.ops if isinstance(op, ops.If | ops.IfExpression | ops.ShortCircuit)
+        each.branches.get(op.id)
+        for each in (view, *(view.of(context) for context in circle if context != view.context.id))
+        for op in each.code.ops
+        if isinstance(op, ops.If | ops.IfExpression | ops.ShortCircuit)
     ]
-    return (
-        bool(deciding) and all(branch is not None and branch.kind is BranchKind.TENSOR for branch in deciding)
-    ) or view.under_tensor_condition(call)
+    return bool(deciding) and all(branch is not None and branch.kind is BranchKind.TENSOR for branch in deciding)
 
 
-def _reaches(view: ContextView, start: int, target: object) -> bool:
-    """Whether a call in the context `start` leads to the function `target`."""
-    pending, seen = [start], {start}
+def _circle(view: ContextView, start: ContextId) -> Collection[ContextId]:
+    """The contexts on the ways from `start` back to the function of the view; none if it is not reached."""
+    callers: dict[ContextId, list[ContextId]] = {}
+    pending, seen, back = [start], {start}, []
     while pending:
         context = view.facts.contexts[pending.pop()]
-        if context.function == target:
-            return True
+        if context.function == view.context.function:
+            back.append(context.id)
+            continue
         for call in context.calls:
             for callee in call.callees:
+                callers.setdefault(callee, []).append(context.id)
                 if callee not in seen:
                     seen.add(callee)
                     pending.append(callee)
-    return False
+    circle = dict.fromkeys(back)
+    while back:
+        for caller in callers.get(back.pop(), ()):
+            if caller not in circle:
+                circle[caller] = None
+                back.append(caller)
+    return circle
 
 
 RULE: Final = Rule(
