@@ -1,6 +1,6 @@
 """Which contexts run in graphs once some functions are no `tf.function` any more.
 
-Computes: what graphs that stay reach. Needs: facts. Gives: `without`. A change that takes a graph away must not count on it.
+Computes: what the others call outside of the graphs that stay. Needs: facts. Gives: `without`. A change that takes a graph away must not count on it.
 """
 
 from __future__ import annotations
@@ -12,28 +12,35 @@ from terra_refactor.ir.ids import FunctionId
 
 
 def without(facts: ProgramFacts, removed: Set[FunctionId]) -> frozenset[ContextId]:
-    """The contexts that run in a graph although the decorators of these functions are gone."""
-    callers: dict[ContextId, list[ContextId]] = {}
+    """The contexts that run in a graph although the decorators of these functions are gone.
+
+    What a removed graph calls runs as it does then. What it hands to a library function is taken to run in a graph still.
+    """
+    entered_eagerly: set[ContextId] = set()
+    called: set[ContextId] = set()
     for context in facts.contexts:
         for call in context.calls:
-            for callee in call.callees:
-                callers.setdefault(callee, []).append(context.id)
-    pending: list[ContextId] = []
-    for context in facts.contexts:
-        if not context.in_graph:
-            continue
-        is_own = facts.functions[context.function].hybrid is not None
-        if is_own and context.function in removed:
-            continue
-        outer = callers.get(context.id, ())
-        # a decorator, a framework, or a library function that makes a graph of what it is given
-        if is_own or not outer or any(not facts.contexts[caller].in_graph for caller in outer):
-            pending.append(context.id)
-    reached = set(pending)
+            called.update(call.callees)
+            if not context.in_graph:
+                entered_eagerly.update(call.callees)
+    graphs = {context.id for context in facts.contexts if context.in_graph}
+    pending = [
+        context.id
+        for context in facts.contexts
+        if context.function in removed
+        and context.in_graph
+        and (context.id in entered_eagerly or context.id not in called)
+    ]
     while pending:
-        for call in facts.contexts[pending.pop()].calls:
+        context_id = pending.pop()
+        if context_id not in graphs:
+            continue
+        graphs.discard(context_id)
+        for call in facts.contexts[context_id].calls:
+            if call.library:
+                continue
             for callee in call.callees:
-                if callee not in reached and facts.contexts[callee].in_graph:
-                    reached.add(callee)
+                function = facts.contexts[callee].function
+                if function in removed or facts.functions[function].hybrid is None:
                     pending.append(callee)
-    return frozenset(reached)
+    return frozenset(graphs)
