@@ -198,14 +198,13 @@ class _Decider:
 
     def choose(self) -> None:
         """Which functions to change: of those that may be, the outermost that code outside of graphs enters."""
-        for judgement in self.judgements.values():
-            if judgement.found.hybrid is not None:
-                self.judge_hybrid(judgement)
-        self.removed = frozenset(
-            identity for identity, each in self.judgements.items() if each.action is Action.REMOVE_TF_FUNCTION
-        )
-        if self.removed:
-            self.graph_contexts = without(self.facts, self.removed)
+        hybrids = [judgement for judgement in self.judgements.values() if judgement.found.hybrid is not None]
+        for judgement in hybrids:
+            self.judge_hybrid(judgement)
+        self.note_removed()
+        for judgement in hybrids:
+            self.judge_nested(judgement)
+        self.note_removed()
         wanted: dict[FunctionId, _Judgement] = {}
         for identity, judgement in self.judgements.items():
             if judgement.found.hybrid is not None:
@@ -403,7 +402,7 @@ class _Decider:
             judgement.reason = "it is a graph already, and right as one"
 
     def why_needless(self, judgement: _Judgement) -> bool:
-        """Whether the graph is right and only costs: it is traced in each call, or part of other graphs anyway."""
+        """Whether the graph is right and only costs: it is traced in each call."""
         if judgement.classification is not Classification.SAFE:
             return False
         primitive = all(
@@ -416,8 +415,18 @@ class _Decider:
             judgement.action = Action.REMOVE_TF_FUNCTION
             judgement.reason = "it takes no tensor, and other Python values in each call: each call is traced (TR503)"
             return True
+        return False
+
+    def judge_nested(self, judgement: _Judgement) -> None:
+        """Take away the decorator of what is part of other graphs anyway, of those that stay."""
+        if judgement.action not in (Action.NONE, Action.TUNE_TF_FUNCTION):
+            return
+        if judgement.classification is not Classification.SAFE or not _has_own_decorator(judgement.code):
+            return
+        if is_test_code(self.hazards.codes, self.facts, judgement.code):
+            return
         nested = (
-            not options
+            not dict(judgement.found.hybrid or ())
             # the same test by which nothing is added: what one run adds, the next one leaves
             and self.is_covered(judgement, {})
             and bool(judgement.found.callers)
@@ -434,7 +443,14 @@ class _Decider:
             judgement.reason = (
                 "every caller in the project is a graph, of which it is a part without a decorator, too (TR501)"
             )
-        return nested
+
+    def note_removed(self) -> None:
+        """Which functions are no graphs any more, and what runs in graphs without them."""
+        self.removed = frozenset(
+            identity for identity, each in self.judgements.items() if each.action is Action.REMOVE_TF_FUNCTION
+        )
+        if self.removed:
+            self.graph_contexts = without(self.facts, self.removed)
 
     def proposal(self, judgement: _Judgement, options: Mapping[str, Value]) -> Proposal | None:
         """The arguments that the decorator should get; shapes are not relaxed where their sizes are used as Python values."""

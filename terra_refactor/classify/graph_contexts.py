@@ -1,6 +1,7 @@
 """Which contexts run in graphs once some functions are no `tf.function` any more.
 
-Computes: what the others call outside of the graphs that stay. Needs: facts. Gives: `without`. A change that takes a graph away must not count on it.
+Computes: what is called outside of the graphs that stay. Needs: facts. Gives: `without`.
+A change that takes a graph away must not count on it.
 """
 
 from __future__ import annotations
