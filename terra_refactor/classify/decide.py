@@ -370,7 +370,10 @@ class _Decider:
             hazard
             for hazard in judgement.hazards
             # callers of a graph take what it returns for a tensor: without it they would get something else
-            if hazard.assumption is None and hazard.rule.startswith(_WRONG_AS_GRAPH) and hazard.rule != "TR318"
+            if hazard.assumption is None
+            and hazard.rule.startswith(_WRONG_AS_GRAPH)
+            and hazard.rule != "TR318"
+            and not self.makes_a_name(hazard)
         ]
         if certain:
             judgement.action = Action.REMOVE_TF_FUNCTION
@@ -400,6 +403,11 @@ class _Decider:
             judgement.reason = "it is a graph already, and right as one if the assumptions hold"
         else:
             judgement.reason = "it is a graph already, and right as one"
+
+    def makes_a_name(self, hazard: ReachedHazard) -> bool:
+        """Whether what a graph freezes is a new name: whoever wrote the graph may want one in each trace, to tell parts of it apart."""
+        names = self.hazards.library_at(hazard.site)
+        return hazard.rule == "TR105" and bool(names) and all(name.partition(".")[0] == "uuid" for name in names)
 
     def why_needless(self, judgement: _Judgement) -> bool:
         """Whether the graph is right and only costs: it is traced in each call."""

@@ -370,6 +370,16 @@ class HazardMap:
             return "what `next(...)` advances is a TensorFlow iterator"
         return None
 
+    def library_at(self, site: EffectSite) -> frozenset[str]:
+        """Canonical names of the library functions that the operation at a place calls, in any context."""
+        return frozenset(
+            name
+            for context in self.facts.contexts_of(FunctionId(site.module, site.function))
+            for call in context.calls
+            if call.op == site.op
+            for name in call.library
+        )
+
     def written(self, site: EffectSite) -> str:
         """How the operation at a place is written."""
         index = self.index(FunctionId(site.module, site.function))
