@@ -63,7 +63,7 @@ _WRONG_AS_GRAPH: Final = ("TR102", "TR104", "TR105", "TR3")
 _WORTH_CO_EXECUTING: Final = frozenset(
     {
         *("TR101", "TR102", "TR103", "TR104", "TR105", "TR106"),
-        *("TR301", "TR302", "TR303", "TR304", "TR306", "TR308", "TR309", "TR310", "TR315", "TR317"),
+        *("TR301", "TR302", "TR303", "TR304", "TR306", "TR308", "TR309", "TR310", "TR315", "TR317", "TR325"),
     }
 )
 """Hazards that the shim's exact Python semantics take away."""

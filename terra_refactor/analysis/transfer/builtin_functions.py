@@ -31,7 +31,7 @@ from terra_refactor.analysis.transfer.makers import MAKERS
 from terra_refactor.analysis.transfer.mappings import dict_content, new_dict, with_item
 from terra_refactor.analysis.truth import truth_of
 from terra_refactor.domain.dim import Dim
-from terra_refactor.domain.effect import Effect, EffectKind
+from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.state import CLASS, DEFAULT_FACTORY, ITEMS
 from terra_refactor.domain.value import (
@@ -546,7 +546,23 @@ def object_setattr(
 def module_globals(
     interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
 ) -> Value | None:
+    _note_namespace(frame, op, "globals()")
     return UnknownValue()
+
+
+def vars_(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if arguments.positional:
+        _note_namespace(frame, op, "vars(...)")
+    return UnknownValue()
+
+
+def _note_namespace(frame: Frame, op: int, written: str) -> None:
+    """What is read of a namespace is not followed: other code may set it between two calls."""
+    frame.add_effect(
+        Effect(EffectKind.STATE_READ, Target(RootKind.GLOBAL, written), written, frame.site(op), assumed=True)
+    )
 
 
 def cast(
@@ -601,6 +617,7 @@ BUILTINS: Final[dict[str, BuiltinHandler]] = {
     "builtins.next": next_,
     "builtins.sum": sum_,
     "builtins.globals": module_globals,
+    "builtins.vars": vars_,
     "functools.reduce": reduce_,
     "typing.cast": cast,
     "importlib.import_module": import_by_name,

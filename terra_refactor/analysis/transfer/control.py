@@ -14,6 +14,7 @@ from typing import Final
 
 from terra_refactor.analysis.classes import class_of_instance, resolution_order
 from terra_refactor.analysis.conditions import speaks_of_parameters
+from terra_refactor.analysis.effects import external_effect
 from terra_refactor.analysis.facts import BranchFact, BranchKind, ObjectKind
 from terra_refactor.analysis.frames import Collector, Frame, LoopFrame
 from terra_refactor.analysis.freezing import freeze_in
@@ -25,6 +26,7 @@ from terra_refactor.analysis.transfer.filled_lists import lists_filled
 from terra_refactor.analysis.transfer.mappings import new_dict
 from terra_refactor.analysis.truth import Answer, truth_of
 from terra_refactor.domain.dim import add
+from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.lattice import join, join_all, list_element
 from terra_refactor.domain.state import ITEMS, State
 from terra_refactor.domain.value import (
@@ -55,6 +57,8 @@ MAX_UNROLLED: Final = 12
 MAX_UNROLLED_OBJECTS: Final = 32
 """Of objects, such as the layers of a model, more: what is one of many cannot be told apart."""
 MAX_UNROLL_DEPTH: Final = 2
+_ITERATORS: Final = frozenset({"iterator", "generator", "zip", "map", "filter", "enumerate"})
+"""Kinds of `SequenceValue` that have an end once they are read."""
 MAX_ITERATIONS: Final = 8
 """A loop whose state still changes after so many iterations has its changing variables set to unknown."""
 WIDEN_AFTER: Final = 1
@@ -242,6 +246,8 @@ def for_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | Non
 def _run_loop(
     interpreter: Interpreter, frame: Frame, op: Op, found: Iteration, body: Block, else_block: Block
 ) -> Terminated | None:
+    if isinstance(op, ops.For | ops.Comprehension):
+        _note_advanced(interpreter, frame, op)
     if found.elements is not None and _worth_unrolling(frame, found.elements, body):
         return _unrolled(interpreter, frame, found.elements, body, else_block, _list_of(interpreter, frame, op))
     if found.element == BOTTOM and found.elements == ():
@@ -258,6 +264,17 @@ def _run_loop(
         return interpreter.run_block(frame, body)
 
     return _fixpoint(interpreter, frame, run_body, lambda: True, lambda: True, else_block)
+
+
+def _note_advanced(interpreter: Interpreter, frame: Frame, loop: ops.For | ops.Comprehension) -> None:
+    """Records that a loop reads an iterator to its end that an attribute or a global variable keeps for the next call."""
+    source = interpreter.op(frame.function, loop.iterable)
+    kept = isinstance(source, ops.LoadAttribute) or (
+        isinstance(source, ops.LoadName) and source.scope is ops.Scope.GLOBAL
+    )
+    alternatives = members(frame.value(loop.iterable))
+    if kept and any(isinstance(member, SequenceValue) and member.kind in _ITERATORS for member in alternatives):
+        external_effect(frame, loop.id, EffectKind.ITERATE, "the loop")
 
 
 def _worth_unrolling(frame: Frame, elements: Sequence[Value], body: Block) -> bool:

@@ -165,6 +165,9 @@ def binary_value(
     """`left symbol right` for one alternative of each. Raises OperationError where the operation certainly fails."""
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _constants(symbol, left, right)
+    if symbol == "%" and python_type(left) is PythonType.STR:
+        # a text is formatted whatever is put into it, tensors as well
+        return Scalar(PythonType.STR)
     if isinstance(left, TensorValue) or isinstance(right, TensorValue):
         if isinstance(left, UnknownValue) or isinstance(right, UnknownValue):
             return _tensor_with_unknown(interpreter, frame, left, right)
@@ -199,8 +202,6 @@ def binary_value(
         repeated = _repeat(left, right)
         if repeated is not None:
             return repeated
-    if symbol == "%" and left_type is PythonType.STR:
-        return Scalar(PythonType.STR)
     if symbol == "+" and isinstance(left, ShapeValue):
         return _concatenated_shapes(interpreter, frame, op, left, right)
     if isinstance(left, UnknownValue) or isinstance(right, UnknownValue):
