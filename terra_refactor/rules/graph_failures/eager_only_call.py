@@ -29,6 +29,13 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 f"`{view.written(load.id)}` is known when a tensor is there: in a graph it is empty",
                 f"nothing depends on `{view.written(load.id)}`",
             )
+    for comparison in view.reached(ops.Compare):
+        if comparison.operator in ("is", "is not") and all(
+            view.is_symbolic(side) for side in (comparison.left, comparison.right)
+        ):
+            written = f"{view.written(comparison.left)} {comparison.operator} {view.written(comparison.right)}"
+            other = f"`{written}` has the same answer for the tensors that a graph has in their place"
+            yield LocalHazard(comparison.id, f"`{written}` asks for the identity of tensors: a graph has others", other)
     for op, name in view.library_calls():
         if name == "builtins.hasattr" and _asks_for_eager_method(view, op):
             yield LocalHazard(
