@@ -23,7 +23,7 @@ help:
 	@echo "make coexec      time the ten programs of the shim, a quarter of an hour, and write the table into docs/benchmarks.md"
 	@echo "make extension   check the VS Code extension: types, tests, bundle (Node 20)"
 	@echo "make extension-e2e  drive the packaged extension in a real workbench (Debian as root, or with its packages there)"
-	@echo "make release-check  build wheel and sdist, install them into empty environments, and try what is installed"
+	@echo "make release-check  build wheel, sdist and .vsix, install them into empty environments, and try what is installed"
 	@echo "make clean       remove the environments and the tools' caches"
 
 demo: $(DEMO_VENV)/installed

@@ -1,7 +1,8 @@
-"""What is released: one version everywhere; wheel and sdist hold what they must and no more, and work where nothing else is installed.
+"""What is released: one version everywhere; wheel, sdist and `.vsix` hold what they must and no more.
 
-The slow tests make environments and install into them through pip's index; where pip has none, they are skipped.
-`make release-check` runs this file.
+Installed where nothing else is, they work. The slow tests make environments and install into them through pip's
+index, and build the extension with npm; where there is no index or no npm, they are skipped. `make release-check`
+runs this file.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
 import tarfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +85,10 @@ def run(python: Path, *command: str, folder: Path = DEMO, code: int = 0) -> str:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The sdist, the wheel that is made from the tree, and the one that is made from the sdist."""
+    """The sdist, the wheel that is made from the tree, the one that is made from the sdist, and the Python that made them.
+
+    The sdist lies unpacked beside them, in the folder that is named like it.
+    """
     work = tmp_path_factory.mktemp("release")
     python = environment(work / "builder", "hatchling>=1.24")
     from_tree, again = work / "from_tree", work / "from_sdist"
@@ -91,7 +97,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     with tarfile.open(sdist) as archive:
         archive.extractall(work, filter="data")
     run(python, "hatchling", "build", "-t", "wheel", "-d", str(again), folder=work / sdist.name.removesuffix(".tar.gz"))
-    return {"sdist": sdist, "wheel": wheel, "again": next(again.glob("*.whl"))}
+    return {"sdist": sdist, "wheel": wheel, "again": next(again.glob("*.whl")), "builder": python}
 
 
 def contents(wheel: Path) -> dict[str, str]:
@@ -121,8 +127,18 @@ def test_the_sdist_holds_what_the_wheel_is_made_from_and_nothing_big(built: dict
     assert {"LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml", "tests/conftest.py", "corpus/packages.toml"} <= {
         *names
     }
-    unwanted = ("corpus/packages/", "vscode-extension/node_modules/", ".git/", ".venv", "build/", "dist/")
-    assert [name for name in names if name.startswith(unwanted) or "__pycache__" in name] == []
+    made = ("node_modules", "dist", "out", "bundled/wheels", "e2e/results")
+    unwanted = (
+        "corpus/packages/",
+        ".git/",
+        ".venv",
+        "build/",
+        "dist/",
+        *(f"vscode-extension/{name}/" for name in made),
+    )
+    assert [
+        name for name in names if name.startswith(unwanted) or "__pycache__" in name or name.endswith(".vsix")
+    ] == []
     assert built["sdist"].stat().st_size < LARGEST_SDIST
 
 
@@ -193,3 +209,100 @@ def test_the_shim_works_with_tensorflow(empty: Path, tmp_path: Path) -> None:
         assert "shim works" in run(empty, "python", "step.py", folder=tmp_path)
     finally:
         link.unlink()
+
+
+# --- the extension -----------------------------------------------------------------------------------------------------------------------
+
+
+def npm(folder: Path, *arguments: str, python: Path) -> None:
+    """Run npm in a folder; the Python is the one that builds wheels."""
+    program = shutil.which("npm")
+    if program is None:
+        pytest.skip("there is no npm here, and the extension is built with it")
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"PYTHON": str(python)}
+    done = subprocess.run(
+        [program, *arguments],
+        cwd=folder,
+        env=variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if re.search(r"npm error code (ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN)\b", done.stdout):
+        pytest.skip(f"npm has no registry here: {done.stdout.strip().splitlines()[-1]}")
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture(scope="module")
+def extension(built: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `.vsix`, made from what the sdist holds and from nothing else, and unpacked."""
+    sdist = built["sdist"]
+    sources = sdist.parent.parent / sdist.name.removesuffix(".tar.gz") / "vscode-extension"
+    npm(sources, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", python=built["builder"])
+    npm(sources, "run", "package", python=built["builder"])
+    unpacked = tmp_path_factory.mktemp("vsix")
+    with zipfile.ZipFile(sources / "terra-refactor.vsix") as archive:
+        archive.extractall(unpacked)
+    return unpacked
+
+
+def the_wheel_in(extension: Path) -> Path:
+    (wheel,) = (extension / "extension" / "bundled" / "wheels").iterdir()
+    return wheel
+
+
+@pytest.mark.slow
+def test_the_extension_holds_the_bundle_and_neither_maps_nor_tests(extension: Path) -> None:
+    names = [path.relative_to(extension).as_posix() for path in extension.rglob("*") if path.is_file()]
+    assert {"extension/dist/extension.js", "extension/bundled/tool/launch.py", "extension/media/icon.png"} <= {*names}
+    unwanted = re.compile(r"\.(map|ts|mjs)$|(^|/)(tests?|e2e|src|scripts|node_modules|out)/|package-lock|tsconfig")
+    assert [name for name in names if unwanted.search(name)] == []
+    bundle = (extension / "extension" / "dist" / "extension.js").read_text(encoding="utf-8")
+    assert "sourceMappingURL" not in bundle
+    assert "node:test" not in bundle
+
+
+@pytest.mark.slow
+def test_the_extension_has_the_version_of_what_it_carries(built: dict[str, Path], extension: Path) -> None:
+    package = json.loads((extension / "extension" / "package.json").read_text(encoding="utf-8"))
+    manifest = (extension / "extension.vsixmanifest").read_text(encoding="utf-8")
+    identity = re.search(r"<Identity [^>]*\bVersion=\"([^\"]+)\"", manifest)
+    assert identity is not None
+    assert {package["version"], identity[1]} == {__version__}
+    assert the_wheel_in(extension).name == built["wheel"].name
+    assert contents(the_wheel_in(extension)) == contents(built["wheel"]), "the server that is released, and no other"
+
+
+def messages(stream: bytes) -> Iterator[dict[str, Any]]:
+    """What a server wrote."""
+    while stream:
+        header, _, rest = stream.partition(b"\r\n\r\n")
+        length = re.search(rb"Content-Length: (\d+)", header)
+        assert length is not None, stream
+        yield json.loads(rest[: int(length[1])])
+        stream = rest[int(length[1]) :]
+
+
+@pytest.mark.slow
+def test_the_server_that_the_extension_carries_answers(extension: Path, tmp_path: Path) -> None:
+    python = environment(tmp_path / "venv", f"{the_wheel_in(extension)}[lsp]")
+    (tmp_path / "lsp_server.py").write_text("raise SystemExit('a file of the project was run')\n")
+    asked: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}},
+        {"id": 2, "method": "shutdown"},
+        {"method": "exit"},
+    ]
+    bodies = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in asked]
+    done = subprocess.run(
+        [str(python), str(extension / "extension" / "bundled" / "tool" / "launch.py")],
+        input=b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in bodies),
+        cwd=tmp_path,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    first = next(message for message in messages(done.stdout) if message.get("id") == 1)
+    assert first["result"]["serverInfo"]["version"] == __version__
