@@ -1,10 +1,14 @@
-"""How many small mistakes in the rooms that decide would the test-suite notice? A sample of mutants, each run against the fast tests.
+"""How many small mistakes in the rooms that decide would the tests notice? A sample of mutants, and what the tests say to each.
 
 Run it as `python tools/check_mutants.py ROOM... --number N [--seed S] [--tests PATH...]`; a room is a folder (or file) of terra_refactor/.
-In a copy of the repository it makes one change at a time (a comparison turned round, `and` for `or`, a condition negated, a constant,
-an arithmetic sign, a statement left out) and runs the tests until the first fails. A mutant that no test notices has survived: it is
-printed as a diff, and is either a missing test or no mistake at all. The exit code is 1 if one survived. The same seed gives the same
-sample of the same sources.
+A mutant is one mistake in the body of a function: a comparison turned round, `and` for `or`, a condition negated, a constant,
+an arithmetic sign, a statement left out.
+
+One process imports the rooms and collects the tests; copies of it (`fork`, so not on Windows) do the rest. The first runs every
+test, which must pass, and notes the lines of the rooms that each comes past. Each further one exchanges the code of one function,
+and runs the tests that come past the lines of the mistake, the quickest first, until one fails. A mutant that no test notices has
+survived: it is printed as a diff, and is either a missing test or no mistake at all. What tests do in other processes is not seen.
+The exit code is 1 if one survived. The same seed gives the same sample of the same sources.
 """
 
 from __future__ import annotations
@@ -13,18 +17,29 @@ import argparse
 import ast
 import copy
 import difflib
+import gc
+import importlib
+import json
 import os
 import random
-import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 TESTS = ("tests/cases", "tests/unit/rules", "tests/unit/classify", "tests/golden", "tests/property")
+FEWEST_SECONDS = 60.0
+"""That a mutant is given; one that takes much longer than the tests did does not end."""
 TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
@@ -47,8 +62,45 @@ SIGNS: dict[type[ast.operator], type[ast.operator]] = {
 }
 
 
-def mutants(node: ast.AST) -> Iterator[ast.AST | None]:
-    """What may stand in place of a node by mistake; None for nothing at all."""
+# --- the mistakes ------------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node of a function's body, and where it hangs."""
+
+    parent: ast.AST
+    name: str
+    index: int | None
+    child: ast.AST
+    outermost: ast.FunctionDef
+    """The function that the module (or a class of it) has."""
+    lines: range
+    """Of the statement; of a compound one without its body."""
+
+    def put(self, node: ast.AST) -> None:
+        """Hang another node there."""
+        if self.index is None:
+            setattr(self.parent, self.name, node)
+        else:
+            getattr(self.parent, self.name)[self.index] = node
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One mistake."""
+
+    path: Path
+    lines: range
+    before: str
+    after: str
+    """The module as `ast` writes it."""
+    function: CodeType
+    """The outermost function with the mistake."""
+
+
+def mistakes(node: ast.AST) -> Iterator[ast.AST]:
+    """What may stand in place of a node by mistake."""
     match node:
         case ast.Compare(ops=[operator]) if type(operator) in TURNED:
             yield ast.Compare(node.left, [TURNED[type(operator)]()], node.comparators)
@@ -75,130 +127,261 @@ def mutants(node: ast.AST) -> Iterator[ast.AST | None]:
             yield ast.Return(ast.Constant(None))
 
 
-def places(tree: ast.Module) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
-    """Each node of functions' bodies (annotations and defaults left out), with where it hangs: parent, field, index."""
-    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+def places(tree: ast.Module) -> Iterator[Place]:
+    """Each node of functions' bodies, annotations and defaults left out."""
+    waiting: list[tuple[ast.AST, ast.FunctionDef | None, range]] = [(tree, None, range(0))]
     while waiting:
-        parent, inside = waiting.pop()
+        parent, outermost, lines = waiting.pop()
+        inside = outermost or (parent if isinstance(parent, ast.FunctionDef) else None)
+        left_out = {"annotation", "returns", "decorator_list", "args" if isinstance(parent, ast.FunctionDef) else ""}
         for name, value in ast.iter_fields(parent):
-            if name in (
-                "annotation",
-                "returns",
-                "decorator_list",
-                "args" if isinstance(parent, ast.FunctionDef) else "",
-            ):
+            if name in left_out:
                 continue
-            members = value if isinstance(value, list) else [value]
-            for number, child in enumerate(members):
+            for number, child in enumerate(value if isinstance(value, list) else [value]):
                 if isinstance(child, ast.AST):
+                    within = lines_of(child) or lines
                     if inside:
-                        yield parent, name, number if isinstance(value, list) else None, child
-                    waiting.append((child, inside or isinstance(child, ast.FunctionDef)))
+                        yield Place(parent, name, number if isinstance(value, list) else None, child, inside, within)
+                    waiting.append((child, inside, within))
 
 
-def sample(paths: list[Path], number: int, seed: int) -> list[tuple[Path, str, str]]:
-    """Files with their text before and after one mistake (both as `ast` writes them), chosen at random; each place once."""
+def lines_of(node: ast.AST) -> range | None:
+    """The lines of a statement or of a clause of one, without those of its body; None for other nodes."""
+    first: int = node.pattern.lineno if isinstance(node, ast.match_case) else getattr(node, "lineno", 0)
+    match node:
+        case ast.Match():
+            return range(first, max(node.cases[0].pattern.lineno, first + 1))
+        case ast.match_case() | ast.ExceptHandler():
+            return range(first, max(node.body[0].lineno, first + 1))
+        case ast.stmt():
+            body: list[ast.stmt] | None = getattr(node, "body", None)
+            return range(first, max(body[0].lineno, first + 1) if body else (node.end_lineno or first) + 1)
+    return None
+
+
+def sample(paths: Sequence[Path], number: int, seed: int) -> list[Mutant]:
+    """Mistakes in some files, chosen at random, each place once."""
     found = []
     for path in paths:
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        for parent, name, index, child in places(tree):
-            for mutant in mutants(child):
-                found.append((path, tree, parent, name, index, child, mutant))
+        found += [(path, tree, place, mistake) for place in places(tree) for mistake in mistakes(place.child)]
     chosen = random.Random(seed).sample(found, min(number, len(found)))
     print(f"{len(chosen)} of {len(found)} mutants of {len(paths)} files", flush=True)
-    texts = []
-    for path, tree, parent, name, index, child, mutant in chosen:
+    mutants: list[Mutant] = []
+    for path, tree, place, mistake in chosen:
         before = ast.unparse(tree)
-        _put(parent, name, index, mutant)
-        after = ast.unparse(ast.fix_missing_locations(tree))
-        _put(parent, name, index, child)
-        texts.append((path, before, after))
-    return texts
+        place.put(ast.copy_location(copy.copy(mistake), place.child))
+        ast.fix_missing_locations(tree)
+        module = compile(tree, str(path), "exec", dont_inherit=True)
+        wanted = key_of_node(place.outermost)
+        (function,) = (code for code in codes(module) if key_of(code) == wanted)
+        mutants.append(Mutant(path, place.lines, before, ast.unparse(tree), function))
+        place.put(place.child)
+    return mutants
 
 
-def _put(parent: ast.AST, name: str, index: int | None, value: ast.AST | None) -> None:
-    if index is None:
-        setattr(parent, name, value)
-    else:
-        getattr(parent, name)[index] = value
+# --- the code of functions ---------------------------------------------------------------------------------------------------------------
+
+Key = tuple[str, int]
 
 
-def check(root: Path, tests: list[str], timeout: float) -> tuple[str, float]:
-    """`survived`, or the test that noticed; and the seconds."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-x",
-        "-p",
-        "no:cacheprovider",
-        "-m",
-        "not slow and not tensorflow",
-    ]
-    started = time.perf_counter()
-    try:
-        done = subprocess.run(
-            [*command, "--no-header", "--tb=no", *tests],
-            cwd=root,
-            env={**os.environ, "PYTHONPATH": str(root)},
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return "does not end", time.perf_counter() - started
-    seconds = time.perf_counter() - started
-    if done.returncode == 0:
-        return "survived", seconds
-    lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return (lines or done.stdout.splitlines()[-1:] or ["?"])[0][:140], seconds
+def key_of(code: CodeType) -> Key:
+    """What tells a function from the others of its file: name and first line."""
+    return code.co_name, code.co_firstlineno
+
+
+def key_of_node(node: ast.FunctionDef) -> Key:
+    """The same of its `def`."""
+    return node.name, min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """A code object and all inside of it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes(constant)
+
+
+def exchange(mutant: Mutant) -> None:
+    """Give the mutant's code to every function of this process that was made from the same place.
+
+    Raises:
+        ValueError: a function has other free variables with the mistake.
+    """
+    inside = list(codes(mutant.function))
+    number = Counter(key_of(code) for code in inside)
+    new = {key_of(code): code for code in inside if number[key_of(code)] == 1}
+    for each in gc.get_objects():
+        if isinstance(each, FunctionType) and each.__code__.co_filename == str(mutant.path):
+            code = new.get(key_of(each.__code__))
+            if code is not None:
+                each.__code__ = code
+
+
+# --- the tests ---------------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What a test comes past."""
+
+    seconds: float
+    """With the noting of the lines."""
+    lines: dict[str, list[int]]
+    """By file."""
+
+
+class Plugin:
+    """Of pytest: puts mutants before the tests instead of running these once."""
+
+    def __init__(self, rooms: Sequence[Sequence[Path]], number: int, seed: int) -> None:
+        self.rooms, self.number, self.seed = rooms, number, seed
+        self.failed = ""
+        self.survived = 0
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.failed = report.nodeid
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        if session.testsfailed:
+            raise session.Interrupted("the tests cannot be collected")
+        items = {item.nodeid: item for item in session.items}
+        started = time.perf_counter()
+        said = in_a_copy(lambda: self._note(list(items.values())), 3600)
+        if said is None or isinstance(said, str):
+            pytest.exit(f"the tests fail without a mutant: {said}", returncode=2)
+        passed = {name: Passed(*found) for name, found in said.items()}
+        print(f"{len(passed)} tests without a mutant: {time.perf_counter() - started:.0f} s", flush=True)
+        for room in self.rooms:
+            self._try_all(sample(room, self.number, self.seed), items, passed)
+        return True
+
+    def _try_all(
+        self, mutants: Sequence[Mutant], items: Mapping[str, pytest.Item], passed: Mapping[str, Passed]
+    ) -> None:
+        """Put mutants before the tests, and print what became of each."""
+        past: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
+        for name, found in passed.items():
+            for path, lines in found.lines.items():
+                for line in lines:
+                    past[path, line].add(name)
+        survived = 0
+        for number, mutant in enumerate(mutants, start=1):
+            names = {name for line in mutant.lines for name in past[str(mutant.path), line]}
+            chosen = sorted(names, key=lambda name: passed[name].seconds)
+            started = time.perf_counter()
+            if names:
+                limit = FEWEST_SECONDS + 3 * sum(passed[name].seconds for name in chosen)
+                said = in_a_copy(partial(self._try, mutant, [items[name] for name in chosen]), limit)
+            else:
+                said = "survived"
+            where = f"{mutant.path.relative_to(REPOSITORY)}:{mutant.lines.start}"
+            spent = f"{len(names)} tests come past, {time.perf_counter() - started:.0f} s"
+            print(f"{number}: {where}: {said or 'does not end'} ({spent})", flush=True)
+            if said == "survived":
+                survived += 1
+                diff = difflib.unified_diff(mutant.before.splitlines(), mutant.after.splitlines(), lineterm="", n=2)
+                print("\n".join(diff), flush=True)
+        print(f"{len(mutants) - survived} of {len(mutants)} mutants were noticed", flush=True)
+        self.survived += survived
+
+    def _note(self, items: list[pytest.Item]) -> dict[str, Any] | str:
+        """Each test's seconds and lines, by its name; or the name of one that fails."""
+        files = {str(path) for room in self.rooms for path in room}
+        lines: defaultdict[str, set[int]] = defaultdict(set)
+
+        def note(frame: FrameType, event: str, _: object) -> Any:
+            if event == "line":
+                lines[frame.f_code.co_filename].add(frame.f_lineno)
+            return note
+
+        def enter(frame: FrameType, _event: str, _: object) -> Any:
+            return note if frame.f_code.co_filename in files else None
+
+        unprinted(items)
+        found = {}
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            lines.clear()
+            started = time.perf_counter()
+            sys.settrace(enter)
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            sys.settrace(None)
+            found[item.nodeid] = (
+                time.perf_counter() - started,
+                {path: sorted(numbers) for path, numbers in lines.items()},
+            )
+            if self.failed:
+                return self.failed
+        return found
+
+    def _try(self, mutant: Mutant, items: list[pytest.Item]) -> str:
+        """The test that notices a mutant, or `survived`."""
+        try:
+            exchange(mutant)
+        except ValueError as error:
+            return f"not tried: {error}"
+        unprinted(items)
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if self.failed:
+                return self.failed
+        return "survived"
+
+
+def unprinted(items: Sequence[pytest.Item]) -> None:
+    """Leave out the dots of pytest, in this process."""
+    for item in items[:1]:
+        item.config.pluginmanager.unregister(name="terminalreporter")
+
+
+def in_a_copy(work: Callable[[], Any], seconds: float) -> Any:
+    """What a function gives (as JSON has it) in a copy of this process; None if that takes longer, a string if it ends otherwise."""
+    with tempfile.NamedTemporaryFile("w+", encoding="utf-8") as answer:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                os.setsid()
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, 1)
+                os.dup2(nowhere, 2)
+                answer.write(json.dumps(work()))
+                answer.flush()
+                code = 0
+            finally:
+                os._exit(code)
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                answer.seek(0)
+                return json.load(answer) if status == 0 else f"the process ended with {status}"
+            time.sleep(0.02)
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return None
 
 
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("rooms", nargs="+", metavar="ROOM")
-    parser.add_argument("--number", type=int, default=20, help="mutants of all rooms together (20)")
+    parser.add_argument("--number", type=int, default=20, help="mutants of each room (20)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tests", nargs="+", default=list(TESTS))
     options = parser.parse_args()
-    survived = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        root = Path(scratch) / "repository"
-        tracked = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=True)
-        for name in filter(None, tracked.stdout.split("\0")):
-            if (REPOSITORY / name).is_file() and not name.startswith("vscode-extension/"):
-                (root / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(REPOSITORY / name, root / name)
-        paths = [
-            path
-            for room in options.rooms
-            for path in sorted(
-                [root / "terra_refactor" / room]
-                if room.endswith(".py")
-                else (root / "terra_refactor" / room).rglob("*.py")
-            )
-        ]
-        said, seconds = check(root, options.tests, 3600)
-        if said != "survived":
-            raise SystemExit(f"error: the tests fail without a mutant: {said}")
-        print(f"without a mutant: {seconds:.0f} s", flush=True)
-        for number, (path, before, after) in enumerate(sample(paths, options.number, options.seed), start=1):
-            original = path.read_text(encoding="utf-8")
-            path.write_text(after, encoding="utf-8")
-            said, spent = check(root, options.tests, 3 * seconds + 60)
-            path.write_text(original, encoding="utf-8")
-            print(f"{number}: {path.relative_to(root)}: {said} ({spent:.0f} s)", flush=True)
-            if said == "survived":
-                survived += 1
-                print(
-                    "\n".join(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)),
-                    flush=True,
-                )
-    print(f"{options.number - survived} of {options.number} mutants were noticed")
-    return 1 if survived else 0
+    os.chdir(REPOSITORY)
+    sys.path.insert(0, str(REPOSITORY))
+    rooms = [REPOSITORY / "terra_refactor" / room for room in options.rooms]
+    files = [[room] if room.suffix == ".py" else sorted(room.rglob("*.py")) for room in rooms]
+    for path in (path for room in files for path in room):
+        importlib.import_module(".".join(path.relative_to(REPOSITORY).with_suffix("").parts).removesuffix(".__init__"))
+    plugin = Plugin(files, options.number, options.seed)
+    selected = ["-m", "not slow and not tensorflow"]
+    code = pytest.main(["-qq", "-p", "no:cacheprovider", "--no-header", *selected, *options.tests], plugins=[plugin])
+    return 1 if plugin.survived else int(code)
 
 
 if __name__ == "__main__":
