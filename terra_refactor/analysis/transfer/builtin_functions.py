@@ -60,6 +60,7 @@ from terra_refactor.domain.value import (
     TupleValue,
     UnknownValue,
     Value,
+    as_symbolic,
     members,
 )
 from terra_refactor.ir import ops
@@ -358,7 +359,9 @@ def enumerate_(
         return None
     if isinstance(arguments.positional[0], DatasetValue):
         dataset = arguments.positional[0]
-        return DatasetValue(TupleValue((UNKNOWN_INT, dataset.element)), dataset.cardinality, dataset.iterator)
+        # AutoGraph makes `dataset.enumerate()` of it, whose numbers are tensors
+        number = UNKNOWN_INT if dataset.iterator else as_symbolic(UNKNOWN_INT)
+        return DatasetValue(TupleValue((number, dataset.element)), dataset.cardinality, dataset.iterator)
     found = iterate(interpreter, frame, op, arguments.positional[0])
     start = argument(arguments, 1, "start")
     first = (

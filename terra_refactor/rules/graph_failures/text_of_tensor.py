@@ -57,17 +57,22 @@ def _texts(view: ContextView) -> Iterator[tuple[OpId, OpId]]:
     for formatted in view.reached(ops.FormatString):
         for part in formatted.parts:
             # what has a format is TR319: a symbolic tensor raises there
-            if isinstance(part, ops.FormatField) and part.spec is None and view.holds_symbolic(part.value):
+            if isinstance(part, ops.FormatField) and part.spec is None and _has_value(view, part.value):
                 yield formatted.id, part.value
                 break
     for call, name in view.library_calls():
         if name in _TEXT or name == "builtins.str.format":
-            found = next((each.value for each in call.arguments if view.holds_symbolic(each.value)), None)
+            found = next((each.value for each in call.arguments if _has_value(view, each.value)), None)
             if found is not None:
                 yield call.id, found
     for binary in view.reached(ops.Binary):
-        if binary.operator == "%" and _is_text(view, binary.left) and view.holds_symbolic(binary.right):
+        if binary.operator == "%" and _is_text(view, binary.left) and _has_value(view, binary.right):
             yield binary.id, binary.right
+
+
+def _has_value(view: ContextView, number: OpId) -> bool:
+    """Whether the result has a value eagerly, and none in a graph: variables, wherever they were made, as well."""
+    return view.holds_symbolic(number) or view.is_variable(number)
 
 
 def _is_text(view: ContextView, number: OpId) -> bool:
