@@ -10,7 +10,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test check format lint types fast-tests explore generated coexec docs extension extension-e2e release-check clean
+.PHONY: help demo test check format lint types fast-tests explore generated coexec docs extension extension-package extension-e2e release-check clean
 
 help:
 	@echo "make demo        analyse the bundled example and show the diff; no TensorFlow needed"
@@ -22,6 +22,7 @@ help:
 	@echo "make docs        build the documentation's site into build/site; a broken link is an error"
 	@echo "make coexec      time the ten programs of the shim, a quarter of an hour, and write the table into docs/benchmarks.md"
 	@echo "make extension   check the VS Code extension: types, tests, bundle (Node 20)"
+	@echo "make extension-package  the same, and the .vsix with a wheel of the server"
 	@echo "make extension-e2e  drive the packaged extension in a real workbench (Debian as root, or with its packages there)"
 	@echo "make release-check  build wheel, sdist and .vsix, install them into empty environments, and try what is installed"
 	@echo "make clean       remove the environments and the tools' caches"
@@ -67,8 +68,12 @@ docs: $(VENV)/installed
 extension:
 	cd vscode-extension && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && npm run check
 
-extension-e2e: extension $(VENV)/installed
-	cd vscode-extension && npm run package && bash e2e/install-code-server.sh $(CURDIR)/.code-server && npm run e2e
+extension-package: extension $(VENV)/installed
+	cd vscode-extension && npm run package
+
+extension-e2e: extension-package
+	bash vscode-extension/e2e/install-code-server.sh $(CURDIR)/.code-server
+	cd vscode-extension && npm run e2e
 
 $(DEMO_VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(DEMO_VENV)

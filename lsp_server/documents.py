@@ -33,6 +33,7 @@ class OpenText:
     uri: str
     version: int
     text: str
+    language: str
 
 
 @dataclass(slots=True)
@@ -121,7 +122,7 @@ class Documents:
 
     def open_text(self, item: types.TextDocumentItem) -> None:
         """A text was opened."""
-        self.texts[item.uri] = OpenText(item.uri, item.version, item.text)
+        self.texts[item.uri] = _opened(item)
         path = self.path_of(item.uri)
         if item.uri not in self._cells:
             self._uris[path] = item.uri
@@ -157,7 +158,7 @@ class Documents:
         for cell in notebook.cells:
             self._cells[cell.document] = notebook.uri
         for item in texts:
-            self.texts[item.uri] = OpenText(item.uri, item.version, item.text)
+            self.texts[item.uri] = _opened(item)
         path = self.path_of(notebook.uri)
         self._uris[path] = notebook.uri
         self._put(path)
@@ -174,7 +175,7 @@ class Documents:
                 array = cells.structure.array
                 notebook.cells[array.start : array.start + array.delete_count] = array.cells or []
                 for item in cells.structure.did_open or ():
-                    self.texts[item.uri] = OpenText(item.uri, item.version, item.text)
+                    self.texts[item.uri] = _opened(item)
                 for closed in cells.structure.did_close or ():
                     self.texts.pop(closed.uri, None)
                     self._cells.pop(closed.uri, None)
@@ -223,7 +224,7 @@ class Documents:
     def _notebook_text(self, notebook: OpenNotebook) -> str:
         cells: list[dict[str, object]] = [
             {
-                "cell_type": "code" if cell.kind is types.NotebookCellKind.Code else "markdown",
+                "cell_type": "code" if self._is_python(cell) else "markdown",
                 "metadata": {},
                 "source": self.texts[cell.document].text if cell.document in self.texts else "",
             }
@@ -328,7 +329,12 @@ class Documents:
         notebook = self.notebooks.get(self._uris.get(path, ""))
         if notebook is None:
             return (self.uri_of(path),)
-        return tuple(cell.document for cell in notebook.cells if cell.kind is types.NotebookCellKind.Code)
+        return tuple(cell.document for cell in notebook.cells if self._is_python(cell))
+
+    def _is_python(self, cell: types.NotebookCell) -> bool:
+        """Whether a cell is code, and not in a language of its own."""
+        text = self.texts.get(cell.document)
+        return cell.kind is types.NotebookCellKind.Code and (text is None or text.language == "python")
 
     def text_edits(self, source: Source, new_text: str) -> dict[str, list[types.TextEdit]]:
         """The edits, by the client's texts, that lead from a source to a new text.
@@ -359,6 +365,10 @@ class Documents:
     def _cell_index(self, uri: str) -> int:
         notebook = self.notebooks[self._cells[uri]]
         return next(index for index, cell in enumerate(notebook.cells) if cell.document == uri)
+
+
+def _opened(item: types.TextDocumentItem) -> OpenText:
+    return OpenText(item.uri, item.version, item.text, str(item.language_id))
 
 
 def _edits(positions: TextPositions, edits: Iterable[Edit]) -> list[types.TextEdit]:

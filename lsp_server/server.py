@@ -34,15 +34,12 @@ LOGGER = logging.getLogger(__name__)
 
 NOTEBOOKS = types.NotebookDocumentSyncOptions(
     notebook_selector=[
-        # the type must be named: clients built on lsprotocol 2025.0.0 do not understand a selector without it
-        types.NotebookDocumentFilterWithCells(
-            notebook=types.NotebookDocumentFilterNotebookType(notebook_type="jupyter-notebook"),
-            cells=[types.NotebookCellLanguage(language="python")],
-        ),
-        types.NotebookDocumentFilterWithCells(
-            notebook=types.NotebookDocumentFilterNotebookType(notebook_type="interactive"),
-            cells=[types.NotebookCellLanguage(language="python")],
-        ),
+        # the type must be named: clients built on lsprotocol 2025.0.0 do not understand a selector without it. Cells of all languages are
+        # asked for, because they are told of by their number in the document
+        types.NotebookDocumentFilterWithNotebook(
+            notebook=types.NotebookDocumentFilterNotebookType(notebook_type=notebook_type)
+        )
+        for notebook_type in ("jupyter-notebook", "interactive")
     ],
     save=True,
 )

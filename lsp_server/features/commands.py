@@ -72,14 +72,15 @@ def register(server: TerraServer) -> None:
             for session in _projects(server):
                 changes.extend(await _working(server, session, progress, safe_changes))
         closed = [new.path for snapshot, new in changes if _is_closed_notebook(server, snapshot, new.path)]
-        if closed:
-            server.tell(f"not open, so not changed: {', '.join(map(os.path.basename, closed))}")
-            changes = [(snapshot, new) for snapshot, new in changes if new.path not in closed]
-        if not changes:
-            server.window_show_message(types.ShowMessageParams(types.MessageType.Info, "There is no safe change left."))
-            return 0
-        edit = workspace_edit(server, changes, confirm=True)
-        await server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, "All safe changes"))
+        changes = [(snapshot, new) for snapshot, new in changes if new.path not in closed]
+        if changes:
+            edit = workspace_edit(server, changes, confirm=True)
+            await server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, "All safe changes"))
+        message = "" if changes else "There is no safe change left."
+        if closed:  # told when the preview is gone, whose buttons the message would hide
+            message = f"Not open, so not changed: {', '.join(map(os.path.basename, closed))}"
+        if message:
+            server.window_show_message(types.ShowMessageParams(types.MessageType.Info, message))
         return len(changes)
 
     @server.command(ANALYZE_WORKSPACE)

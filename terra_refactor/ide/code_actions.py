@@ -221,9 +221,11 @@ def _rewrite_kind(action: Action) -> OfferKind:
 
 def _how_sure(decision: Decision) -> str:
     count = len(decision.assumptions)
-    if decision.level is Level.SAFE:
+    if count and decision.level is not Level.SAFE:
+        return f" ({count} assumption{'s' if count != 1 else ''})"
+    if decision.level is Level.SAFE or decision.action is Action.CO_EXECUTE:  # whose title is the name of its level
         return ""
-    return f" ({count} assumption{'s' if count != 1 else ''})" if count else f" ({decision.level.value})"
+    return f" ({decision.level.value})"
 
 
 def _assumptions(decision: Decision) -> tuple[str, ...]:

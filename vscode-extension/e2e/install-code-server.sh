@@ -13,8 +13,8 @@ missing() {
     echo "the workbench cannot be installed here: $*" >&2
     exit 75
 }
-fetch() {
-    "$@" || missing "'$*' failed"
+fetch() { # what the network gives, or does not give, in ten minutes
+    timeout --kill-after=30 600 "$@" < /dev/null || missing "'$*' failed"
 }
 packages=()
 command -v chromium > /dev/null || packages+=(chromium)

@@ -119,10 +119,11 @@ export class Workbench {
         rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
     }
 
+    /** A picture of the page, with what fades or slides in as it is in the end. */
     async shot(name) {
         this.number += 1;
         const file = path.join(this.results, `${String(this.number).padStart(2, "0")}-${name}.png`);
-        await this.page.screenshot({ path: file, timeout: 20_000 });
+        await this.page.screenshot({ path: file, timeout: 20_000, animations: "disabled" });
     }
 
     /** What there is to see after a step has failed: a picture, what is notified, and the last lines of the logs. */
@@ -218,6 +219,14 @@ export class Workbench {
     /** A message in the corner. */
     notification(text) {
         return this.page.locator(`.notification-list-item:has-text("${text}")`).first();
+    }
+
+    /** Waits for a message in the corner, and clears it away. */
+    async read(text) {
+        const message = this.notification(text);
+        await message.waitFor();
+        await this.run("Notifications: Clear All Notifications");
+        await message.waitFor({ state: "detached" });
     }
 }
 

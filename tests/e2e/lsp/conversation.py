@@ -45,6 +45,7 @@ def modern() -> types.ClientCapabilities:
             code_lens=types.CodeLensWorkspaceClientCapabilities(refresh_support=True),
             did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True),
         ),
+        notebook_document=types.NotebookDocumentClientCapabilities(types.NotebookDocumentSyncClientCapabilities()),
         window=types.WindowClientCapabilities(work_done_progress=True),
         general=types.GeneralClientCapabilities(position_encodings=[types.PositionEncodingKind.Utf16]),
     )

@@ -352,16 +352,17 @@ def codes(talk: Conversation, uri: str) -> list[str]:
 
 
 def notebook_of(uri: str, *sources: str) -> types.DidOpenNotebookDocumentParams:
+    """A notebook as VS Code opens it. A source that begins with a heading is text, one that begins with a brace is in another language."""
+    languages = [{"# ": "markdown", "{\n": "javascript"}.get(source[:2], "python") for source in sources]
     cells = [
         types.NotebookCell(
-            types.NotebookCellKind.Markup if source.startswith("# ") else types.NotebookCellKind.Code, f"{uri}#{number}"
+            types.NotebookCellKind.Markup if language == "markdown" else types.NotebookCellKind.Code, f"{uri}#{number}"
         )
-        for number, source in enumerate(sources)
+        for number, language in enumerate(languages)
     ]
     texts = [
-        types.TextDocumentItem(cell.document, "python", 1, source)
-        for cell, source in zip(cells, sources, strict=True)
-        if cell.kind is types.NotebookCellKind.Code
+        types.TextDocumentItem(cell.document, language, 1, source)
+        for cell, language, source in zip(cells, languages, sources, strict=True)
     ]
     return types.DidOpenNotebookDocumentParams(types.NotebookDocument(uri, "jupyter-notebook", 1, cells), texts)
 
@@ -410,6 +411,22 @@ def test_a_notebook_is_one_module_of_several_texts(folder: Path) -> None:
             )
         )
         assert await talk.rules(talk.open("shapes.py")) == ["TR506"]
+
+    converse(folder, modern(), scenario)
+
+
+def test_cells_of_an_open_notebook_have_the_numbers_that_they_have_in_the_file(folder: Path) -> None:
+    async def scenario(talk: Conversation) -> None:
+        for selector in talk.server_capabilities.notebook_document_sync.notebook_selector:
+            assert selector.cells is None, "a client that leaves out cells makes the server count the others only"
+        uri = talk.uri("book.ipynb")
+        talk.client.notebook_document_did_open(
+            notebook_of(uri, "# Title", "{\n}}", "import tensorflow as tf", wrong(LOOP))
+        )
+        await talk.until(lambda: f"{uri}#3" in talk.published)
+        assert codes(talk, f"{uri}#1") == [], "code in another language is not read as Python"
+        page = await talk.command("terra-refactor.writeReport")
+        assert "cell 3, line" in Path(page.removeprefix("file://")).read_text()
 
     converse(folder, modern(), scenario)
 

@@ -213,7 +213,8 @@ export class ServerHolder implements vscode.Disposable {
             return;
         }
         try {
-            await withProgress(`terra-refactor: installing the server with ${interpreter}`, async () => {
+            log.info(`installing the server with ${interpreter}`);
+            await withProgress("terra-refactor: installing the server", async () => {
                 await this.stop(); // it may be of the environment that is made anew
                 const wheel = bundledWheel(this.context.extensionPath);
                 await installServer(interpreter, this.ownEnvironment, wheel, (line) => log.info(line));
