@@ -27,6 +27,7 @@ export class Workbench {
             "files.autoSaveDelay": 200,
             "editor.minimap.enabled": false,
             "editor.hover.delay": 200,
+            "editor.hover.above": false, // what is hovered stays to be seen in the picture
             "window.commandCenter": false,
             "chat.commandCenter.enabled": false,
             "workbench.secondarySideBar.defaultVisibility": "hidden",

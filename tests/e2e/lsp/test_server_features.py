@@ -420,13 +420,11 @@ def test_cells_of_an_open_notebook_have_the_numbers_that_they_have_in_the_file(f
         for selector in talk.server_capabilities.notebook_document_sync.notebook_selector:
             assert selector.cells is None, "a client that leaves out cells makes the server count the others only"
         uri = talk.uri("book.ipynb")
-        talk.client.notebook_document_did_open(
-            notebook_of(uri, "# Title", "{\n}}", "import tensorflow as tf", wrong(LOOP))
-        )
-        await talk.until(lambda: f"{uri}#3" in talk.published)
+        talk.client.notebook_document_did_open(notebook_of(uri, "# Title", "{\n}}", SHAPES.rstrip("\n"), LOOP))
+        await talk.until(lambda: codes(talk, f"{uri}#2") == ["TR506"])
         assert codes(talk, f"{uri}#1") == [], "code in another language is not read as Python"
         page = await talk.command("terra-refactor.writeReport")
-        assert "cell 3, line" in Path(page.removeprefix("file://")).read_text()
+        assert "book.ipynb, cell 2, line 3" in Path(page.removeprefix("file://")).read_text()
 
     converse(folder, modern(), scenario)
 
