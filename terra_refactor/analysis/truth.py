@@ -1,6 +1,7 @@
 """Truth of abstract values: what a condition decides, and whether a tensor decides it.
 
-Computes: a three-valued answer and its kind. Needs: the heap (for lengths of containers). Gives: `truth_of`.
+Computes: a three-valued answer and its kind. Needs: the heap (for lengths of containers), calls (of `__bool__`). Gives: `truth_of`, and
+`asked` for where the program itself asks.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from terra_refactor.analysis.facts import BranchKind, ObjectKind
+from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.domain.state import ITEMS
 from terra_refactor.domain.value import (
     BoundMethod,
@@ -29,9 +31,9 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
+from terra_refactor.ir.ids import OpId
 
 if TYPE_CHECKING:
-    from terra_refactor.analysis.frames import Frame
     from terra_refactor.analysis.interpreter import Interpreter
 
 
@@ -57,6 +59,16 @@ def truth_of(interpreter: Interpreter, frame: Frame, value: Value) -> Answer:
     if BranchKind.TENSOR in kinds:
         return Answer(known, BranchKind.TENSOR)
     return Answer(known, BranchKind.UNKNOWN if BranchKind.UNKNOWN in kinds else BranchKind.PYTHON)
+
+
+def asked(interpreter: Interpreter, frame: Frame, op: OpId, value: Value) -> Answer:
+    """The truth of a value where an operation asks for it, which runs the `__bool__` of the program's own classes."""
+    for member in members(value):
+        if isinstance(member, Reference):
+            method = interpreter.find_method(frame, member, "__bool__")
+            if isinstance(method, BoundMethod) and isinstance(method.function, FunctionValue):
+                interpreter.call_value(frame, op, method, CallArguments())
+    return truth_of(interpreter, frame, value)
 
 
 def _truth_of_member(interpreter: Interpreter, frame: Frame, value: Value) -> Answer:

@@ -24,7 +24,7 @@ from terra_refactor.analysis.transfer import exceptions
 from terra_refactor.analysis.transfer.containers import Iteration, iterate, length_of, new_list, new_set
 from terra_refactor.analysis.transfer.filled_lists import lists_filled
 from terra_refactor.analysis.transfer.mappings import new_dict
-from terra_refactor.analysis.truth import Answer, truth_of
+from terra_refactor.analysis.truth import Answer, asked, truth_of
 from terra_refactor.domain.dim import add
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.lattice import join, join_all, list_element
@@ -69,7 +69,7 @@ WIDEN_AFTER: Final = 1
 
 def branch(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
     assert isinstance(op, ops.If)
-    answer = truth_of(interpreter, frame, frame.value(op.test))
+    answer = asked(interpreter, frame, op.id, frame.value(op.test))
     return _two_ways(
         interpreter,
         frame,
@@ -175,7 +175,7 @@ def changed_variables(first: dict[str, Value], second: dict[str, Value]) -> tupl
 
 def if_expression(interpreter: Interpreter, frame: Frame, op: Op) -> Value | Terminated:
     assert isinstance(op, ops.IfExpression)
-    answer = truth_of(interpreter, frame, frame.value(op.test))
+    answer = asked(interpreter, frame, op.id, frame.value(op.test))
     values: list[Value] = []
     taken = answer.value is not False, answer.value is not True
     states: list[State] = []
@@ -195,7 +195,7 @@ def if_expression(interpreter: Interpreter, frame: Frame, op: Op) -> Value | Ter
 def short_circuit(interpreter: Interpreter, frame: Frame, op: Op) -> Value | Terminated:
     assert isinstance(op, ops.ShortCircuit)
     left = frame.value(op.left)
-    answer = truth_of(interpreter, frame, left)
+    answer = asked(interpreter, frame, op.id, left)
     wanted = op.operator == "and"
     note_branch(frame, BranchFact(op.id, answer.kind, (answer.value is not (not wanted), True), (True, True)))
     if answer.value is (not wanted):
@@ -454,7 +454,7 @@ def while_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | N
     def test(wanted: bool) -> bool:
         if not interpreter.run_block(frame, op.test_block):
             return False
-        answer = truth_of(interpreter, frame, frame.value(op.test))
+        answer = asked(interpreter, frame, op.id, frame.value(op.test))
         kinds.append(answer.kind)
         return answer.value is not (not wanted) and refine(interpreter, frame, op.test, wanted)
 

@@ -22,7 +22,7 @@ from terra_refactor.analysis.transfer.containers import (
     new_list,
     size_value,
 )
-from terra_refactor.analysis.truth import truth_of
+from terra_refactor.analysis.truth import asked
 from terra_refactor.domain import dim as dims
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import dim_of, join, join_all, list_element, list_length, python_type
@@ -110,7 +110,7 @@ def unary(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     assert isinstance(op, ops.Unary)
     value = frame.value(op.operand)
     if op.operator == "not":
-        answer = truth_of(interpreter, frame, value)
+        answer = asked(interpreter, frame, op.id, value)
         if answer.kind is BranchKind.TENSOR:
             return as_symbolic(UNKNOWN_BOOL)
         return UNKNOWN_BOOL if answer.value is None else Constant(not answer.value)
