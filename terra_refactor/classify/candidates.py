@@ -146,14 +146,17 @@ def _is_called_on_temporaries(codes: Codes, facts: ProgramFacts, code: Function,
 
 
 def is_test_code(codes: Codes, facts: ProgramFacts, code: Function) -> bool:
-    """Whether the function is in a file of tests, or a method of a test case: nobody waits for those, and they look at eager values."""
+    """Whether it is in a file of tests, or is, or is in, a method of a test case: nobody waits for those, and they look at eager values."""
     name = codes.program.modules[code.id.module].path.rpartition("/")[2].partition(".")[0]
     if name.startswith("test_") or name.endswith(("_test", "_tests")) or name == "conftest":
         return True
-    if code.kind is not FunctionKind.METHOD or code.parent is None:
-        return False
-    bases = (member for base in base_values(codes, facts, code.parent) for member in members(base))
-    return any(isinstance(base, LibraryValue) and base.name.endswith("TestCase") for base in bases)
+    while code.parent is not None:
+        if code.kind is FunctionKind.METHOD:
+            bases = (member for base in base_values(codes, facts, code.parent) for member in members(base))
+            if any(isinstance(base, LibraryValue) and base.name.endswith("TestCase") for base in bases):
+                return True
+        code = codes.program.function(code.parent)
+    return False
 
 
 def _decorator_name(code: Function, text: str) -> str:
