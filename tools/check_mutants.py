@@ -159,14 +159,14 @@ def lines_of(node: ast.AST) -> range | None:
     return None
 
 
-def sample(paths: Sequence[Path], number: int, seed: int) -> list[Mutant]:
+def sample(texts: Mapping[Path, str], number: int, seed: int) -> list[Mutant]:
     """Mistakes in some files, chosen at random, each place once."""
     found = []
-    for path in paths:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+    for path, text in texts.items():
+        tree = ast.parse(text)
         found += [(path, tree, place, mistake) for place in places(tree) for mistake in mistakes(place.child)]
     chosen = random.Random(seed).sample(found, min(number, len(found)))
-    print(f"{len(chosen)} of {len(found)} mutants of {len(paths)} files", flush=True)
+    print(f"{len(chosen)} of {len(found)} mutants of {len(texts)} files", flush=True)
     mutants: list[Mutant] = []
     for path, tree, place, mistake in chosen:
         before = ast.unparse(tree)
@@ -207,16 +207,20 @@ def exchange(mutant: Mutant) -> None:
     """Give the mutant's code to every function of this process that was made from the same place.
 
     Raises:
-        ValueError: a function has other free variables with the mistake.
+        ValueError: a function has other free variables with the mistake, or there is none.
     """
     inside = list(codes(mutant.function))
     number = Counter(key_of(code) for code in inside)
     new = {key_of(code): code for code in inside if number[key_of(code)] == 1}
+    exchanged = False
     for each in gc.get_objects():
         if isinstance(each, FunctionType) and each.__code__.co_filename == str(mutant.path):
             code = new.get(key_of(each.__code__))
             if code is not None:
                 each.__code__ = code
+                exchanged |= code is mutant.function
+    if not exchanged:
+        raise ValueError("no function was made from it")
 
 
 # --- the tests ---------------------------------------------------------------------------------------------------------------------------
@@ -236,7 +240,9 @@ class Plugin:
     """Of pytest: puts mutants before the tests instead of running these once."""
 
     def __init__(self, rooms: Sequence[Sequence[Path]], number: int, seed: int) -> None:
-        self.rooms, self.number, self.seed = rooms, number, seed
+        # as they are imported: whoever goes on working changes them during the run
+        self.rooms = [{path: path.read_text(encoding="utf-8") for path in room} for room in rooms]
+        self.number, self.seed = number, seed
         self.failed = ""
         self.survived = 0
 
