@@ -279,8 +279,12 @@ async def measure(file: Path, edits: int) -> None:
     def statement() -> int:
         """One statement more in a function, between two of them."""
         line = choose.choice(ends())
+        before = editor.texts[file].splitlines()[line]
+        indent = before[
+            : len(before) - len(before.lstrip())
+        ]  # less of it would end the block, and nothing would parse any more
         new = choose.choice(["tf.debugging.assert_all_finite(1.0, 'x')", "scale = tf.ones([2, 3]) * 2.0", "count = 1"])
-        editor.edit(file, line, 0, 0, f"        {new}\n")
+        editor.edit(file, line, 0, 0, f"{indent}{new}\n")
         return line
 
     def gap() -> int:

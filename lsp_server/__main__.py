@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import sys
 from collections.abc import Sequence
@@ -14,11 +15,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Serve until the client says exit."""
     options = _parse(arguments)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    gc.disable()  # imports make a hundred thousand objects that stay
     try:
         from lsp_server.server import make_server  # noqa: PLC0415 - needs an extra that may be missing
     except ModuleNotFoundError as error:
         sys.exit(_without_extra(error))
     server = make_server()
+    server.scheduler.collect_when_idle()
     if options.tcp is None:
         server.start_io()
     else:

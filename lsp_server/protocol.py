@@ -1,6 +1,7 @@
-"""The protocol as pygls speaks it, with one thing mended: every request is answered.
+"""The protocol as pygls speaks it, with two things mended: every request is answered, and no notification is kept.
 
-pygls 2.1 logs a request whose parameters are not of the protocol's types and passes over it; the client would wait for ever.
+pygls 2.1 logs a request whose parameters are not of the protocol's types and passes over it; the client would wait for ever. It keeps what
+handles a notification under a number that nobody asks for: 2.6 kB for each edit.
 """
 
 from __future__ import annotations
@@ -12,7 +13,13 @@ from pygls.protocol import LanguageServerProtocol
 
 
 class AnsweringProtocol(LanguageServerProtocol):
-    """Answers requests that cannot be read with the error that says so."""
+    """Answers requests that cannot be read with the error that says so, and forgets what is done."""
+
+    def _execute_handler(self, msg_id: Any, *args: Any, **kwargs: Any) -> None:
+        super()._execute_handler(msg_id, *args, **kwargs)
+        future = self._request_futures.get(msg_id)
+        if future is not None:
+            future.add_done_callback(lambda _: self._request_futures.pop(msg_id, None))
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """A message as an object of the protocol's types.

@@ -4,7 +4,7 @@ Gives: `Scheduler.snapshot`, which answers with what is known about a text as it
 
 One analysis runs at a time, in a thread of its own; those that wait for the same text share it. When a text changes, the running
 analysis is told to stop, and whoever waits for it gets the newer text's answer. A crash costs the requests that wait for it, and
-nothing else.
+nothing else. Garbage is looked for when nobody waits: a search takes longer than the analysis after a key.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ _T = TypeVar("_T")
 
 DEBOUNCE: Final = 0.02
 """Seconds without a change after which an analysis begins, where the last one was short."""
+_IDLE: Final = 1.0
+"""Seconds without a request after which garbage is looked for."""
+_MOST_UNSEARCHED: Final = 50
+"""Analyses after which it is looked for in any case."""
 _LONG: Final = 0.3
 """An analysis that takes longer than this waits longer for the end of the typing."""
 
@@ -55,12 +59,46 @@ class Scheduler:
         """How long the last analysis of a session took."""
         self.stopped = False
         """No analysis is made any more."""
+        self._idle: float | None = None
+        """Seconds without a request after which garbage is looked for; None if Python does that itself."""
+        self._search: asyncio.TimerHandle | None = None
+        self._unsearched = 0
+        """Analyses since garbage was looked for."""
+        self._running = 0
+
+    def collect_when_idle(self, idle: float = _IDLE) -> None:
+        """Takes over the search for garbage in this process. What is there already stays."""
+        gc.freeze()
+        gc.disable()
+        self._idle = idle
+
+    def _asked(self) -> None:
+        """Somebody waits: garbage is looked for later."""
+        if self._search is not None:
+            self._search.cancel()
+            self._search = None
+        if self._idle is not None and not self.stopped:
+            self._search = asyncio.get_running_loop().call_later(self._idle, self._collect)
+
+    def _collect(self) -> None:
+        if self._running == 0:  # else at its end
+            gc.collect()
+            self._unsearched = 0
+
+    def _analysed(self) -> None:
+        """An analysis, or more, has ended."""
+        self._running -= 1
+        self._unsearched += 1
+        if self._idle is not None and self._unsearched >= _MOST_UNSEARCHED:
+            self._collect()
+        self._asked()
 
     def changed(self) -> None:
         """A text changed: running analyses are out of date."""
         self._last_change = time.monotonic()
         self._change.set()
         self._change = asyncio.Event()
+        self._asked()
 
     async def next_change(self) -> None:
         """Returns when a text changes, or at the end."""
@@ -70,6 +108,7 @@ class Scheduler:
     def stop(self) -> None:
         """No further analysis; the running one ends soon."""
         self.stopped = True
+        self._asked()
         self._change.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -79,6 +118,7 @@ class Scheduler:
         Raises:
             Exception: whatever the analysis raised: a bug of ours.
         """
+        self._asked()
         while True:
             documents = self._documents
             session = documents.session(path)
@@ -105,7 +145,11 @@ class Scheduler:
 
     async def in_thread(self, work: Callable[[], _T]) -> _T:
         """Something long that is no analysis of one path."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        self._running += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        finally:
+            self._analysed()
 
     async def _quiet(self, session: Session) -> None:
         """Waits until nobody has typed for a moment."""
@@ -122,9 +166,7 @@ class Scheduler:
         def cancelled() -> bool:
             return self.stopped or documents.generation != generation
 
-        snapshot = await asyncio.get_running_loop().run_in_executor(
-            self._pool, lambda: _analysed(session, path, cancelled)
-        )
+        snapshot = await self.in_thread(lambda: _analysed(session, path, cancelled))
         self._seconds[id(session)] = time.perf_counter() - started
         return snapshot
 

@@ -25,7 +25,6 @@ from terra_refactor.ide.explanations import function_text
 from terra_refactor.ide.session import Session, StaleError
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ide.whole_project import Totals, report_of, safe_changes, totals
-from terra_refactor.report.to_html import to_html
 from terra_refactor.workspace.cache import clean_cache
 from terra_refactor.workspace.workspace import cache_folder_of
 
@@ -101,6 +100,8 @@ def register(server: TerraServer) -> None:
 
     @server.command(WRITE_REPORT)
     async def write_report() -> str | None:
+        from terra_refactor.report.to_html import to_html  # noqa: PLC0415 - what draws graphs is not for every start
+
         pages: list[str] = []
         async with _progress(server, "Writing the report") as progress:
             for session in _projects(server):

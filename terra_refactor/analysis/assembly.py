@@ -7,9 +7,8 @@ of state that other code changes. Needs: a finished interpreter. Gives: `Program
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
-
-import networkx
 
 from terra_refactor.analysis.facts import (
     CallerFact,
@@ -51,7 +50,7 @@ def assemble_facts(
     contexts: list[ContextFacts] = []
     by_function: dict[FunctionId, list[ContextId]] = {}
     callers: dict[FunctionId, list[CallerFact]] = {}
-    graph: networkx.DiGraph[FunctionId] = networkx.DiGraph()
+    edges: dict[FunctionId, set[FunctionId]] = {}
     for position, summary in enumerate(live):
         identity = summary.function.id
         by_function.setdefault(identity, []).append(position)
@@ -62,7 +61,7 @@ def assemble_facts(
             calls.append(CallFact(op, callees, tuple(record.library), record.unknown, certain))
             for callee in callees:
                 target = live[callee].function.id
-                graph.add_edge(identity, target)
+                edges.setdefault(identity, set()).add(target)
                 callers.setdefault(target, []).append(CallerFact(position, op))
         contexts.append(
             ContextFacts(
@@ -80,10 +79,7 @@ def assemble_facts(
                 problem=summary.problem,
             )
         )
-    recursive = {
-        node for component in networkx.strongly_connected_components(graph) if len(component) > 1 for node in component
-    }
-    recursive |= {node for node in graph if graph.has_edge(node, node)} | interpreter.recursive.keys()
+    recursive = on_cycles(edges) | interpreter.recursive.keys()
     unresolved = unresolved_names(interpreter, live)
     functions: dict[FunctionId, FunctionFacts] = {}
     for module in interpreter.program.modules.values():
@@ -120,6 +116,43 @@ def assemble_facts(
         missing_rules={name: len(sites) for name, sites in sorted(interpreter.missing_rules.items())},
         rounds=rounds,
     )
+
+
+def on_cycles(edges: Mapping[FunctionId, AbstractSet[FunctionId]]) -> set[FunctionId]:
+    """The functions from which calls lead back to themselves (Tarjan's strongly connected components, without recursion)."""
+    found: set[FunctionId] = set()
+    order: dict[FunctionId, int] = {}
+    lowest: dict[FunctionId, int] = {}
+    """The earliest function of the path that is reached from there."""
+    path: list[FunctionId] = []
+    on_path: set[FunctionId] = set()
+    for start in edges:
+        work = [] if start in order else [(start, iter(edges[start]))]
+        while work:
+            node, following = work[-1]
+            if node not in order:
+                order[node] = lowest[node] = len(order)
+                path.append(node)
+                on_path.add(node)
+            for target in following:
+                if target not in order:
+                    work.append((target, iter(edges.get(target, ()))))
+                    break
+                if target in on_path:
+                    lowest[node] = min(lowest[node], order[target])
+            else:
+                work.pop()
+                if work:
+                    caller = work[-1][0]
+                    lowest[caller] = min(lowest[caller], lowest[node])
+                if lowest[node] == order[node]:
+                    component = {node}
+                    while (last := path.pop()) != node:
+                        component.add(last)
+                    on_path -= component
+                    if len(component) > 1 or node in edges.get(node, ()):
+                        found |= component
+    return found
 
 
 def _says_nothing(value: Value) -> bool:

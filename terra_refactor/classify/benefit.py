@@ -89,21 +89,15 @@ class OperationCount:
         if known is not None:
             return known
         self._counts[context.id] = NOTHING
-        view = self.hazards.view(context)
         total = NOTHING
-        backward = False
-        counted = {op.id for kind in _COMPUTING for op in view.code.of_kind(kind)}
-        for number in sorted(counted | view.calls.keys()):
-            count = _own(view, view.op(number))
-            call = view.calls.get(number)
-            if call is not None:
-                backward = backward or not _GRADIENT.isdisjoint(call.library)
-                if call.callees:
-                    count += largest(self._of_callee(context, callee) for callee in call.callees)
+        body = self.hazards.kept(context, _body)
+        for part in body.parts:
+            count = part.own
+            if part.callees:
+                count += largest(self._of_callee(context, callee) for callee in part.callees)
             if count:
-                eager, traced = _repetitions(view, number)
-                total += Count(count.executed * eager, count.traced * traced)
-        factor = 1 + BACKWARD_FACTOR if backward else 1
+                total += Count(count.executed * part.eager, count.traced * part.traced)
+        factor = 1 + BACKWARD_FACTOR if body.backward else 1
         total = Count(min(total.executed * factor, MAX_COUNT), min(total.traced * factor, MAX_COUNT))
         self._counts[context.id] = total
         return total
@@ -125,6 +119,39 @@ class OperationCount:
             contexts = self.hazards.facts.contexts_of(identity)
             known = self._functions[identity] = largest(self.of(context) for context in contexts)
         return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """An operation of the program that executes something, or calls what may."""
+
+    own: Count
+    callees: tuple[ContextId, ...]
+    eager: int
+    """How often the loops around it run it in one call."""
+    traced: int
+    """How often they trace it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """What counts in a context's own code, in order."""
+
+    parts: tuple[_Part, ...]
+    backward: bool
+    """A gradient is computed."""
+
+
+def _body(view: ContextView) -> _Body:
+    parts = []
+    counted = {op.id for kind in _COMPUTING for op in view.code.of_kind(kind)}
+    for number in sorted(counted | view.calls.keys()):
+        own = _own(view, view.op(number))
+        call = view.calls.get(number)
+        callees = () if call is None else tuple(call.callees)
+        if own or callees:
+            parts.append(_Part(own, callees, *_repetitions(view, number)))
+    return _Body(tuple(parts), any(not _GRADIENT.isdisjoint(call.library) for call in view.calls.values()))
 
 
 def _own(view: ContextView, op: ops.Op) -> Count:

@@ -7,9 +7,9 @@ happen as they would without a change. What a host callback (`tf.py_function`) r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeGuard
+from typing import Any, TypeGuard, TypeVar, cast
 
 from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, ProgramFacts
@@ -31,6 +31,7 @@ from terra_refactor.tf_model.spec import Trait
 MAX_HAZARDS = 60
 """So many hazards of one context are kept: one is enough to be unsafe."""
 MAX_CHAIN = 10
+_T = TypeVar("_T")
 _AS_BOOL = "TR304"
 _NOT_CONVERTED = "a tensor decides here, in code that AutoGraph does not convert (see TR304): in a graph this raises"
 
@@ -57,18 +58,18 @@ class ReachedHazard:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What the checks found in one context, and what they looked at."""
+class _Kept:
+    """What was computed of a context's own code, and what was looked at for it."""
 
-    hazards: tuple[tuple[Rule, LocalHazard], ...]
+    value: Any
     looks: set[Look]
 
 
 class HazardMap:
     """The hazards of every context, computed on demand.
 
-    One that `remembers` can be the `earlier` one of another state of the program: what checks found there is kept where they
-    would look at the same.
+    One that `remembers` can be the `earlier` one of another state of the program: what was computed of a context's own code there is
+    kept where the same would be looked at.
     """
 
     def __init__(
@@ -79,12 +80,13 @@ class HazardMap:
         self.codes: Codes = Codes(program, None if earlier is None else earlier.codes)
         self._watch = Watch(self.codes, facts) if remembers else None
         self._views: dict[ContextId, ContextView] = {}
-        self._found: dict[ContextId, _Found] = {}
-        self._found_before = {} if earlier is None else earlier._found
+        self._kept: dict[tuple[Callable[[ContextView], object], ContextId], _Kept] = {}
+        self._kept_before = {} if earlier is None else earlier._kept
         self._comparison = None if earlier is None else Comparison(earlier.codes, earlier.facts, self.codes, facts)
         self._local: dict[ContextId, tuple[ReachedHazard, ...]] = {}
         self._reached: dict[ContextId, tuple[ReachedHazard, ...]] = {}
         self._unconverted: dict[ContextId, tuple[ReachedHazard, ...]] = {}
+        self._reporters: dict[tuple[EffectKind, EffectSite], tuple[Rule, CureHint | None]] = {}
         self._host_callbacks = {
             EffectSite(context.function.module, context.function.index, call.op)
             for context in facts.contexts
@@ -105,23 +107,28 @@ class HazardMap:
         """The operations of a function by number and by what holds them."""
         return self.codes.of(identity)
 
-    def found(self, context: ContextFacts) -> tuple[tuple[Rule, LocalHazard], ...]:
-        """What the rules' checks find in a context's own code."""
-        found = self._found.get(context.id)
-        if found is None:
-            found = self._found_before.get(context.id)
-            if found is None or self._comparison is None or not self._comparison.all_same(found.looks):
+    def kept(self, context: ContextFacts, compute: Callable[[ContextView], _T]) -> _T:
+        """What `compute` makes of a context's own code; computed again only where it would look at something else than before."""
+        key = (compute, context.id)
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self._kept_before.get(key)
+            if kept is None or self._comparison is None or not self._comparison.all_same(kept.looks):
                 looks: set[Look] = {("context", context.id), ("code", context.function)}
                 if self._watch is not None:
                     self._watch.looks = looks
-                found = _Found(tuple(local_hazards(self.view(context))), looks)
-            self._found[context.id] = found
-        return found.hazards
+                kept = _Kept(compute(self.view(context)), looks)
+            self._kept[key] = kept
+        return cast(_T, kept.value)
+
+    def found(self, context: ContextFacts) -> tuple[tuple[Rule, LocalHazard], ...]:
+        """What the rules' checks find in a context's own code."""
+        return self.kept(context, _check)
 
     def forget_earlier(self) -> None:
         """Lets go of the earlier state: everything that it knows was asked for."""
         self.codes.forget_earlier()
-        self._found_before = {}
+        self._kept_before = {}
         self._comparison = None
 
     def local(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:
@@ -252,16 +259,24 @@ class HazardMap:
             candidates = rules.get(effect.kind, ())
             if not candidates or self._is_harmless(effect) or self._changes_own_keywords(context, effect):
                 continue
-            rule = next(rule for rule in candidates if self._reports(rule, effect.site))
+            rule, cure = self._reporter(effect.kind, effect.site)
             yield ReachedHazard(
                 rule.id,
                 effect.site,
                 effect.via,
                 self._message(rule, effect),
                 self._assumption(effect),
-                self._cure(rule, effect.site),
+                cure,
                 is_effect=True,
             )
+
+    def _reporter(self, kind: EffectKind, site: EffectSite) -> tuple[Rule, CureHint | None]:
+        """Which rule reports an effect at a place, whoever reaches it, and its cure there."""
+        found = self._reporters.get((kind, site))
+        if found is None:
+            rule = next(rule for rule in rules_by_effect()[kind] if self._reports(rule, site))
+            found = self._reporters[kind, site] = rule, self._cure(rule, site)
+        return found
 
     def _changes_own_keywords(self, context: ContextFacts, effect: Effect) -> bool:
         """Whether the effect is on the dict of `**kwargs`, which is a new one in each call."""
@@ -384,6 +399,10 @@ class HazardMap:
         """How the operation at a place is written."""
         index = self.index(FunctionId(site.module, site.function))
         return written_form(lambda number: index.ops[number], site.op)
+
+
+def _check(view: ContextView) -> tuple[tuple[Rule, LocalHazard], ...]:
+    return tuple(local_hazards(view))
 
 
 _FIRST_TIME_FLAGS = frozenset({"built", "initialized", "is_built", "is_initialized", "build_done"})

@@ -420,19 +420,14 @@ class ContextView:
 
 def unconverted_construct(view: ContextView) -> str | None:
     """What in the function's own code AutoGraph has no conversion for, so that it leaves the function as it is; None if nothing."""
-    for op in view.code.ops:
-        match op:
-            case ops.If(is_case=True):
-                return "`match`"
-            case ops.While(else_block=[_, *_]):
-                return "`else` of a loop"
-            case ops.For(else_block=[_, *_]):
-                return "`else` of a loop"
-            case ops.StoreName(is_expression=True):
-                return "`:=`"
-            case _:
-                continue
-    return None
+    code = view.code
+    found = [
+        *((op.id, "`match`") for op in code.of_kind(ops.If) if op.is_case),
+        *((op.id, "`else` of a loop") for op in code.of_kind(ops.While) if op.else_block),
+        *((op.id, "`else` of a loop") for op in code.of_kind(ops.For) if op.else_block),
+        *((op.id, "`:=`") for op in code.of_kind(ops.StoreName) if op.is_expression),
+    ]
+    return min(found)[1] if found else None  # the first
 
 
 def is_tensorflow_tensor(value: Value) -> bool:

@@ -129,7 +129,9 @@ class Comparison:
         match look:
             case "context", int(number):
                 before, now = self._facts_before.contexts, self._facts_now.contexts
-                return number < len(before) and number < len(now) and before[number] == now[number]
+                if number >= min(len(before), len(now)):
+                    return False
+                return before[number] is now[number] or before[number] == now[number]
             case "context", _:
                 return self._facts_before.contexts == self._facts_now.contexts
             case "function", FunctionId() as identity:

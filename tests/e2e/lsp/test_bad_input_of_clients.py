@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import subprocess
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,8 @@ pytest.importorskip("pygls")
 from conversation import Conversation, converse, modern, poor
 from lsprotocol import types
 from test_server import COMMAND, Client, environment
+
+from lsp_server.server import make_server
 
 DUCK = 'import tensorflow as tf\nname = "🦆é"; y = tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))\n'
 GOOD = """\
@@ -107,6 +111,52 @@ def test_wrong_versions(folder: Path) -> None:
             await talk.client.code_action_resolve_async(rewrite)
 
     converse(folder, modern(), scenario)
+
+
+def test_what_has_been_told_is_not_kept() -> None:
+    async def scenario() -> None:
+        protocol = make_server().protocol
+        for _ in range(20):
+            protocol._handle_notification(types.SET_TRACE, types.SetTraceParams(types.TraceValue.Off))
+        await asyncio.sleep(0.01)
+        assert not protocol._request_futures
+
+    asyncio.run(scenario())
+
+
+class Knot:
+    """Something that only a search for garbage finds."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_garbage_is_looked_for_when_nobody_asks() -> None:
+    async def scenario() -> None:
+        scheduler = make_server().scheduler
+        scheduler.collect_when_idle(2.0)
+        knot = weakref.ref(Knot())
+        for _ in range(8):
+            scheduler.changed()
+            await asyncio.sleep(0.01)
+        assert knot() is not None, "it was looked for between two keys"
+        for _ in range(300):
+            await asyncio.sleep(0.1)
+            if knot() is None:
+                break
+        else:
+            pytest.fail("it was never looked for")
+        busy = weakref.ref(Knot())
+        for _ in range(50):
+            scheduler.changed()
+            await scheduler.in_thread(list)
+        assert busy() is None, "it was not looked for, because somebody always typed"
+
+    try:
+        asyncio.run(scenario())
+    finally:
+        gc.unfreeze()
+        gc.enable()
 
 
 def test_texts_that_are_not_open(folder: Path) -> None:
