@@ -192,3 +192,18 @@ def test_a_loop_of_the_graph_is_traced_once_and_one_of_python_each_time(tmp_path
     report = analyze([str(file)], Options(Config(jobs=1), use_cache=False))
     found = next(decision for decision in report.decisions if decision.qualname == "step")
     assert found.action.value == action, found.reason
+
+
+@pytest.mark.parametrize(
+    ("dataset", "reason"),
+    [
+        ("tf.data.Dataset.from_tensor_slices(tf.ones([3, 4]))", "the program calls it 3 times outside of graphs"),
+        ("tf.data.Dataset.from_tensor_slices(tf.ones([3, 4])).filter(lambda x: x[0] > 0.0)", "about "),
+        ("tf.data.Dataset.from_tensor_slices(tf.ones([3, 4])).repeat()", "about "),
+    ],
+)
+def test_a_loop_over_a_data_set_calls_as_often_as_it_has_elements(tmp_path: Path, dataset: str, reason: str) -> None:
+    main = f"def main():\n    for batch in {dataset}:\n        step(batch)\n\n\n"
+    found = decide(tmp_path, main + "if __name__ == '__main__':\n    main()\n")["step"]
+    assert found.reason.startswith(reason)
+    assert (found.action.value == "none") == reason.startswith("the program")

@@ -9,7 +9,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from analysis_support import analyze_text
 
-from terra_refactor.classify.decision import Decision
+from terra_refactor.classify.decision import Decision, ParameterValueKind
+from terra_refactor.classify.parameters import reported_types
+from terra_refactor.classify.sample import InstanceSample, SequenceSample
+from terra_refactor.domain.evidence import Evidence
+from terra_refactor.domain.value import Constant, FrozenDict, FrozenList, TensorValue, UnknownValue, Value
 
 ESTIMATOR = """import tensorflow as tf
 
@@ -47,3 +51,62 @@ def test_without_real_calls_the_supposed_one_is_told() -> None:
 def test_a_real_call_with_something_unknown_is_told() -> None:
     found = decisions(ESTIMATOR + "\nimport data\n\nscale(tf.ones([4, 2]))\nscale(tf.identity(data.load()))\n")
     assert types(found["scale"])[0] == ["float32 (4, 2)", "? (...)"]
+
+
+def test_what_the_other_keys_of_a_dict_have_is_told() -> None:
+    (some,) = decisions(ESTIMATOR + "\nscale(tf.ones([4, 2]))\n")["scale"].parameters[0].types
+    row = TensorValue(some)
+    unknown = UnknownValue(may_be_tensor=True)
+
+    def told(value: Value) -> list[str]:
+        return [str(entry) for entry in reported_types([value])]
+
+    items = ((Constant("a"), row),)
+    assert told(FrozenDict(items, None)) == ["float32 (4, 2)"]
+    assert told(FrozenDict((), row)) == ["float32 (4, 2)"]
+    assert told(FrozenDict(items, Constant(1))) == ["float32 (4, 2)"]
+    assert told(FrozenDict(items, unknown)) == ["float32 (4, 2)", "? (...)"]
+    assert told(FrozenList((row,), None)) == ["float32 (4, 2)"]
+    assert told(FrozenList(None, row)) == ["float32 (4, 2)"]
+    assert told(FrozenList((row,), unknown)) == ["float32 (4, 2)", "? (...)"]
+
+
+def test_a_call_with_something_unknown_is_evidence_all_the_same() -> None:
+    text = "import tensorflow as tf\nimport data\n\ndef f(x, y):\n    return tf.tanh(x) * y\n\n"
+    called = decisions(text + "f(tf.ones([3]), data.load())\n")["f"].parameters[1]
+    assert (called.kind, called.evidence) == (ParameterValueKind.UNKNOWN, Evidence.DATAFLOW)
+    alone = decisions("def f(y):\n    return y\n")["f"].parameters[0]
+    assert (alone.kind, alone.evidence) == (ParameterValueKind.UNKNOWN, Evidence.NONE)
+
+
+def test_an_object_is_passed_with_the_place_of_its_class() -> None:
+    text = "import tensorflow as tf\n\nclass Settings:\n    rate = 2.0\n\ndef f(x, settings):\n    return x * settings.rate\n\n"
+    (sample,) = decisions(text + "f(tf.ones([3]), Settings())\n")["f"].parameters[1].samples
+    assert isinstance(sample, InstanceSample)
+    assert (sample.cls.path, sample.cls.qualname) == ("m.py", "Settings")
+
+
+def test_a_named_tuple_is_passed_with_the_place_of_its_class() -> None:
+    text = (
+        "import typing\nimport tensorflow as tf\n\n"
+        "class Pair(typing.NamedTuple):\n    a: tf.Tensor\n    b: tf.Tensor\n\n"
+        "def f(x):\n    return x.a + x.b\n\nf(Pair(tf.ones([3]), tf.ones([3])))\n"
+    )
+    (sample,) = decisions(text)["f"].parameters[0].samples
+    assert isinstance(sample, SequenceSample)
+    assert len(sample.items) == 2
+    assert sample.cls is not None
+    assert sample.cls.qualname == "Pair"
+
+
+def test_what_lies_too_deep_is_not_passed() -> None:
+    text = "import tensorflow as tf\n\ndef f(x):\n    return x[0]\n\ndef g(x):\n    return x[0]\n\n"
+    found = decisions(text + "f(((((tf.ones([3]),),),),))\ng((((((tf.ones([3]),),),),),))\n")
+    assert len(found["f"].parameters[0].samples) == 1
+    assert found["g"].parameters[0].samples == ()
+
+
+def test_what_a_call_brings_says_more_than_what_a_caller_makes_of_it() -> None:
+    text = "import tensorflow as tf\n\ndef scale(x):\n    return x * 2.0\n\n"
+    text += "def score(x):\n    return scale(tf.convert_to_tensor(x))\n\nscale(3.0)\n"
+    assert decisions(text)["scale"].parameters[0].kind is ParameterValueKind.PRIMITIVE
