@@ -30,7 +30,7 @@ DEBOUNCE: Final = 0.02
 """Seconds without a change after which an analysis begins, where the last one was short."""
 _IDLE: Final = 1.0
 """Seconds without a request after which garbage is looked for."""
-_MOST_UNSEARCHED: Final = 50
+_MOST_UNSEARCHED: Final = 200
 """Analyses after which it is looked for in any case."""
 _LONG: Final = 0.3
 """An analysis that takes longer than this waits longer for the end of the typing."""

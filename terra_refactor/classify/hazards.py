@@ -116,7 +116,7 @@ class HazardMap:
             if kept is None or self._comparison is None or not self._comparison.all_same(kept.looks):
                 looks: set[Look] = {("context", context.id), ("code", context.function)}
                 if self._watch is not None:
-                    self._watch.looks = looks
+                    self._watch.notes.looks = looks
                 kept = _Kept(compute(self.view(context)), looks)
             self._kept[key] = kept
         return cast(_T, kept.value)

@@ -23,83 +23,90 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
+@dataclass(slots=True)
+class Notes:
+    """What was looked at lately. What notes it does not lead back to a program: what is out of date is gone at once, without a search."""
+
+    looks: set[Look] = field(default_factory=set)
+
+
 class Watch:
     """A program and its facts, as checks see them, with a note of what they look at."""
 
     def __init__(self, codes: Codes, facts: ProgramFacts) -> None:
-        self.looks: set[Look] = set()
+        notes = self.notes = Notes()
         self.facts = replace(
-            facts, functions=_Mapping(facts.functions, "function", self), contexts=_Contexts(facts.contexts, self)
+            facts, functions=_Mapping(facts.functions, "function", notes), contexts=_Contexts(facts.contexts, notes)
         )
         inner = codes.program
-        modules = _Mapping(inner.modules, "module", self)
-        program = _Program(modules, inner.imports, inner.stubs, inner=inner, watch=self)
-        self.codes = _Codes(program, codes, self)
+        modules = _Mapping(inner.modules, "module", notes)
+        program = _Program(modules, inner.imports, inner.stubs, inner=inner, notes=notes)
+        self.codes = _Codes(program, codes, notes)
 
 
 class _Mapping(Mapping[_Key, _Value], Generic[_Key, _Value]):
-    def __init__(self, inner: Mapping[_Key, _Value], kind: str, watch: Watch) -> None:
+    def __init__(self, inner: Mapping[_Key, _Value], kind: str, notes: Notes) -> None:
         self._inner = inner
         self._kind = kind
-        self._watch = watch
+        self._notes = notes
 
     def __getitem__(self, key: _Key) -> _Value:
-        self._watch.looks.add((self._kind, key))
+        self._notes.looks.add((self._kind, key))
         return self._inner[key]
 
     def __iter__(self) -> Iterator[_Key]:
-        self._watch.looks.add((self._kind, None))
+        self._notes.looks.add((self._kind, None))
         return iter(self._inner)
 
     def __len__(self) -> int:
-        self._watch.looks.add((self._kind, None))
+        self._notes.looks.add((self._kind, None))
         return len(self._inner)
 
 
 class _Contexts(Sequence[ContextFacts]):
-    def __init__(self, inner: Sequence[ContextFacts], watch: Watch) -> None:
+    def __init__(self, inner: Sequence[ContextFacts], notes: Notes) -> None:
         self._inner = inner
-        self._watch = watch
+        self._notes = notes
 
     @overload
     def __getitem__(self, index: int) -> ContextFacts: ...
     @overload
     def __getitem__(self, index: slice) -> Sequence[ContextFacts]: ...
     def __getitem__(self, index: int | slice) -> ContextFacts | Sequence[ContextFacts]:
-        self._watch.looks.add(("context", index if isinstance(index, int) else None))
+        self._notes.looks.add(("context", index if isinstance(index, int) else None))
         return self._inner[index]
 
     def __iter__(self) -> Iterator[ContextFacts]:
-        self._watch.looks.add(("context", None))
+        self._notes.looks.add(("context", None))
         return iter(self._inner)
 
     def __len__(self) -> int:
-        self._watch.looks.add(("context", None))
+        self._notes.looks.add(("context", None))
         return len(self._inner)
 
 
 @dataclass(frozen=True, slots=True)
 class _Program(Program):
     inner: Program = field(kw_only=True)
-    watch: Watch = field(kw_only=True)
+    notes: Notes = field(kw_only=True)
 
     def function(self, identity: FunctionId) -> Function:
-        self.watch.looks.add(("code", identity))
+        self.notes.looks.add(("code", identity))
         return self.inner.function(identity)
 
 
 class _Codes(Codes):
-    def __init__(self, program: Program, inner: Codes, watch: Watch) -> None:
+    def __init__(self, program: Program, inner: Codes, notes: Notes) -> None:
         super().__init__(program)
         self._inner = inner
-        self._watch = watch
+        self._notes = notes
 
     def of(self, identity: FunctionId) -> CodeIndex:
-        self._watch.looks.add(("code", identity))
+        self._notes.looks.add(("code", identity))
         return self._inner.of(identity)
 
     def classes_named(self, name: str) -> tuple[ClassOutline, ...]:
-        self._watch.looks.add(("classes", name))
+        self._notes.looks.add(("classes", name))
         return self._inner.classes_named(name)
 
 

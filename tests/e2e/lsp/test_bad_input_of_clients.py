@@ -147,7 +147,7 @@ def test_garbage_is_looked_for_when_nobody_asks() -> None:
         else:
             pytest.fail("it was never looked for")
         busy = weakref.ref(Knot())
-        for _ in range(50):
+        for _ in range(200):
             scheduler.changed()
             await scheduler.in_thread(list)
         assert busy() is None, "it was not looked for, because somebody always typed"

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from pathlib import Path
 
 import pytest
 from ide_support import open_text, project, shown
 
+from terra_refactor.analysis.facts import ProgramFacts
+from terra_refactor.analysis.frames import Summary
+from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.config import Config
 from terra_refactor.errors import SourceError, UsageError
 from terra_refactor.ide.session import Session, StaleError
 from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.rules.watch import Watch
 from terra_refactor.syntax.source import source_from_text
 from terra_refactor.workspace.workspace import Options, analyze
 
@@ -50,6 +56,25 @@ def test_the_files_of_a_component(tmp_path: Path) -> None:
     )
     assert session.snapshot(shown(tmp_path, "alone.py")).paths == (shown(tmp_path, "alone.py"),)
     assert [len(component) for component in session.components()] == [3, 2, 1]
+
+
+def test_what_an_edit_replaces_is_gone_at_once(tmp_path: Path) -> None:
+    session = project(tmp_path, FILES)
+    main = shown(tmp_path, "main.py")
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        for size in "3567891":
+            open_text(session, tmp_path, "main.py", FILES["main.py"].replace("[3, 4]", f"[3, {size}]"))
+            session.snapshot(main)
+        gc.collect()
+        left = {type(each) for each in gc.garbage}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert not left & {Interpreter, ProgramFacts, Summary, HazardMap, Watch, Snapshot}
 
 
 def test_an_open_text_takes_the_place_of_the_file_and_changes_other_files(tmp_path: Path) -> None:
