@@ -24,8 +24,10 @@ from terra_refactor.analysis.staleness import StateChanges
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import TOO_MANY, join_all
 from terra_refactor.domain.value import UNKNOWN_TENSOR, UnknownValue, Value
+from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Call
+from terra_refactor.ir.program import Program
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.frames import Summary
@@ -162,7 +164,7 @@ def _says_nothing(value: Value) -> bool:
 def _live_summaries(interpreter: Interpreter) -> tuple[list[Summary], frozenset[int]]:
     """The contexts of the last round; of a function that is called, not those in which it was entered as if nobody called it.
 
-    Besides, the identities of those that the modules reach: a program that runs calls them.
+    Besides, the identities of those that the modules and the tests reach: a program that runs calls them.
     """
     order = {identity: position for position, identity in enumerate(interpreter.contexts.summaries)}
     current = [
@@ -189,6 +191,9 @@ def _live_summaries(interpreter: Interpreter) -> tuple[list[Summary], frozenset[
     for summary in current:
         if summary.entry is EntryKind.MODULE:
             reach(summary)
+    for summary in current:
+        if summary.entry is EntryKind.UNCALLED and _is_collected(interpreter.program, summary.function):
+            reach(summary)
     real = frozenset(reached)
     # what is entered as if nobody called it brings no calls where there are real ones: first those that nothing else reaches
     entries = [summary for summary in current if summary.entry in (EntryKind.UNCALLED, EntryKind.FRAMEWORK)]
@@ -204,6 +209,12 @@ def _live_summaries(interpreter: Interpreter) -> tuple[list[Summary], frozenset[
             latest[summary.function.id] = summary
     live.extend(latest.values())
     return sorted(live, key=lambda summary: (summary.function.id, order[summary.identity])), real
+
+
+def _is_collected(program: Program, function: Function) -> bool:
+    """Whether a test runner finds the function and calls it."""
+    stem = program.modules[function.id.module].path.rpartition("/")[2].partition(".")[0]
+    return function.name.startswith("test") and (stem.startswith("test_") or stem.endswith("_test"))
 
 
 def unresolved_names(interpreter: Interpreter, live: Iterable[Summary]) -> frozenset[str]:

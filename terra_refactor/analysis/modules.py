@@ -3,7 +3,8 @@
 Computes: the state of the program after its modules were imported. Needs: the interpreter. Gives: `ModuleLoader`, which runs each module's
 body once, in the order of the imports, against the state of the program (`Interpreter.world`).
 
-Approximates: in a cycle of imports a name that is not bound yet is unknown in the first pass; the module is run once more at the end.
+Approximates: in a cycle of imports a class or container of a module that still runs is unknown in the first pass, as is a name that is
+not bound yet; the importing module is run once more at the end.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import Frame, Summary
+from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import EXISTS, ITEMS
 from terra_refactor.domain.value import (
     TRUE,
@@ -47,6 +49,7 @@ class ModuleLoader:
         self._names: dict[str, dict[str, None]] = {}
         self._state: dict[str, str] = {}
         self._again: dict[str, None] = {}
+        self._running: dict[str, Frame] = {}
         self._packages = {
             ".".join(name.split(".")[:depth]) for name in program.modules for depth in range(1, name.count(".") + 1)
         }
@@ -144,8 +147,11 @@ class ModuleLoader:
         body = self.program.modules[name].body
         number = self.object_of(name)
         frame = Frame(body, interpreter.world, {}, {}, number, EntryKind.MODULE, in_graph=False)
-        summary = interpreter.run_inline(frame)
-        self.bodies[name] = summary
+        self._running[name] = frame
+        try:
+            self.bodies[name] = interpreter.run_inline(frame)
+        finally:
+            del self._running[name]
         self._state[name] = "done"
 
     def import_module(self, importer: str, name: str, level: int, *, whole: bool) -> Value:
@@ -181,6 +187,15 @@ class ModuleLoader:
             return value
         if self._state.get(module) != "done":
             self.interpreter.spoil_logs()
+            running = self._running.get(module)
+            bound = None if running is None else running.state.get((self.object_of(module), name))
+            if bound is not None and not references(bound):
+                # the importing module runs while this one does, and gets what it has bound by then
+                return bound
+            if bound is not None:
+                # its objects are in a state that is not the program's yet
+                self._again[importer] = None
+                return UnknownValue(origin=Origin("global", f"{module}.{name}"))
         submodule = f"{module}.{name}"
         if self.is_module(submodule):
             self.ensure_run(submodule)

@@ -11,6 +11,7 @@ from typing import Final
 
 from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.dtype import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT32, INT64, STRING, DType, dtype_named
+from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.shape import Shape, join_shapes
 from terra_refactor.domain.tensor import UNKNOWN_TENSOR_TYPE, TensorType
 from terra_refactor.domain.value import (
@@ -311,8 +312,14 @@ def map_structure(function: Callable[[Value], Value], value: Value) -> Value:
                 tuple((key, map_structure(function, entry)) for key, entry in entries),
                 None if rest is None else map_structure(function, rest),
             )
+        case UnionValue(alternatives) if any(map(_is_structure, alternatives)):
+            return join_all(map_structure(function, alternative) for alternative in alternatives)
         case _:
             return function(value)
+
+
+def _is_structure(value: Value) -> bool:
+    return isinstance(value, TupleValue | FrozenList | FrozenDict)
 
 
 def leaves(value: Value) -> tuple[Value, ...] | None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from terra_refactor.domain.dim import Dim, ceil_divide, floor_divide, multiply
+from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     UNKNOWN,
@@ -20,6 +21,7 @@ from terra_refactor.domain.value import (
     TensorKind,
     TensorValue,
     TupleValue,
+    UnionValue,
     UnknownValue,
     Value,
 )
@@ -53,6 +55,8 @@ def _batched(value: Value, size: Dim) -> Value:
             return TensorValue(TensorType(dtype, None if shape is None else (size, *shape)), kind)
         case TensorValue(TensorType(dtype, _), kind):
             return TensorValue(TensorType(dtype), kind)
+        case UnknownValue():
+            return UNKNOWN
         case _:
             return UNKNOWN_TENSOR
 
@@ -102,6 +106,10 @@ def _pad(element: Value, target: Value | None, size: Dim) -> Value:
             by_key = dict(target.items) if isinstance(target, FrozenDict) else {}
             fallback = None if target is None else UNKNOWN
             return FrozenDict(tuple((key, _pad(entry, by_key.get(key, fallback), size)) for key, entry in entries))
+        case UnionValue(alternatives):
+            return join_all(_pad(alternative, target, size) for alternative in alternatives)
+        case UnknownValue():
+            return UNKNOWN
         case TensorValue(TensorType(dtype, shape), TensorKind.TENSOR):
             if target is None:
                 return TensorValue(TensorType(dtype, None if shape is None else (size, *shape)))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from terra_refactor.domain.dtype import INT64, STRING
-from terra_refactor.domain.lattice import join
+from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
@@ -27,6 +27,7 @@ from terra_refactor.domain.value import (
     TensorKind,
     TensorValue,
     TupleValue,
+    UnionValue,
     UnknownValue,
     Value,
 )
@@ -51,6 +52,8 @@ def map_components(function: Callable[[Value], Value], structure: Value) -> Valu
                 tuple((key, map_components(function, entry)) for key, entry in entries),
                 None if rest is None else map_components(function, rest),
             )
+        case UnionValue(alternatives):
+            return join_all(map_components(function, alternative) for alternative in alternatives)
         case _:
             return function(structure)
 
