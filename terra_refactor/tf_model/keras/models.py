@@ -15,6 +15,7 @@ from typing import Final
 
 from terra_refactor.domain.dim import Dim, SymbolicDim, add, multiply, symbol
 from terra_refactor.domain.dtype import FLOAT32
+from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     NONE,
@@ -30,6 +31,7 @@ from terra_refactor.domain.value import (
     TupleValue,
     UnknownValue,
     Value,
+    members,
 )
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.keras.layer_call import Settings, layer_inputs
@@ -214,12 +216,16 @@ def _any_dict(call: BoundCall) -> Value:
 def _unpacked(call: BoundCall) -> Value:
     """`keras.utils.unpack_x_y_sample_weight(data)`: always three."""
     data = read.first_of(call, "data")
+    return TupleValue((UNKNOWN, UNKNOWN, UNKNOWN)) if data is None else join_all(map(_three, members(data)))
+
+
+def _three(data: Value) -> Value:
     match data:
         case TupleValue(items) | FrozenList(items):
             if items is None or not 1 <= len(items) <= 3 or (isinstance(data, FrozenList) and len(items) != 1):
                 return TupleValue((UNKNOWN, UNKNOWN, UNKNOWN)) if isinstance(data, FrozenList) else UNKNOWN
             return TupleValue((*items, *(NONE,) * (3 - len(items))))
-        case TensorValue():
+        case TensorValue() | FrozenDict():
             return TupleValue((data, NONE, NONE))
         case _:
             return TupleValue((UNKNOWN, UNKNOWN, UNKNOWN))
