@@ -6,6 +6,7 @@ handles a notification under a number that nobody asks for: 2.6 kB for each edit
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from pygls.exceptions import JsonRpcException
@@ -19,7 +20,10 @@ class AnsweringProtocol(LanguageServerProtocol):
         super()._execute_handler(msg_id, *args, **kwargs)
         future = self._request_futures.get(msg_id)
         if future is not None:
-            future.add_done_callback(lambda _: self._request_futures.pop(msg_id, None))
+            loop = (
+                asyncio.get_running_loop()
+            )  # not at once: at the end pygls cancels all of them, going through this dict
+            future.add_done_callback(lambda _: loop.call_soon(self._request_futures.pop, msg_id, None))
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """A message as an object of the protocol's types.
