@@ -25,6 +25,7 @@ import random
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ from typing import Any
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-TESTS = ("tests/cases", "tests/unit/rules", "tests/unit/classify", "tests/golden", "tests/property")
+TESTS = ("tests/cases", "tests/unit/rules", "tests/unit/classify", "tests/golden", "tests/property", "tests/proof")
 FEWEST_SECONDS = 60.0
 """That a mutant is given; one that takes much longer than the tests did does not end."""
 TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -311,9 +312,11 @@ class Plugin:
         for item, following in zip(items, [*items[1:], None], strict=True):
             lines.clear()
             started = time.perf_counter()
+            threading.settrace(enter)  # deep programs are analysed in a thread with a larger stack
             sys.settrace(enter)
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             sys.settrace(None)
+            threading.settrace(None)
             found[item.nodeid] = (
                 time.perf_counter() - started,
                 {path: sorted(numbers) for path, numbers in lines.items()},
