@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs a real VS Code workbench (code-server) into the folder $1, from the npm registry and Debian's packages alone. Native modules
 # are built here: their install scripts would fetch prebuilt programs. Does nothing if the workbench is there already. Ends with 75 where
-# something that it is made of cannot be had here (no network, no right to install packages): that says nothing about the extension.
+# something that it is made of cannot be had or built here (no network, no right to install packages): that says nothing about the extension.
 set -euo pipefail
 folder=${1:?a folder is needed}
 version=4.100.0 # the newest that runs on Node 20
@@ -41,17 +41,15 @@ headers=$(dirname "$(dirname "$(readlink -f "$(command -v node)")")")
 for module in node-pty native-watchdog @vscode/spdlog @parcel/watcher kerberos; do
     (cd "$code/node_modules/$module" && node "$gyp" rebuild --nodedir="$headers" > build.log 2>&1) || {
         tail -20 "$code/node_modules/$module/build.log" >&2
-        echo "could not build $module" >&2
-        exit 1
+        missing "could not build $module"
     }
 done
 (cd node_modules/argon2 && npm_config_node_gyp=$gyp npm_config_nodedir=$headers \
     node ../@mapbox/node-pre-gyp/bin/node-pre-gyp rebuild --build-from-source > build.log 2>&1) || {
     tail -20 node_modules/argon2/build.log >&2
-    echo "could not build argon2" >&2
-    exit 1
+    missing "could not build argon2"
 }
 mkdir -p "$code/node_modules/@vscode/ripgrep/bin"
 ln -sf "$(command -v rg)" "$code/node_modules/@vscode/ripgrep/bin/rg"
-node "$entry" --version
+node "$entry" --version || missing "it does not start"
 touch "$folder/complete"
