@@ -1,7 +1,8 @@
 """Where analysis starts when nobody calls a function: what its parameters may be.
 
 Computes: values of parameters from annotations, defaults, framework convention, use in the body, and (last) names. Needs: the evaluated
-annotations and defaults of the function object. Gives: `entry_parameters`, with the evidence for each.
+annotations and defaults of the function object. Gives: `entry_parameters`, with the evidence for
+each; `instance_for_entry`, what `self` is.
 
 Source of the conventions: `keras.layers.Layer.call`, `keras.Model.train_step`, `keras.losses.Loss.call`,
 `keras.metrics.Metric.update_state`, `keras.optimizers.schedules.LearningRateSchedule.__call__`.
@@ -12,18 +13,23 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from terra_refactor.analysis import classes
 from terra_refactor.analysis.annotations import annotated_value
-from terra_refactor.analysis.facts import EntryKind
+from terra_refactor.analysis.facts import EntryKind, ObjectKind
+from terra_refactor.analysis.frames import Frame, Summary
 from terra_refactor.domain.dtype import INT64
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import join, python_type
+from terra_refactor.domain.state import CLASS, EXISTS
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     NONE,
+    TRUE,
     UNKNOWN_BOOL,
     UNKNOWN_TENSOR,
     FunctionValue,
     Origin,
+    Reference,
     Scalar,
     SequenceValue,
     ShapeValue,
@@ -32,6 +38,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
+from terra_refactor.ir.ids import FunctionId
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.interpreter import Interpreter
@@ -95,6 +102,50 @@ def entry_parameters(
             value = join(value, default)
         values[name], evidence[name] = value, reason
     return values, evidence, kind
+
+
+def instance_for_entry(interpreter: Interpreter, cls: Reference) -> Value:
+    """An instance that stands for any object of a class of the program, made by its constructor with unknown arguments."""
+    facts = interpreter.objects.facts[cls.object]
+    assert facts.function is not None
+    number = interpreter.objects.at_site(
+        ObjectKind.INSTANCE, facts.name, facts.function, facts.op, ("entry", cls.object)
+    )
+    instance = Reference(number)
+    if interpreter.world.get((number, EXISTS)) is not None:
+        if interpreter.log is not None:
+            interpreter.log.ask(lambda interpreter: interpreter.world.get((number, EXISTS)) is not None)
+        return instance
+    interpreter.spoil_logs()
+    interpreter.world.set((number, EXISTS), TRUE)
+    interpreter.world.set((number, CLASS), cls)
+    interpreter.open_instances[number] = None
+    frame = interpreter.entry_frame()
+    initializer = classes.find_in_class(frame, cls, "__init__")
+    if initializer is None or not isinstance(initializer[0], FunctionValue):
+        return instance
+    function = initializer[0]
+    identity = FunctionId(*function.function)
+    parameters, _, _ = entry_parameters(interpreter, interpreter.program.function(identity), function, instance)
+    summary = interpreter.summarize(
+        interpreter.world, identity, function.closure, parameters, EntryKind.UNCALLED, in_graph=False
+    )
+    if isinstance(summary, Summary):
+        for key, value in summary.writes.items():
+            known = interpreter.world.get(key)
+            interpreter.world.set(key, value if known is None else join(known, value))
+    return instance
+
+
+def enter_nested(interpreter: Interpreter, frame: Frame, made: FunctionValue) -> None:
+    """Analyses a nested function that nobody has called, in the state in which its definer ends."""
+    identity = FunctionId(*made.function)
+    if interpreter.is_called(identity):
+        return
+    parameters, _, kind = entry_parameters(interpreter, interpreter.program.function(identity), made, None)
+    wrapped = interpreter.wrapping_of(identity)
+    in_graph = frame.in_graph or (wrapped is not None and wrapped[0] is not None)
+    interpreter.summarize(frame.root, identity, made.closure, parameters, kind, in_graph)
 
 
 def _unknown(name: str, *, may_be_tensor: bool = True) -> Value:

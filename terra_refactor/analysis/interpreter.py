@@ -47,7 +47,6 @@ from terra_refactor.domain.state import CELL, CLASS, EXISTS, HeapKey, Naming, St
 from terra_refactor.domain.value import (
     BOTTOM,
     NONE,
-    TRUE,
     UNKNOWN,
     UNKNOWN_TENSOR,
     Bottom,
@@ -511,32 +510,8 @@ class Interpreter(AbstractHeap, Notes):
         return UnknownValue(reason="recursion")
 
     def instance_for_entry(self, cls: Reference) -> Value:
-        """An instance that stands for any object of a class of the program, made by its constructor with unknown arguments."""
-        facts = self.objects.facts[cls.object]
-        assert facts.function is not None
-        number = self.objects.at_site(ObjectKind.INSTANCE, facts.name, facts.function, facts.op, ("entry", cls.object))
-        instance = Reference(number)
-        if self.world.get((number, EXISTS)) is not None:
-            if self.log is not None:
-                self.log.ask(lambda interpreter: interpreter.world.get((number, EXISTS)) is not None)
-            return instance
-        self.spoil_logs()
-        self.world.set((number, EXISTS), TRUE)
-        self.world.set((number, CLASS), cls)
-        self.open_instances[number] = None
-        frame = self.entry_frame()
-        initializer = classes.find_in_class(frame, cls, "__init__")
-        if initializer is None or not isinstance(initializer[0], FunctionValue):
-            return instance
-        function = initializer[0]
-        identity = FunctionId(*function.function)
-        parameters, _, _ = entries.entry_parameters(self, self.program.function(identity), function, instance)
-        summary = self.summarize(self.world, identity, function.closure, parameters, EntryKind.UNCALLED, in_graph=False)
-        if isinstance(summary, Summary):
-            for key, value in summary.writes.items():
-                known = self.world.get(key)
-                self.world.set(key, value if known is None else join(known, value))
-        return instance
+        """An instance that stands for any object of a class of the program."""
+        return entries.instance_for_entry(self, cls)
 
     def _make_summary(
         self,
@@ -626,19 +601,8 @@ class Interpreter(AbstractHeap, Notes):
         self._guarded_execute(frame)
         returns = self.finish(frame)
         for made in frame.made:
-            self.enter_nested(frame, made)
+            entries.enter_nested(self, frame, made)
         return self._summary_of(frame, returns, surviving_writes(frame, returns))
-
-    def enter_nested(self, frame: Frame, made: FunctionValue) -> None:
-        """Analyses a nested function that nobody has called, in the state in which its definer ends."""
-        identity = FunctionId(*made.function)
-        if self.is_called(identity):
-            return
-        code = self.program.function(identity)
-        parameters, _, kind = entries.entry_parameters(self, code, made, None)
-        wrapped = self.wrapping_of(identity)
-        in_graph = frame.in_graph or (wrapped is not None and wrapped[0] is not None)
-        self.summarize(frame.root, identity, made.closure, parameters, kind, in_graph)
 
     def _summary_of(self, frame: Frame, returns: Value, writes: Mapping[HeapKey, Value]) -> Summary:
         return Summary(

@@ -1,7 +1,7 @@
 """Who calls tests: pytest gives them the values of fixtures and of `parametrize`.
 
 Computes: for a test that nobody calls, the values of its parameters. Needs: the fixtures of its module and of `conftest` modules, and the
-marks that were seen when the modules ran (`PYTEST_MARKS`). Gives: `test_arguments`.
+marks that were seen when the modules ran (`PYTEST_MARKS`). Gives: `test_arguments`; what is in a file of tests, and what is a test there.
 
 Ignores: fixtures with parameters of their own (`params=`), `autouse`, `usefixtures`; which values of `parametrize` go together.
 
@@ -29,11 +29,23 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
+from terra_refactor.ir.program import Program
 from terra_refactor.tf_model.decorators import Decoration, decoration
 
 MAX_DEPTH: Final = 6
 """Fixtures that ask for fixtures are followed so far."""
 _PARAMETER_SET: Final = "pytest.param"
+
+
+def is_in_test_file(program: Program, function: Function) -> bool:
+    """Whether the function is in a file that a test runner collects, or in a `conftest`."""
+    name = program.modules[function.id.module].path.rpartition("/")[2].partition(".")[0]
+    return name.startswith("test_") or name.endswith(("_test", "_tests")) or name == "conftest"
+
+
+def is_collected(program: Program, function: Function) -> bool:
+    """Whether a test runner finds the function and calls it."""
+    return function.name.startswith("test") and is_in_test_file(program, function)
 
 
 def test_arguments(interpreter: Interpreter, frame: Frame, code: Function) -> dict[str, Value]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from terra_refactor.analysis.facts import FunctionFacts, ObjectKind, ProgramFacts
+from terra_refactor.analysis.testing import is_in_test_file
 from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import python_type
@@ -147,8 +148,7 @@ def _is_called_on_temporaries(codes: Codes, facts: ProgramFacts, code: Function,
 
 def is_test_code(codes: Codes, facts: ProgramFacts, code: Function) -> bool:
     """Whether it is in a file of tests, or is, or is in, a method of a test case: nobody waits for those, and they look at eager values."""
-    name = codes.program.modules[code.id.module].path.rpartition("/")[2].partition(".")[0]
-    if name.startswith("test_") or name.endswith(("_test", "_tests")) or name == "conftest":
+    if is_in_test_file(codes.program, code):
         return True
     while code.parent is not None:
         if code.kind is FunctionKind.METHOD:

@@ -312,13 +312,14 @@ def map_structure(function: Callable[[Value], Value], value: Value) -> Value:
                 tuple((key, map_structure(function, entry)) for key, entry in entries),
                 None if rest is None else map_structure(function, rest),
             )
-        case UnionValue(alternatives) if any(map(_is_structure, alternatives)):
+        case UnionValue(alternatives) if any(map(is_structure, alternatives)):
             return join_all(map_structure(function, alternative) for alternative in alternatives)
         case _:
             return function(value)
 
 
-def _is_structure(value: Value) -> bool:
+def is_structure(value: Value) -> bool:
+    """Whether `tf.nest` takes the value apart."""
     return isinstance(value, TupleValue | FrozenList | FrozenDict)
 
 

@@ -6,6 +6,8 @@ Gives: `MAKERS`, by canonical name.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from terra_refactor.analysis.classes import (
@@ -43,9 +45,12 @@ from terra_refactor.domain.value import (
     PartialValue,
     Reference,
     TupleValue,
+    UnionValue,
     Value,
     members,
 )
+
+MAX_DEPTH_OF_STRUCTURES: Final = 6
 
 # --- functions of functions -----------------------------------------------------------------------------------------------------------
 
@@ -143,44 +148,66 @@ def map_structure(
         return None
     function, *structures = arguments.positional
 
-    def walk(parts: list[Value], depth: int, tag: object) -> Value:
+    def walk(parts: tuple[Value, ...], depth: int, tag: object) -> Value:
         first = parts[0]
-        if (
-            depth < 6
-            and isinstance(first, TupleValue)
-            and all(isinstance(part, TupleValue) and len(part.elements) == len(first.elements) for part in parts)
-        ):
-            rows = zip(*[part.elements for part in parts if isinstance(part, TupleValue)], strict=True)
-            return TupleValue(
-                tuple(walk(list(row), depth + 1, (tag, i)) for i, row in enumerate(rows)), first.name, first.fields
-            )
-        contents = [frame.state.get((part.object, ITEMS)) if isinstance(part, Reference) else None for part in parts]
-        content = contents[0]
-        if depth < 6 and isinstance(content, FrozenList) and all(isinstance(other, FrozenList) for other in contents):
-            if content.elements is not None and all(
-                isinstance(other, FrozenList)
-                and other.elements is not None
-                and len(other.elements) == len(content.elements)
-                for other in contents
-            ):
-                rows = zip(*[other.elements or () for other in contents if isinstance(other, FrozenList)], strict=True)
-                results = tuple(walk(list(row), depth + 1, (tag, i)) for i, row in enumerate(rows))
-                return new_list(interpreter, frame, op, FrozenList(results), tag)
-            element = walk(
-                [list_element(other) for other in contents if isinstance(other, FrozenList)], depth + 1, (tag, "*")
-            )
-            return new_list(interpreter, frame, op, FrozenList(None, element), tag)
-        if depth < 6 and isinstance(content, FrozenDict) and len(parts) == 1:
-            items = tuple(
-                (key, walk([without_unbound(value)], depth + 1, (tag, str(key)))) for key, value in content.items
-            )
-            rest = None if content.rest is None else walk([content.rest], depth + 1, (tag, "**"))
-            return new_dict(interpreter, frame, op, FrozenDict(items, rest), tag)
         if any(part == BOTTOM for part in parts):
             return BOTTOM
-        return interpreter.call_value(frame, op, function, CallArguments(tuple(parts)))
+        if len(parts) == 1 and isinstance(first, UnionValue):
+            return join_all(walk((member,), depth, (tag, "or", i)) for i, member in enumerate(first.members))
+        contents = [_structure_of(frame, member) for part in parts for member in members(part)]
+        if all(content is None for content in contents):
+            return interpreter.call_value(frame, op, function, CallArguments(parts))
+        rows = _rows(contents) if len(contents) == len(parts) and depth < MAX_DEPTH_OF_STRUCTURES else None
+        if rows is None:
+            return UNKNOWN
+        results = {key: walk(row, depth + 1, (tag, key)) for key, row in rows.items()}
+        match contents[0]:
+            case TupleValue() as whole:
+                return replace(whole, elements=tuple(results.values()))
+            case FrozenList(None):
+                return new_list(interpreter, frame, op, FrozenList(None, results[None]), tag)
+            case FrozenList():
+                return new_list(interpreter, frame, op, FrozenList(tuple(results.values())), tag)
+            case _:
+                rest = results.pop(None, None)
+                items = tuple((key, value) for key, value in results.items() if key is not None)
+                return new_dict(interpreter, frame, op, FrozenDict(items, rest), tag)
 
-    return walk(structures, 0, "structure")
+    return walk(tuple(structures), 0, "structure")
+
+
+def _structure_of(frame: Frame, value: Value) -> TupleValue | FrozenList | FrozenDict | None:
+    """What `tf.nest` takes apart: a tuple itself, or what is in a list or dict; None for a leaf."""
+    content = frame.state.get((value.object, ITEMS)) if isinstance(value, Reference) else value
+    return content if isinstance(content, TupleValue | FrozenList | FrozenDict) else None
+
+
+def _rows(
+    contents: Sequence[TupleValue | FrozenList | FrozenDict | None],
+) -> dict[Value | None, tuple[Value, ...]] | None:
+    """The parts that structures have in the same place, by place; None where they are not known to have the same places.
+
+    The place None stands for any other: all of a list of unknown length, the unknown keys of a dict.
+    """
+    sized = not any(isinstance(content, FrozenList) and content.elements is None for content in contents)
+    columns: list[dict[Value | None, Value]] = []
+    for content in contents:
+        match content:
+            case TupleValue(elements):
+                columns.append({Constant(i): element for i, element in enumerate(elements)})
+            case FrozenList(tuple() as elements) if sized:
+                columns.append({Constant(i): element for i, element in enumerate(elements)})
+            case FrozenList():
+                columns.append({None: list_element(content)})
+            case FrozenDict(items, rest):
+                column: dict[Value | None, Value] = {key: without_unbound(value) for key, value in items}
+                columns.append(column if rest is None else {**column, None: rest})
+            case None:
+                return None
+    kinds = {type(content) for content in contents}
+    if len(kinds) > 1 or any(column.keys() != columns[0].keys() for column in columns):
+        return None
+    return {key: tuple(column[key] for column in columns) for key in columns[0]}
 
 
 # --- classes of records -----------------------------------------------------------------------------------------------------------------

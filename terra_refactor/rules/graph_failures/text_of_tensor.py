@@ -16,7 +16,11 @@ from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Seve
 from terra_refactor.rules.view import ContextView
 
 _TEXT: Final = frozenset({"builtins.str", "builtins.repr", "builtins.ascii", "builtins.format"})
-_JOINED: Final = frozenset({"builtins.str.format", "builtins.str.join", "builtins.str.replace", *_TEXT})
+_TEXT_METHODS: Final = (
+    "capitalize casefold center expandtabs format format_map join ljust lower lstrip removeprefix removesuffix replace "
+    "rjust rstrip strip swapcase title translate upper zfill"
+)
+_JOINED: Final = _TEXT | {f"builtins.str.{name}" for name in _TEXT_METHODS.split()}
 """Functions whose result has the text that they are given in it."""
 _ONLY_ON_FAILURE: Final = (
     "tensorflow.debugging.",

@@ -38,7 +38,16 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.tf_model.arguments import elements, integer, is_none, leaves, map_structure, shape_argument, truth
+from terra_refactor.tf_model.arguments import (
+    elements,
+    integer,
+    is_none,
+    is_structure,
+    leaves,
+    map_structure,
+    shape_argument,
+    truth,
+)
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.results import argument, result
@@ -47,14 +56,10 @@ from terra_refactor.tf_model.spec import BoundCall, Rule
 # --- structures -----------------------------------------------------------------------------------------------------------------
 
 
-def _structure(value: Value) -> bool:
-    return isinstance(value, TupleValue | FrozenList | FrozenDict)
-
-
 def map_structures(function: Callable[[tuple[Value, ...]], Value], values: tuple[Value, ...]) -> Value:
-    """`tf.nest.map_structure` over several structures of the same form; `UNKNOWN` where they are not known to be."""
+    """`function` on the rows of leaves of structures of the same form; `UNKNOWN` where they are not known to be."""
     first = values[0]
-    if not _structure(first):
+    if not is_structure(first):
         return function(values)
     match first:
         case TupleValue(items, name, fields):
@@ -86,25 +91,13 @@ def map_structures(function: Callable[[tuple[Value, ...]], Value], values: tuple
             return UNKNOWN
 
 
-def _map_structure(call: BoundCall) -> Value:
-    function = call.argument("func")
-    if function is None or not call.extra_arguments or call.incomplete:
-        return UNKNOWN
-
-    def mapped(row: tuple[Value, ...]) -> Value:
-        # where one structure is not known, what the others have there is no leaf
-        return UNKNOWN if any(_structure(value) for value in row) else call.invoke(function, row)
-
-    return map_structures(mapped, call.extra_arguments)
-
-
 def _up_to(call: BoundCall) -> Value:
     """`map_structure_up_to(shallow_tree, func, *inputs)` of TensorFlow's inner `nest`: leaves are where the shallow tree has them."""
     values = (*call.arguments.values(), *call.extra_arguments)
     if len(values) < 3 or call.incomplete:
         return UNKNOWN
     shallow, function, *inputs = values
-    if not _structure(shallow):
+    if not is_structure(shallow):
         return call.invoke(function, inputs)
     return UNKNOWN
 
@@ -143,7 +136,7 @@ def _is_nested(call: BoundCall) -> Value:
     value = argument(call, "seq", "structure")
     if value is None:
         return UNKNOWN_BOOL
-    if _structure(value):
+    if is_structure(value):
         return Constant(True)
     return Constant(False) if isinstance(value, TensorValue | Constant | DTypeValue) else UNKNOWN_BOOL
 
@@ -174,7 +167,7 @@ def _joined(left: Value, right: Value) -> Value:
             return TensorValue(join_tensor_types(first.type, second.type), first.kind)
         return join(first, second)
 
-    if _structure(left) and _structure(right):
+    if is_structure(left) and is_structure(right):
         merged = map_structures(one, (left, right))
         return join(left, right) if merged == UNKNOWN else merged
     return one((left, right))
@@ -247,7 +240,7 @@ def _while_loop(call: BoundCall) -> Value:
         if arguments is None:
             return UNKNOWN
         after = call.invoke(body, arguments, graph=True)
-        if not _structure(after):
+        if not is_structure(after):
             after = TupleValue((after,)) if len(arguments) == 1 else after
         after = _in_form_of(state, map_structure(_without_content, after))
         merged = _joined(state, after)
@@ -317,7 +310,7 @@ def _map_fn(call: BoundCall) -> Value:
     if signature is None or call.name.endswith("vectorized_map"):
         return _stacked(made, count)
     stacked = _stacked(made, count)
-    if _structure(made) or made == UNKNOWN:
+    if is_structure(made) or made == UNKNOWN:
         if made != UNKNOWN:
             return stacked
         return map_structure(lambda leaf: _declared(leaf, count), signature)
@@ -354,7 +347,7 @@ def _scan(call: BoundCall) -> Value:
     function = call.argument("fn")
     if function is not None:
         after = map_structure(_without_content, call.invoke(function, (state, map_structure(_row, elems)), graph=True))
-        if not _structure(state) and isinstance(after, TensorValue):
+        if not is_structure(state) and isinstance(after, TensorValue):
             state = _joined(state, after)
     if call.name.endswith("scan"):
         return _stacked(state, _count(elems))
@@ -384,7 +377,7 @@ def _callback(call: BoundCall) -> Value:
 def _gradient_of(source: Value) -> Value:
     if isinstance(source, TensorValue):
         return result(source.type.dtype, source.type.shape)
-    return UNKNOWN if not _structure(source) else source
+    return UNKNOWN if not is_structure(source) else source
 
 
 def _gradient(call: BoundCall) -> Value:
@@ -393,7 +386,7 @@ def _gradient(call: BoundCall) -> Value:
         return UNKNOWN
     made = map_structure(_gradient_of, sources)
     if call.name.endswith("gradients"):
-        return FrozenList((made,)) if not _structure(made) else made
+        return FrozenList((made,)) if not is_structure(made) else made
     return made
 
 
@@ -545,7 +538,6 @@ _ARRAY: Final = "tensorflow.TensorArray"
 _TAPE: Final = "tensorflow.GradientTape"
 
 RULES: Final[Mapping[str, Rule]] = {
-    "tensorflow.nest.map_structure": _map_structure,
     "tensorflow.python.util.nest.map_structure_up_to": _up_to,
     "tensorflow.nest.flatten": _flatten,
     "tensorflow.nest.pack_sequence_as": _pack,

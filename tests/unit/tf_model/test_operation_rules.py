@@ -16,7 +16,6 @@ from terra_refactor.domain.value import (
     NONE,
     UNKNOWN,
     Constant,
-    FrozenDict,
     FrozenList,
     LibraryValue,
     SliceValue,
@@ -129,19 +128,6 @@ def test_unequal_rows_are_no_tensor() -> None:
 
 
 FUNCTION = LibraryValue("example.function")
-
-
-def test_map_structure_calls_the_function_on_each_leaf() -> None:
-    def invoke(function: Value, arguments: Sequence[Value], *, graph: bool = False) -> Value:
-        assert function == FUNCTION and not graph
-        return operator_rule("+", arguments[0], arguments[1])
-
-    left = FrozenDict(((Constant("a"), tensor((2, 1))), (Constant("b"), TupleValue((tensor((3,)),)))))
-    right = FrozenDict(((Constant("a"), tensor((1, 4))), (Constant("b"), TupleValue((tensor((3,)),)))))
-    made = rule("tensorflow.nest.map_structure")(
-        BoundCall("tensorflow.nest.map_structure", {"func": FUNCTION}, (left, right), invoke=invoke)
-    )
-    assert made == FrozenDict(((Constant("a"), tensor((2, 4))), (Constant("b"), TupleValue((tensor((3,)),)))))
 
 
 def test_map_fn_stacks_what_the_function_gives() -> None:
