@@ -10,7 +10,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test check format lint types fast-tests explore generated coexec docs extension extension-package extension-e2e release-check clean
+.PHONY: help demo test check format lint types fast-tests explore generated coexec evaluation docs extension extension-package extension-e2e release-check clean
 
 help:
 	@echo "make demo        analyse the bundled example and show the diff; no TensorFlow needed"
@@ -19,6 +19,7 @@ help:
 	@echo "make explore     the property tests with examples that no run has seen"
 	@echo "make format      format the code and make the fixes that ruff is sure of"
 	@echo "make generated   write the generated pages of docs/ anew"
+	@echo "make evaluation  run the programs and packages of corpus/ before and after, and write the pages of results anew"
 	@echo "make docs        build the documentation's site into build/site; a broken link is an error"
 	@echo "make coexec      time the ten programs of the shim, a quarter of an hour, and write the table into docs/benchmarks.md"
 	@echo "make extension   check the VS Code extension: types, tests, bundle (Node 20)"
@@ -61,6 +62,9 @@ generated: $(VENV)/installed
 
 coexec: $(VENV)/installed
 	$(BIN)/python benchmarks/coexec.py --minutes 14 --csv docs/coexec.csv --plot docs/coexec.svg --document docs/benchmarks.md
+
+evaluation: $(VENV)/installed
+	$(BIN)/python -m corpus all
 
 docs: $(VENV)/installed
 	$(BIN)/python -m mkdocs build --strict --quiet

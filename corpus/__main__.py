@@ -3,7 +3,7 @@
 On the programs: `agree` compares the analysis with what reviewers expect; `evaluate` runs the programs before and after the refactorings, and writes
 docs/evaluation.md; `try` does a part of that again. On released packages (packages.toml): `fetch` brings them; `analyze` runs the tool on them, checks it, and compares with what is committed;
 `accuracy` and `refactor` run their own tests; `report` writes docs/packages.md and the tables
-of results in README.md, docs/index.md and docs/comparison.md. `index` writes corpus/README.md, the index of everything here.
+of results in README.md, docs/index.md and docs/comparison.md. `index` writes corpus/README.md, the index of everything here. `all` does all of it.
 """
 
 from __future__ import annotations
@@ -39,6 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from corpus.index import write_index  # noqa: PLC0415 - as above
 
             return write_index()
+        case "all":
+            from corpus.whole import run_all  # noqa: PLC0415 - as above
+
+            return run_all()
         case _:
             return _released(options)
 
@@ -66,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("names", nargs="*", metavar="PACKAGE", help="names of packages.toml; all if none")
     commands.add_parser("report", help="write docs/packages.md and the tables of README.md and docs/ from what is committed and what was measured")
     commands.add_parser("index", help="write corpus/README.md, the index of everything in this folder")
+    commands.add_parser("all", help="everything that is above but `try`, which `evaluate` does as well: the whole evaluation")
     return parser
 
 

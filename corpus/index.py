@@ -48,6 +48,7 @@ def _head() -> list[str]:
         "",
         "| command | does | writes |",
         "|---|---|---|",
+        "| `python -m corpus all` | all of the next seven, one after the other: the whole evaluation (`make evaluation`) | their files, and what each took |",
         "| `python -m corpus agree` | compares the analysis with what a reviewer expects of each function of `programs/` | |",
         "| `python -m corpus evaluate` | runs `programs/` before and after the changes | [docs/evaluation.md](../docs/evaluation.md) |",
         "| `python -m corpus fetch` | brings the packages of `packages.toml` | `packages/`, which git ignores |",

@@ -86,10 +86,25 @@ def keep(name: str, part: str, numbers: dict[str, Any]) -> None:
     """Add to what was measured; what is not measured this time stays."""
     data = measured()
     data["packages"].setdefault(name, {}).setdefault(part, {}).update(numbers)
-    data["machine"] = {
+    _write(data)
+
+
+def keep_times(times: dict[str, dict[str, float]]) -> None:
+    """Replace what the parts of a whole evaluation took, in seconds."""
+    data = measured()
+    data["whole"] = {"parts": times, "machine": _machine()}
+    _write(data)
+
+
+def _write(data: dict[str, Any]) -> None:
+    data["machine"] = _machine()
+    MEASURED.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _machine() -> dict[str, Any]:
+    return {
         "python": sys.version.split()[0],
         "processors": os.cpu_count(),
         "load": round(os.getloadavg()[0], 1),
         "date": time.strftime("%Y-%m-%d"),
     }
-    MEASURED.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")

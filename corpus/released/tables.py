@@ -18,7 +18,6 @@ from corpus.released.manifest import Package, packages
 from corpus.released.summary import LEVELS, Summary
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "packages.md"
-EVALUATION = PAGE.parent / "evaluation.json"
 SHOWN = 20
 """Rows of a table of reasons."""
 ACTIONS = {"add_tf_function": "add", "remove_tf_function": "remove", "tune_tf_function": "tune", "co_execute": "co-execute"}
@@ -50,6 +49,7 @@ def _head() -> list[str]:
         "$ python -m corpus refactor    # their own tests before and after all changes",
         "$ python -m corpus accuracy    # the types that reach their functions in their own tests, against the analysis",
         "$ python -m corpus report      # this page",
+        "$ python -m corpus all         # these, and all else that the evaluation consists of",
         "```",
         "",
         "A **candidate** is a function (no lambda) outside of tests that is a `tf.function` already, or that has a parameter that is, or holds, a tensor or a variable. **Refactored** is one",
@@ -202,29 +202,20 @@ def _suites(rows: Sequence[tuple[Package, Summary]], numbers: Mapping[str, Any])
 
 
 def _whole(numbers: Mapping[str, Any]) -> list[str]:
-    """What each part of the evaluation takes, in processor time: wall time says nothing on a machine that does other things, too."""
-    programs = json.loads(EVALUATION.read_text(encoding="utf-8"))["programs"].values()
-    pairs = [entry["speculative"]["cpu"] for entry in programs if entry.get("speculative", {}).get("cpu")]
-    each = numbers["packages"].values()
-    analyze = sum(entry["analysis"]["analyze"]["cpu"] for entry in each if "analysis" in entry)
-    fixed = [entry["analysis"]["fix"]["cpu"] for entry in each if "fix" in entry.get("analysis", {})]
-    suites = [levels for entry in each if (levels := list(entry.get("refactor", {}).values()))]
-    seconds = sum(levels[0]["seconds"][0]["cpu"] + sum(level["seconds"][1]["cpu"] for level in levels) for levels in suites)
-    parts = [
-        (f"`evaluate`: {len(pairs)} programs, recorded once and timed three times, before and after", 4 * sum(map(sum, pairs))),
-        ("`analyze --no-fix`: all packages", analyze),
-        (f"what `analyze` does besides: `fix` twice, {len(fixed)} packages measured", 2 * sum(fixed)),
-        (f"`refactor`: {len(suites)} test-suites, before and after each level", seconds),
-    ]
+    """What the last whole evaluation took."""
+    if "whole" not in numbers:
+        return []
+    parts, machine = numbers["whole"]["parts"], numbers["whole"]["machine"]
+    rows = [*parts.items(), ("together", {kind: sum(each[kind] for each in parts.values()) for kind in ("wall", "cpu")})]
     return [
         "## What the evaluation takes",
         "",
-        "In minutes of one processor, from what was measured; `make coexec` takes another quarter of an hour by the clock.",
+        f"Minutes of one run of `python -m corpus all`, {machine['date']}, {machine['processors']} processors (load at the end {machine['load']});",
+        "`make coexec` takes another quarter of an hour.",
         "",
-        "| part | minutes |",
-        "|---|---:|",
-        *(f"| {what} | {seconds / 60:.1f} |" for what, seconds in parts),
-        f"| together | {sum(seconds for _, seconds in parts) / 60:.1f} |",
+        "| part | by the clock | of processor time |",
+        "|---|---:|---:|",
+        *(f"| {part} | {each['wall'] / 60:.1f} | {each['cpu'] / 60:.1f} |" for part, each in rows),
     ]
 
 
