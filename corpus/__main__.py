@@ -110,21 +110,23 @@ def _released(options: argparse.Namespace) -> int:
 
 
 def _agree(names: Sequence[str]) -> int:
+    """Print all disagreements. Gives 1 if one of them is more than another action or a less precise type: these are counted, and no mistake in what is said."""
     from corpus.expectations import decisions_of, disagreements, missing, programs, said  # noqa: PLC0415 - as above
 
-    count = 0
+    count = wrong = 0
     for program in programs():
         if names and program.name not in names:
             continue
         decisions = decisions_of(program)
         for text in missing(program, decisions):
             print(f"{program.name}/{text}: not in both the analysis and the expectations")
-            count += 1
+            wrong += 1
         for found in disagreements(program, decisions):
             print(said(found))
             count += 1
+            wrong += found.kind not in ("action", "precision")
     print(f"{count} disagreements")
-    return 1 if count else 0
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

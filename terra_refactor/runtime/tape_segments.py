@@ -6,7 +6,7 @@ Ignores: higher orders through the same tape: several tapes, or a persistent one
 
 Each wanted result has an entry of its own on the tape, whose inputs are exactly what it depends on: the watched inputs
 and variables, and the wanted results before it. So a gradient with respect to an intermediate result is the same as in
-eager execution, and what is not connected stays None and does not become zero.
+eager execution, and what is not connected stays None and does not become zero. Junctions (`junctions`) have entries, too.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from terra_refactor.runtime.executor import call_function
+from terra_refactor.runtime.junctions import junctions
 from terra_refactor.runtime.lazy_tensor import real_of
 from terra_refactor.runtime.segments import (
     BuildError,
@@ -114,14 +115,17 @@ class TapeSegment:
     def _differentiate(self, watched: tuple[int, ...]) -> Differentiated:
         graph = self.graph
         results = list(graph.coexec_results)  # not the outputs, which are copies that nothing was computed from
-        extra: list[Any] = []
-        positions = {id(tensor): position for position, tensor in enumerate(graph.inputs)}
-        for position, tensor in enumerate(results):
-            positions.setdefault(id(tensor), ~position)
         sources = [(graph.inputs[position], position) for position in watched]
+        differentiable = [result for result in results if result.dtype.is_floating or result.dtype.is_complex]
+        extra = junctions(graph, differentiable, [tensor for tensor, _ in sources])
+        positions = {id(tensor): position for position, tensor in enumerate(graph.inputs)}
+        for position, tensor in enumerate([*results, *extra]):
+            positions.setdefault(id(tensor), ~position)
+        order = {operation.name: number for number, operation in enumerate(graph.get_operations())}
         recorded: list[tuple[Any, int]] = []
         entries: list[Entry] = []
-        for position, result in enumerate(results):
+        # what depends on another result comes after it
+        for position, result in sorted(enumerate([*results, *extra]), key=lambda each: order[each[1].op.name]):
             if not (result.dtype.is_floating or result.dtype.is_complex):
                 continue
             entry = self._entry(result, position, [*sources, *recorded], [r for r, _ in recorded], positions, extra)
