@@ -152,11 +152,15 @@ def map_structure(
         first = parts[0]
         if any(part == BOTTOM for part in parts):
             return BOTTOM
-        if len(parts) == 1 and isinstance(first, UnionValue):
-            return join_all(walk((member,), depth, (tag, "or", i)) for i, member in enumerate(first.members))
         contents = [_structure_of(frame, member) for part in parts for member in members(part)]
         if all(content is None for content in contents):
             return interpreter.call_value(frame, op, function, CallArguments(parts))
+        if len(parts) == 1 and isinstance(first, UnionValue):
+            interpreter.one_of_several += 1  # what fails with one structure proves nothing: another may exclude it
+            try:
+                return join_all(walk((member,), depth, (tag, "or", i)) for i, member in enumerate(first.members))
+            finally:
+                interpreter.one_of_several -= 1
         rows = _rows(contents) if len(contents) == len(parts) and depth < MAX_DEPTH_OF_STRUCTURES else None
         if rows is None:
             return UNKNOWN
