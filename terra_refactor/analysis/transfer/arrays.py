@@ -1,4 +1,4 @@
-"""Arrays that are changed where they are: `w[0] = x`, `w.fill(0)`, `np.copyto(w, x)`, `np.random.shuffle(w)`.
+"""Arrays that are changed where they are: `w[0] = x`, `w.fill(0)`, `np.copyto(w, x)`, `np.add(w, x, out=w)`.
 
 Computes: the write, as one of the global variable or the attribute that holds the array, for arrays have no identity of their own here: a
 function that reads the variable later gets another content. Needs: the operation that gave the array. Gives: `array_changed`,
@@ -56,6 +56,10 @@ def changed_by_call(interpreter: Interpreter, frame: Frame, op: OpId, name: str)
             array_changed(interpreter, frame, op, method.object)
     elif name in MUTATING_FUNCTIONS and call.arguments:
         array_changed(interpreter, frame, op, call.arguments[0].value)
+    elif name.startswith("numpy."):
+        for argument in call.arguments:
+            if argument.keyword == "out":
+                array_changed(interpreter, frame, op, argument.value)
 
 
 def _is_array(value: Value) -> bool:

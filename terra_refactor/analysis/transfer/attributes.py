@@ -218,7 +218,7 @@ def _super_attribute(interpreter: Interpreter, frame: Frame, value: SuperValue, 
 def _object_attribute(interpreter: Interpreter, frame: Frame, op: int, value: Reference, name: str) -> Value:
     facts = interpreter.objects.facts[value.object]
     if facts.kind is ObjectKind.CLASS:
-        return _class_attribute(interpreter, frame, value, name)
+        return _class_attribute(interpreter, frame, op, value, name)
     if facts.container_class is not None:
         return instance_attribute(facts.container_class, value, name)
     own = frame.state.get((value.object, name))
@@ -304,12 +304,13 @@ def _descriptor_method(interpreter: Interpreter, frame: Frame, attribute: Value,
     return None if method is None or interpreter.is_library_function(method) else method
 
 
-def _class_attribute(interpreter: Interpreter, frame: Frame, value: Reference, name: str) -> Value:
+def _class_attribute(interpreter: Interpreter, frame: Frame, op: int, value: Reference, name: str) -> Value:
     if name == "__name__":
         return Constant(interpreter.objects.facts[value.object].name)
     found = find_in_class(frame, value, name)
     if found is None:
         return UnknownValue(reason=f"no attribute {name}")
+    _note_class_read(frame, op, found, name)
     attribute = found[0]
     if isinstance(attribute, PartialValue):
         if attribute.function.__class__ is LibraryValue and attribute.function in (
