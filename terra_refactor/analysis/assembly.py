@@ -77,6 +77,7 @@ def assemble_facts(
                 branches=tuple(fact for _, fact in sorted(summary.branches.items())),
                 effects=(*summary.effects, *changes.effects_of(summary)),
                 failures=tuple(fact for _, fact in sorted(summary.failures.items())),
+                guarded_failures=tuple(fact for _, fact in sorted(summary.guarded_failures.items())),
                 problem=summary.problem,
             )
         )

@@ -1,7 +1,7 @@
 """What crosses the boundary of a call: arguments on the way in, writes on the way out.
 
 Computes: parameters as the callee sees them, their widening in a recursion, the writes that outlive the call. Needs: a finished frame.
-Gives: pure functions for the interpreter.
+Gives: pure functions for the interpreter, and `is_restored`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from terra_refactor.domain.state import HeapKey
 from terra_refactor.domain.value import (
     UNKNOWN,
     Bottom,
+    Constant,
     FrozenDict,
     FrozenList,
     ObjectId,
     Origin,
+    TupleValue,
     UnknownValue,
     Value,
 )
@@ -69,3 +71,24 @@ def surviving_writes(frame: Frame, returns: Value) -> dict[HeapKey, Value]:
         for key in fields[number]:
             pending.extend(references(heap[key]))
     return {key: value for key, value in heap.items() if key[0] in kept and type(value) is not Bottom}
+
+
+def is_restored(frame: Frame, key: HeapKey) -> bool:
+    """Whether a finished call leaves a field that it has written as it found it: nobody outside sees that it wrote."""
+    found = (frame.root.reads or {}).get(key)
+    return found is not None and _is_exact(found) and frame.root.heap.get(key) == found
+
+
+def _is_exact(value: Value) -> bool:
+    """Whether the value stands for one Python value, so that equal ones are the same."""
+    match value:
+        case Constant():
+            return True
+        case TupleValue(elements=elements):
+            return all(map(_is_exact, elements))
+        case FrozenList(elements=elements):
+            return elements is not None and all(map(_is_exact, elements))
+        case FrozenDict(items=items, rest=None):
+            return all(_is_exact(part) for item in items for part in item)
+        case _:
+            return False

@@ -2,7 +2,7 @@
 
 Computes: for each effect its target as seen from the function that has it (a parameter, `self`, a global, a captured variable), and the
 translation of a callee's effects into the caller's terms. Needs: the frame at its end. Gives: frozen `Effect`s with the chain of calls.
-Ignores: effects on objects that the call made itself.
+Ignores: effects on objects that the call made itself, and on fields that have their old value again when it ends.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from terra_refactor.analysis.boundary import is_restored
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import references
@@ -87,7 +88,7 @@ def only_local(frame: Frame, arguments: CallArguments) -> bool:
 
 
 def resolve_targets(interpreter: Interpreter, frame: Frame) -> tuple[Effect, ...]:
-    """The effects of a finished context, each with its root; those on objects made in the call are dropped."""
+    """The effects of a finished context, each with its root; without those on objects made in the call and writes that it took back."""
     resolved: list[Effect] = []
     places: dict[ObjectId, Target] | None = None
     searched_globals = False
@@ -97,6 +98,8 @@ def resolve_targets(interpreter: Interpreter, frame: Frame) -> tuple[Effect, ...
             resolved.append(effect)
             continue
         if number in frame.allocated:
+            continue
+        if effect.kind is EffectKind.STATE_WRITE and is_restored(frame, (number, _heap_name(own_field(effect.target)))):
             continue
         if places is None:
             places = _places(interpreter, frame, with_globals=False)

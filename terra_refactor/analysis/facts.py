@@ -107,6 +107,8 @@ class ContextFacts:
     effects: tuple[Effect, ...]
     """Composed over calls; effects on objects made inside the call are left out."""
     failures: tuple[FailureFact, ...]
+    guarded_failures: tuple[FailureFact, ...]
+    """Operations that certainly fail where they run, under conditions that may leave them out."""
     problem: str | None
     """Why the result is not complete: `budget`, `recursion depth`, or the pass that failed; None if it is."""
 

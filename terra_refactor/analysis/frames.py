@@ -114,6 +114,7 @@ class Summary:
     calls: Mapping[OpId, CallRecord]
     branches: Mapping[OpId, BranchFact]
     failures: Mapping[OpId, FailureFact]
+    guarded_failures: Mapping[OpId, FailureFact]
     problem: str | None
     round: int = 0
     """The last round that reached it."""
@@ -145,6 +146,7 @@ class Frame:
         "failures",
         "finals",
         "function",
+        "guarded_failures",
         "handlers",
         "in_graph",
         "iteration",
@@ -218,6 +220,7 @@ class Frame:
         self.calls: dict[OpId, CallRecord] = {}
         self.branches: dict[OpId, BranchFact] = {}
         self.failures: dict[OpId, FailureFact] = {}
+        self.guarded_failures: dict[OpId, FailureFact] = {}
         self.state_reads: dict[HeapKey, tuple[EffectSite, tuple[EffectSite, ...]]] = {}
         self.callee_reads: dict[HeapKey, dict[EffectSite, tuple[OpId, OpId]]] = {}
         """What calls read of state that they did not make: where, and in which call first and last."""

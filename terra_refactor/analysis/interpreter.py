@@ -412,10 +412,10 @@ class Interpreter(AbstractHeap, Notes):
         summary = self._make_summary(key, state, identity, closure, parameters, entry, in_graph, naming, log)
         if general:
             # its arguments are put together from several calls: that an operation fails on them proves nothing
-            summary.failures = {}
+            summary.failures = summary.guarded_failures = {}
         if self.expecting_errors or self.one_of_several:
             # a test that wants the error, or an argument that another one may exclude
-            summary.failures = {}
+            summary.failures = summary.guarded_failures = {}
         return self._found(summary, entry, specific if general else None)
 
     def _found(
@@ -626,6 +626,7 @@ class Interpreter(AbstractHeap, Notes):
             calls=frame.calls,
             branches=frame.branches,
             failures=frame.failures,
+            guarded_failures=frame.guarded_failures,
             problem=frame.problem,
             round=self.contexts.round,
         )

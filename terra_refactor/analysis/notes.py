@@ -72,11 +72,12 @@ class Notes:
             return
         if self.expecting_errors:
             return
-        if frame.conditions:
-            # the branch may be for other arguments than these
-            return
         if frame.iteration and frame.doubt:
             # whether this iteration gets here is not known, and the condition may well leave out the one that would fail
+            return
+        if frame.conditions:
+            # the branch may be for other arguments than these
+            frame.guarded_failures.setdefault(op, failure)
             return
         frame.failures.setdefault(op, failure)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from terra_refactor.analysis.boundary import is_restored
 from terra_refactor.analysis.effects import own_field
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
@@ -93,6 +94,8 @@ def reads_before_writes(interpreter: Interpreter, frame: Frame) -> frozenset[Sta
     found: set[StaleRead] = set()
     once = frame.function.kind is FunctionKind.MODULE
     for key, sites in frame.callee_reads.items():
+        if is_restored(frame, key):
+            continue
         for site, (first, last) in sites.items():
             for written, by in frame.writes_at.get(key, ()):
                 if (by.module, by.function) == (site.module, site.function):

@@ -323,8 +323,14 @@ class HazardMap:
             if position > 0 and code.name == "build" and code.kind is FunctionKind.METHOD:
                 # it happens once by design: while a graph is traced already, or while Keras builds a layer for the first time
                 return True
-            if effect.kind in (EffectKind.VARIABLE_CREATION, EffectKind.STATE_WRITE) and self._is_guarded(
-                code, site.op
+            if (
+                effect.kind in (EffectKind.VARIABLE_CREATION, EffectKind.STATE_WRITE)
+                and self._is_guarded(code, site.op)
+                and not (
+                    effect.kind is EffectKind.VARIABLE_CREATION
+                    and position == 0
+                    and self._is_made_for_each(code, site.op)
+                )
             ):
                 # what is made the first time is kept; a tensor of the trace has no value then
                 return effect.kind is EffectKind.VARIABLE_CREATION or not self._reports(
@@ -343,6 +349,23 @@ class HazardMap:
                 return True
             inner, parent = parent, index.parents[parent]
         return False
+
+    def _is_made_for_each(self, code: Function, op: int) -> bool:
+        """Whether what is made the first time is made for each value of a parameter, and calls bring several: a trace may only once."""
+        index = self.index(code.id)
+        tested: set[str] = set()
+        parent = index.parents[op]
+        while parent is not None:
+            holder = index.ops[parent]
+            test = index.ops[holder.test] if isinstance(holder, ops.If) else None
+            if isinstance(test, ops.Compare) and test.operator in ("in", "not in"):
+                key = index.ops[test.left]
+                tested.update({key.name} if isinstance(key, ops.LoadName) else ())
+            parent = index.parents[parent]
+        return any(
+            parameter.name in tested and len(parameter.values) > 1
+            for parameter in self.facts.functions[code.id].parameters
+        )
 
     def _message(self, rule: Rule, effect: Effect) -> str:
         match effect.kind:

@@ -39,6 +39,8 @@ _SCALAR_DTYPES: Final = {
     PythonType.STR: STRING,
 }
 """What a branch makes of a Python value."""
+_BRANCHES: Final = frozenset({"tensorflow.cond", "tensorflow.case", "tensorflow.switch_case"})
+"""What traces all the functions that it is given, and eagerly calls one of them."""
 _NO_TENSORS: Final = (FunctionValue, LibraryValue, BoundMethod, PartialValue)
 END: Final = None
 """The outcome of code that reaches the end of the function without a `return`."""
@@ -47,6 +49,7 @@ END: Final = None
 def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _loops(view)
     yield from _library_conditions(view)
+    yield from _fails_where_not_taken(view)
     for branch in view.branches.values():
         op = view.op(branch.op)
         if branch.kind is not BranchKind.TENSOR or not isinstance(op, ops.If) or op.is_assert:
@@ -70,6 +73,41 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         problem = _returns_differ(view, op)
         if problem is not None:
             yield LocalHazard(op.id, f"{problem}: in a graph both sides of the branch must return alike")
+
+
+def _fails_where_not_taken(view: ContextView) -> Iterator[LocalHazard]:
+    """Operations that cannot work, under a condition on a tensor that keeps eager code from running them."""
+    failing = {failure.op: failure.message for failure in (*view.context.failures, *view.context.guarded_failures)}
+    for number, fact in view.calls.items():
+        for callee in fact.callees:
+            inside = view.facts.contexts[callee].failures
+            if inside and (len(fact.callees) == 1 or _BRANCHES.intersection(fact.library)):
+                failing.setdefault(number, inside[0].message)
+    for number, message in failing.items():
+        called = view.calls.get(number)
+        staged = called is not None and bool(_BRANCHES.intersection(called.library))
+        if staged or _under_tensor_alone(view, number):
+            yield LocalHazard(
+                number,
+                f"{message}: a trace runs both sides of a condition on a tensor, so in a graph this raises even where it is not reached",
+            )
+
+
+def _under_tensor_alone(view: ContextView, number: OpId) -> bool:
+    """Whether a condition on a tensor may leave an operation out, and nothing else may."""
+    under = False
+    for outer in view.enclosing(number):
+        fact = view.branches.get(outer.id)
+        if isinstance(outer, ops.Try) or (fact is None and isinstance(outer, ops.If | ops.For | ops.While)):
+            return False
+        if fact is None:
+            continue
+        if fact.kind is BranchKind.TENSOR:
+            under = under or isinstance(outer, ops.If | ops.While)
+        elif isinstance(outer, ops.If | ops.IfExpression | ops.ShortCircuit) and all(fact.taken):
+            # of Python's own conditions a trace runs one side
+            return False
+    return under
 
 
 def _loops(view: ContextView) -> Iterator[LocalHazard]:
@@ -247,7 +285,7 @@ def _outcomes(view: ContextView, code: ops.Block) -> list[Value | None] | None:
     for position, op in enumerate(code):
         match op:
             case ops.Return():
-                return [*found, NONE if op.value is None else view.value(op.value)]
+                return [*found, NONE if op.value is None else _returned(view, op.value)]
             case ops.Raise():
                 return found
             case ops.If():
@@ -267,6 +305,24 @@ def _outcomes(view: ContextView, code: ops.Block) -> list[Value | None] | None:
             case _:
                 pass
     return [*found, END]
+
+
+def _returned(view: ContextView, number: OpId) -> Value:
+    """What a `return` gives; of a display its content, as far as nothing else can have changed it."""
+    op = view.op(number)
+    match op:
+        case ops.BuildDict(items=items):
+            keys = [NONE if item.key is None else view.value(item.key) for item in items]
+            if all(isinstance(key, Constant) and key != NONE for key in keys):
+                return FrozenDict(
+                    tuple((key, _returned(view, item.value)) for key, item in zip(keys, items, strict=True))
+                )
+        case ops.BuildContainer(kind=ops.ContainerKind.LIST, elements=elements):
+            if not any(element.starred for element in elements):
+                return FrozenList(tuple(_returned(view, element.value) for element in elements))
+        case _:
+            pass
+    return view.value(number)
 
 
 def _loaded_after(view: ContextView, branch: ops.If) -> set[str]:
@@ -369,7 +425,9 @@ RULE: Final = Rule(
         "AutoGraph turns the branch into `tf.cond`, both sides of which must give the same structure: `ValueError: 'y' must also be "
         "initialized in the else branch`, `'y' is None at the end of the else branch`, `TypeError: 'y' has dtype float32 in the main "
         "branch, but dtype int32 in the else branch`, or `the else branch must also have a return statement`. A `break` or `return` on "
-        "a tensor's value inside a loop over a Python `range` or list raises `NotImplementedError` or `ValueError`, too."
+        "a tensor's value inside a loop over a Python `range` or list raises `NotImplementedError` or `ValueError`, too. Both sides are "
+        "traced with the shapes that the arguments have: an operation that these shapes do not allow raises, also on the side that eager "
+        "code leaves out (`if tf.rank(x) == 3: x = x[:, :, 0]` with a matrix; a Python `if` on `x.shape` leaves it out in a trace, too)."
     ),
     samples=Samples(
         bad="""\

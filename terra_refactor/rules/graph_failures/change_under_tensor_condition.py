@@ -16,10 +16,10 @@ from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Seve
 from terra_refactor.rules.view import ContextView
 from terra_refactor.tf_model.python_effects import MUTATING_METHODS
 
-_STAGES_FUNCTIONS: Final = frozenset(
-    f"tensorflow.{name}" for name in ("cond", "case", "switch_case", "while_loop", "map_fn", "scan", "foldl", "foldr")
-)
-"""What runs the functions that it is given as often as tensors say in eager code, and once while a graph is traced."""
+_BRANCHES: Final = frozenset(f"tensorflow.{name}" for name in ("cond", "case", "switch_case"))
+"""What runs one of the functions that it is given in eager code, and all of them while a graph is traced."""
+_LOOPS: Final = frozenset(f"tensorflow.{name}" for name in ("while_loop", "map_fn", "scan", "foldl", "foldr"))
+"""What runs a function as often as tensors say in eager code, and once while a graph is traced."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -28,17 +28,18 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         call = view.op(number)
         if not fact.callees or not isinstance(call, ops.Call):
             continue
-        around = _stage(view, number) if _STAGES_FUNCTIONS.isdisjoint(fact.library) else call
+        around = call if (_BRANCHES | _LOOPS).intersection(fact.library) else _stage(view, number)
         if around is None:
             continue
+        repeats = isinstance(around, ops.For | ops.While) or bool(_LOOPS.intersection(fact.library))
         changed = {
             name
             for callee in fact.callees
-            for name in _changed_by(view, call, view.facts.contexts[callee])
+            for name in _changed_by(view, call, view.facts.contexts[callee], repeats)
             if _is_carried(view, name, around)
         }
         for name in sorted(changed):
-            where = "as often as a tensor says" if isinstance(around, ops.For | ops.While) else "if a tensor says so"
+            where = "as often as a tensor says" if repeats else "if a tensor says so"
             yield LocalHazard(
                 number,
                 f"`{view.written(number)}` changes `{name}` {where}: a trace does it once, whatever the tensor says",
@@ -58,10 +59,12 @@ def _stage(view: ContextView, number: OpId) -> ops.If | ops.For | ops.While | No
     return None
 
 
-def _changed_by(view: ContextView, call: ops.Call, callee: ContextFacts) -> Iterator[str]:
-    """The local variables whose content, or value, a call changes for good in Python's terms."""
+def _changed_by(view: ContextView, call: ops.Call, callee: ContextFacts, repeats: bool) -> Iterator[str]:
+    """The local variables whose content, or value, a call changes so that it matters whether, or how often, it does."""
     for effect in callee.effects:
-        if effect.kind is not EffectKind.STATE_WRITE or effect.assumed or _sets_constant(view, effect):
+        if effect.kind is not EffectKind.STATE_WRITE or effect.assumed:
+            continue
+        if repeats and _sets_constant(view, effect):
             continue
         name = effect.target.name
         match effect.target.root:
