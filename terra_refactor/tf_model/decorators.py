@@ -30,6 +30,8 @@ class Decoration(Enum):
     """AutoGraph leaves the body as it is."""
     TRACED = "traced"
     """The function is called by TensorFlow while a graph is built or a tape records, and gives tensors."""
+    GIVES_GRADIENT = "gives its gradient"
+    """The function gives a result and the function of its gradient: callers get the result, TensorFlow calls the other."""
     PROPERTY = "property"
     """An attribute that is computed when it is read."""
     CACHED_PROPERTY = "cached property"
@@ -75,8 +77,10 @@ _ROWS: Final[Mapping[tuple[Decoration, Form], str]] = {
     (Decoration.PREVENTS_CONVERSION, Form.EITHER): """
         tensorflow.autograph.experimental.do_not_convert tensorflow.python.autograph.impl.api.do_not_convert
     """,
-    (Decoration.TRACED, Form.BARE): "tensorflow.custom_gradient tensorflow.recompute_grad tensorflow.grad_pass_through "
-    "tensorflow.contrib.eager.custom_gradient keras.ops.custom_gradient keras.remat",
+    (Decoration.TRACED, Form.BARE): "tensorflow.recompute_grad tensorflow.grad_pass_through keras.remat",
+    (Decoration.GIVES_GRADIENT, Form.BARE): """
+        tensorflow.custom_gradient tensorflow.contrib.eager.custom_gradient keras.ops.custom_gradient
+    """,
     (Decoration.TRANSPARENT, Form.BARE): """
         check_shapes.inherit_check_shapes
         tensorflow.Module.with_name_scope atexit.register typing.final typing.override typing.no_type_check typing.runtime_checkable

@@ -56,8 +56,8 @@ PYTHON_EFFECTS: Final[NameTable[EffectKind]] = name_table(
                 "io.FileIO io.IOBase.* io.TextIOWrapper io.TextIOWrapper.* io.BufferedReader.* "
                 "io.BufferedWriter.* !io.StringIO !io.BytesIO",
                 "io.TextIOBase.* io.BufferedIOBase.* io.RawIOBase.*",
-                "subprocess.* !subprocess.list2cmdline shutil.* !shutil.which socket.* select.* signal.* sqlite3.* "
-                "multiprocessing.* ctypes.* queue.Queue.*",
+                "subprocess.* !subprocess.list2cmdline shutil.* !shutil.which socket.* !socket.gethostname select.* signal.* sqlite3.* "
+                "multiprocessing.* !multiprocessing.cpu_count !multiprocessing.current_process ctypes.* queue.Queue.*",
                 "threading.* !threading.local !threading.get_ident !threading.current_thread concurrent.futures.* "
                 "http.* urllib.request.* urllib.error.* ftplib.*",
                 "tempfile.* glob.* tarfile.* zipfile.* gzip.* !gzip.compress !gzip.decompress bz2.* lzma.* shelve.* "
@@ -82,11 +82,11 @@ PYTHON_EFFECTS: Final[NameTable[EffectKind]] = name_table(
         EffectKind.RANDOM: "random.* !random.Random !random.SystemRandom secrets.* uuid.uuid4 os.urandom",
         EffectKind.TIME: "time.* !time.sleep !time.strftime !time.strptime !time.mktime !time.struct_time "
         "datetime.datetime.now datetime.date.today "
-        "datetime.datetime.utcnow datetime.date.today uuid.uuid1 uuid.uuid4 uuid.getnode os.getenv os.environ.get "
+        "datetime.datetime.utcnow datetime.date.today uuid.uuid1 uuid.uuid4 os.getenv os.environ.get "
         "os.environ.__getitem__ "
-        "os.environ.copy os.environ.items os.environ.keys os.environ.values os.environ.__contains__ os.getpid "
-        "os.getppid os.getcwd os.cpu_count os.getlogin "
-        "os.times os.getloadavg platform.* socket.gethostname sys.getrefcount sys.exc_info resource.getrusage",
+        "os.environ.copy os.environ.items os.environ.keys os.environ.values os.environ.__contains__ "
+        "os.getcwd "
+        "os.times os.getloadavg sys.getrefcount sys.exc_info resource.getrusage",
         EffectKind.ITERATE: "builtins.anext",
     }
 )

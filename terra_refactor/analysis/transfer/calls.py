@@ -39,6 +39,7 @@ from terra_refactor.domain.value import (
     Scalar,
     TensorKind,
     TensorValue,
+    TupleValue,
     UnknownValue,
     Value,
     members,
@@ -168,9 +169,12 @@ def _call_one(
     match callee:
         case FunctionValue():
             result = interpreter.call_function(frame, op, callee, arguments, graph=graph)
-            if any(decoration(name)[0] is Decoration.DISPATCHES for name in callee.wrappers):
+            decorations = {decoration(name)[0] for name in callee.wrappers}
+            if Decoration.DISPATCHES in decorations:
                 # another implementation may be registered for these arguments
                 return join(result, UNKNOWN)
+            if Decoration.GIVES_GRADIENT in decorations:
+                return _result_without_gradient(interpreter, frame, op, result)
             return result
         case BoundMethod(function, receiver):
             if isinstance(function, LibraryValue):
@@ -190,6 +194,21 @@ def _call_one(
             return call_unknown(interpreter, frame, op, callee, arguments)
         case _:
             return UNKNOWN
+
+
+def _result_without_gradient(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> Value:
+    """What callers of a `tf.custom_gradient` function get; a tape calls the gradient's function with what comes from behind."""
+    results: list[Value] = []
+    for member in members(value):
+        if isinstance(member, TupleValue) and len(member.elements) == 2:
+            result, gradient = member.elements
+            arriving = result.elements if isinstance(result, TupleValue) else (result,)
+            given = CallArguments(tuple(TensorValue(TensorType()) for _ in arriving))
+            interpreter.call_value(frame, op, gradient, given)
+            results.append(result)
+        else:
+            results.append(UnknownValue(may_be_tensor=True))
+    return join_all(results)
 
 
 def _numpy_scalar(callee: DTypeValue, arguments: CallArguments) -> Value:

@@ -15,7 +15,7 @@ from terra_refactor.tf_model.traits import TRAITS
     ("name", "kind", "form"),
     [
         ("tensorflow.function", Decoration.HYBRIDISES, Form.EITHER),
-        ("tensorflow.custom_gradient", Decoration.TRACED, Form.BARE),
+        ("tensorflow.custom_gradient", Decoration.GIVES_GRADIENT, Form.BARE),
         ("tensorflow.autograph.experimental.do_not_convert", Decoration.PREVENTS_CONVERSION, Form.EITHER),
         ("tensorflow.keras.utils.register_keras_serializable", Decoration.TRANSPARENT_CLASS, Form.CALLED),
         ("functools.wraps", Decoration.TRANSPARENT, Form.CALLED),
