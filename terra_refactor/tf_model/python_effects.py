@@ -149,6 +149,7 @@ MUTATING_FUNCTIONS: Final[Mapping[str, str]] = {
     "numpy.put_along_axis": "arr",
     "numpy.putmask": "a",
     "numpy.random.shuffle": "x",
+    "numpy.ufunc.at": "a",
     "operator.delitem": "a",
     "operator.iadd": "a",
     "operator.setitem": "a",

@@ -351,6 +351,8 @@ def mismatch(first: Value, second: Value) -> str | None:
         if any(_is_structure(one) and _is_leaf(other) for one, other in ((a, b), (b, a))):
             return "is a tuple, list or dict on one side only"
         if isinstance(a, TupleValue) and isinstance(b, TupleValue):
+            if a.name != b.name:
+                return "is a tuple of another class on one side"
             if len(a.elements) != len(b.elements):
                 return "is a tuple of another length on one side"
             return _elements_mismatch(a.elements, b.elements)

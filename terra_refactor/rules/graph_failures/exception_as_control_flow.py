@@ -28,6 +28,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 def _check_handlers(view: ContextView, attempt: ops.Try) -> Iterator[LocalHazard]:
     for handler in attempt.handlers:
+        if any(isinstance(op, ops.Raise) for op in handler.body):
+            # the error goes on, in another form
+            continue
         caught = () if handler.type is None else members(view.value(handler.type))
         classes = [part for cls in caught for part in (cls.elements if isinstance(cls, TupleValue) else (cls,))]
         names = [cls.name if isinstance(cls, LibraryValue) else "" for cls in classes]
@@ -53,7 +56,8 @@ RULE: Final = Rule(
     explanation=(
         "Both sides of a branch on a tensor are traced, so the `raise` is executed while the graph is built, whatever the tensor's "
         "value will be. An operation that fails does so when the graph runs, long after Python has left the `try`: the handler never "
-        "runs and the error reaches the caller. Errors that are found while the graph is made (shapes, dtypes) are caught as usual."
+        "runs and the error reaches the caller. Errors that are found while the graph is made (shapes, dtypes) are caught as usual. "
+        "A handler that raises in turn is not reported: the caller gets an error in both."
     ),
     samples=Samples(
         bad="""\

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.analysis.facts import BranchKind
-from terra_refactor.domain.value import TensorValue, members
+from terra_refactor.analysis.facts import BranchKind, ObjectKind
+from terra_refactor.domain.value import Reference, TensorValue, members
 from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.walk import walk
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
+    yield from _longer_lists(view)
     for call, name in view.library_calls():
         if name not in ("builtins.list.append", "builtins.list.extend", "builtins.list.insert"):
             continue
@@ -31,6 +33,35 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                         cure=_cure(view, call, name),
                     )
                 break
+
+
+def _longer_lists(view: ContextView) -> Iterator[LocalHazard]:
+    """`xs = xs + [x]` and `xs += [x]` in a loop over tensors, of a list from before the loop."""
+    for loop in (*view.code.of_kind(ops.For), *view.code.of_kind(ops.While)):
+        fact = view.branches.get(loop.id)
+        if fact is None or fact.kind not in (BranchKind.TENSOR, BranchKind.DATASET):
+            continue
+        inner = list(walk((loop,)))
+        stores = [op for op in inner if isinstance(op, ops.StoreName) and op.value is not None]
+        for op in stores:
+            total = view.op(op.value) if op.value is not None else op
+            same = [other for other in stores if other.name == op.name]
+            if not isinstance(total, ops.Binary) or total.operator != "+" or len(same) > 1:
+                continue
+            first = view.op(total.left)
+            if isinstance(first, ops.LoadName) and first.name == op.name and _is_list(view, total.left):
+                yield LocalHazard(
+                    total.id,
+                    f"the list `{op.name}` gets longer in a loop over tensors: a loop in a graph keeps its length",
+                )
+
+
+def _is_list(view: ContextView, number: OpId) -> bool:
+    alternatives = members(view.value(number))
+    return bool(alternatives) and all(
+        isinstance(member, Reference) and view.facts.objects[member.object].kind is ObjectKind.LIST
+        for member in alternatives
+    )
 
 
 def _cure(view: ContextView, call: ops.Call, name: str) -> CureHint | None:

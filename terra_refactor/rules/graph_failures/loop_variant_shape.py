@@ -7,7 +7,7 @@ from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind
 from terra_refactor.domain.shape import Shape
-from terra_refactor.domain.value import TensorKind, TensorValue, TupleValue, Value, members
+from terra_refactor.domain.value import NONE, UNBOUND, TensorKind, TensorValue, TupleValue, Value, members
 from terra_refactor.ir import ops
 from terra_refactor.ir.walk import walk
 from terra_refactor.rules.graph_failures.branch_mismatch import graph_dtype
@@ -29,6 +29,13 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         for name, joined, before in branch.changed:
             if name not in carried:
                 continue
+            if branch.kind is BranchKind.DATASET and _starts_without_value(before) and _is_live(view, loop, name):
+                yield LocalHazard(
+                    loop.id,
+                    f"`{name}` has no value before the loop over a dataset, and is used behind it or in its next iteration: in a graph "
+                    "it must have one",
+                )
+                continue
             stored = _stored_last(view, loop, name) or joined
             certain = _difference(before, joined) or _difference(before, stored)
             if certain is not None:
@@ -39,6 +46,35 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                     f"`{name}` may come out of an iteration with another shape: a loop in a graph keeps shapes",
                     f"`{name}` keeps its shape in the loop",
                 )
+
+
+def _starts_without_value(before: Value) -> bool:
+    """Whether a variable is unbound or None before a loop: loops on tensors find a stand-in for it, loops on datasets do not."""
+    return bool(members(before)) and all(member in (NONE, UNBOUND) for member in members(before))
+
+
+def _is_live(view: ContextView, loop: ops.For | ops.While, name: str) -> bool:
+    """Whether the value that a variable has behind a loop, or goes into it with, is read before it is set again."""
+    inside = [op.id for op in walk((loop,))]
+    outermost = loop.id
+    for outer in view.enclosing(loop.id):
+        if isinstance(outer, ops.For | ops.While):
+            outermost = outer.id
+    mentions = [
+        op for op in view.code.ops if isinstance(op, ops.LoadName | ops.StoreName | ops.DeleteName) and op.name == name
+    ]
+    within = [op for op in mentions if op.id in inside]
+    if within and isinstance(within[0], ops.LoadName):
+        return True
+    behind = [op for op in mentions if op.id > max(inside)]
+    around = [op for op in mentions if outermost < op.id < loop.id]
+    parents = view.code.parents
+    for op in (*behind, *around):
+        if isinstance(op, ops.LoadName):
+            return True
+        if parents[op.id] == parents[loop.id]:
+            return False
+    return False
 
 
 def _stored_last(view: ContextView, loop: ops.For | ops.While, name: str) -> Value | None:
@@ -115,7 +151,8 @@ RULE: Final = Rule(
         "AutoGraph makes a `tf.while_loop` of the loop, whose variables keep shape and dtype: `ValueError: 'y' has shape (1,) before the "
         "loop, but shape (4,) after one iteration. Use tf.autograph.experimental.set_loop_options to set shape invariants`, or `TypeError: "
         "Input 'y' of 'AddV2' Op has type float32 that does not match type int32` where a sum starts as the Python number 0. A variable "
-        "that starts as None is fine."
+        "that starts as None, or that the loop sets first, is fine in a loop over a tensor; where it goes over a dataset: `ValueError: 'y' "
+        "must be defined before the loop`."
     ),
     samples=Samples(
         bad="""\

@@ -19,6 +19,7 @@ from terra_refactor.domain.value import (
     PartialValue,
     Reference,
     Scalar,
+    SequenceValue,
     ShapeValue,
     SpecValue,
     TensorKind,
@@ -193,6 +194,8 @@ def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | 
             return ("a set", False) if facts.kind is ObjectKind.SET else None
         case FunctionValue() | BoundMethod() | LibraryValue() | ModuleValue() | PartialValue():
             return "a function or class", False
+        case SequenceValue(kind="generator" | "iterator" | "zip" | "map" | "filter" | "enumerate"):
+            return "an iterator", False
         case DatasetValue() | ShapeValue() | DTypeValue() | SpecValue():
             return "an object of TensorFlow that is no tensor", False
         case TensorValue(kind=TensorKind.NDARRAY):

@@ -89,7 +89,14 @@ def _target(call: BoundCall) -> Value:
 def _gray(call: BoundCall) -> Value:
     data = _image(call)
     shape = data.type.shape
-    channels = 3 if call.name.endswith("grayscale_to_rgb") else 1
+    to_colour = call.name.endswith("grayscale_to_rgb")
+    if to_colour and shape and isinstance(shape[-1], int) and shape[-1] != 1:
+        raise OperationError(
+            ErrorKind.SHAPE,
+            f"image.grayscale_to_rgb: the last axis must have size 1 (shape {format_shape(shape)})",
+            ("images",),
+        )
+    channels = 3 if to_colour else 1
     return result(data.type.dtype, None if not shape else (*shape[:-1], channels))
 
 
