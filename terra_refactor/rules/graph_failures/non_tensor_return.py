@@ -19,7 +19,6 @@ from terra_refactor.domain.value import (
     PartialValue,
     Reference,
     Scalar,
-    SequenceValue,
     ShapeValue,
     SpecValue,
     TensorKind,
@@ -42,6 +41,7 @@ _ASSERTIONS: Final = (
     "tensorflow.compat.v1.assert_",
     "tensorflow.compat.v1.debugging.assert_",
 )
+_ITERATORS: Final = frozenset(f"builtins.{name}" for name in ("map", "zip", "filter", "enumerate", "reversed", "iter"))
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -59,6 +59,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     for place in places:
         if place.value is not None and _is_set(view, view.value(place.value)):
             yield LocalHazard(place.id, "it returns a set: a traced function can only return tensors and None")
+            return
+        if place.value is not None and _is_iterator(view, place.value):
+            yield LocalHazard(place.id, "it returns an iterator: a traced function can only return tensors and None")
             return
     for place in places:
         if place.value is not None and _is_operation(view, place.value, 0):
@@ -85,6 +88,15 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     else:
         message = f"it may return {text}: a traced function can only return tensors and None"
         yield LocalHazard(op.id, message, f"it never returns {text}")
+
+
+def _is_iterator(view: ContextView, number: OpId) -> bool:
+    """Whether the result is a generator, or what `map`, `zip` and the like make."""
+    made = view.op(view.behind_name(number))
+    if isinstance(made, ops.Comprehension):
+        return made.kind is ops.ComprehensionKind.GENERATOR
+    fact = view.calls.get(made.id)
+    return fact is not None and bool(_ITERATORS.intersection(fact.library))
 
 
 def _is_operation(view: ContextView, number: OpId, depth: int) -> bool:
@@ -194,8 +206,6 @@ def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | 
             return ("a set", False) if facts.kind is ObjectKind.SET else None
         case FunctionValue() | BoundMethod() | LibraryValue() | ModuleValue() | PartialValue():
             return "a function or class", False
-        case SequenceValue(kind="generator" | "iterator" | "zip" | "map" | "filter" | "enumerate"):
-            return "an iterator", False
         case DatasetValue() | ShapeValue() | DTypeValue() | SpecValue():
             return "an object of TensorFlow that is no tensor", False
         case TensorValue(kind=TensorKind.NDARRAY):
