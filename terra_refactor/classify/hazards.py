@@ -449,6 +449,16 @@ def _is_length(index: CodeIndex, number: int) -> bool:
     return isinstance(function, ops.LoadName) and function.name == "len"
 
 
+def _looks_up(index: CodeIndex, op: Op | None) -> bool:
+    """Whether it is `getattr(self, "x", None)` or `cache.get(key)`: nothing as long as nothing was stored."""
+    if not isinstance(op, ops.Call):
+        return False
+    function = index.ops[op.function]
+    if isinstance(function, ops.LoadName):
+        return function.name == "getattr" and len(op.arguments) == 3
+    return isinstance(function, ops.LoadAttribute) and function.name == "get" and len(op.arguments) == 1
+
+
 def _says_first_time(index: CodeIndex, test: int, truth: bool, filled: frozenset[str]) -> bool:
     op: Op | None = index.ops[test]
     match op:
@@ -457,7 +467,8 @@ def _says_first_time(index: CodeIndex, test: int, truth: bool, filled: frozenset
         case ops.Compare(operator="is" | "is not"):
             right = index.ops[op.right]
             is_none = isinstance(right, ops.Literal) and right.value is NONE.value
-            stored = isinstance(index.ops[op.left], ops.LoadAttribute | ops.LoadName | ops.LoadItem)
+            left = index.ops[op.left]
+            stored = isinstance(left, ops.LoadAttribute | ops.LoadName | ops.LoadItem) or _looks_up(index, left)
             return is_none and stored and truth is (op.operator == "is")
         case ops.Compare(operator="in" | "not in"):
             # `if key not in cache: cache[key] = ...`
@@ -468,7 +479,8 @@ def _says_first_time(index: CodeIndex, test: int, truth: bool, filled: frozenset
             return truth and isinstance(right, ops.Literal) and right.value == 0 and _is_length(index, op.left)
         case ops.Call():
             function = index.ops[op.function]
-            return isinstance(function, ops.LoadName) and function.name == "hasattr" and not truth
+            asks = isinstance(function, ops.LoadName) and function.name == "hasattr"
+            return not truth and (asks or _looks_up(index, op))
         case ops.LoadAttribute():
             # `if not self.built`, or `if not self.slots` where the block fills `self.slots`
             return not truth and (op.name.lstrip("_") in _FIRST_TIME_FLAGS or op.name in filled)

@@ -161,6 +161,12 @@ def _pad(call: BoundCall) -> Value:
     padded: list[Dim] = []
     for size, row in zip(shape, rows, strict=True):
         pair = integers(row)
+        if pair is not None and any(isinstance(part, int) and part < 0 for part in pair):
+            raise OperationError(
+                ErrorKind.SHAPE,
+                f"pad: a padding of {min(part for part in pair if isinstance(part, int))}",
+                ("paddings",),
+            )
         padded.append(None if pair is None or len(pair) != 2 else add(size, add(pair[0], pair[1])))
     return result(data.type.dtype, tuple(padded))
 
