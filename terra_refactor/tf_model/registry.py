@@ -64,6 +64,7 @@ FAMILIES: Final = (
     "terra_refactor.tf_model.ops.nn",
     "terra_refactor.tf_model.ops.ragged",
     "terra_refactor.tf_model.ops.random",
+    "terra_refactor.tf_model.ops.recurrent",
     "terra_refactor.tf_model.ops.signal",
     "terra_refactor.tf_model.ops.sparse",
     "terra_refactor.tf_model.ops.strings",

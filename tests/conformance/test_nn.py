@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 pytestmark = pytest.mark.tensorflow
 
 RUN_TIME = "checked when it runs"
+SAMPLED = "the batch of the labels where that of the inputs is not known"
 
 
 @st.composite
@@ -81,6 +82,45 @@ def labelled(draw: st.DrawFn, sparse: bool) -> Call:
 
 
 @st.composite
+def labelled_otherwise(draw: st.DrawFn) -> Call:
+    """Labels of one axis less than the logits, or with the outer axes taken together."""
+    logits = draw(shapes(min_rank=2, max_rank=3))
+    labels = draw(st.sampled_from([logits[:-1], logits[1:], (logits[0] * logits[1], *logits[2:])]))
+    return Call({"labels": draw(specs(labels, "float32")), "logits": draw(specs(logits, "float32"))})
+
+
+@st.composite
+def sampled(draw: st.DrawFn) -> Call:
+    batch, width = draw(st.integers(2, 5)), draw(st.integers(2, 5))
+    labels = draw(st.sampled_from([(batch, 1), (batch, 1), (batch,), (batch + 1, 1)]))
+    weights = (9, draw(st.sampled_from([width, width, width + 1])))
+    return Call(
+        {
+            "weights": draw(specs(weights, "float32")),
+            "biases": draw(specs((9,), "float32")),
+            "labels": draw(specs(labels, "int64")),
+            "inputs": draw(specs((batch, width), "float32")),
+            "num_sampled": 3,
+            "num_classes": 9,
+        }
+    )
+
+
+@st.composite
+def old_losses(draw: st.DrawFn, labels: str, predictions: str) -> Call:
+    made = draw(shapes(min_rank=1, max_rank=3))
+    given = draw(st.sampled_from([made, made, made[:-1], (*made, 1), draw(shapes(max_rank=3))]))
+    return Call({labels: draw(specs(given, "float32")), predictions: draw(specs(made, "float32"))})
+
+
+@st.composite
+def old_class_numbers(draw: st.DrawFn) -> Call:
+    logits = (*draw(shapes(min_rank=1, max_rank=2)), draw(st.integers(2, 4)))
+    labels = draw(st.sampled_from([logits[:-1], (*logits[:-1], 1), logits, logits[1:]]))
+    return Call({"labels": draw(specs(labels, "int32")), "logits": draw(specs(logits, "float32"))})
+
+
+@st.composite
 def moments(draw: st.DrawFn) -> Call:
     data = draw(specs(shapes(min_rank=2)))
     return Call({"x": data, "axes": draw(st.sampled_from([[0], [0, 1], [-1]])), "keepdims": draw(st.booleans())})
@@ -140,7 +180,29 @@ ROWS = [
         imprecise="broadcasting of labels",
         misses_errors=RUN_TIME,
     ),
+    Row(
+        "tensorflow.nn.softmax_cross_entropy_with_logits",
+        labelled_otherwise(),
+        label="softmax_cross_entropy_with_logits[other ranks]",
+        imprecise="broadcasting of labels",
+        misses_errors=RUN_TIME,
+    ),
     Row("tensorflow.nn.sparse_softmax_cross_entropy_with_logits", labelled(True), imprecise="unknown ranks"),
+    Row("tensorflow.nn.nce_loss", sampled(), imprecise=SAMPLED, misses_errors=RUN_TIME),
+    Row("tensorflow.nn.sampled_softmax_loss", sampled(), imprecise=SAMPLED, misses_errors=RUN_TIME),
+    *[
+        Row(f"tensorflow.compat.v1.losses.{name}", old_losses("labels", predictions))
+        for name, predictions in (
+            ("absolute_difference", "predictions"),
+            ("huber_loss", "predictions"),
+            ("log_loss", "predictions"),
+            ("mean_squared_error", "predictions"),
+            ("hinge_loss", "logits"),
+        )
+    ],
+    Row("tensorflow.compat.v1.losses.sigmoid_cross_entropy", old_losses("multi_class_labels", "logits")),
+    Row("tensorflow.compat.v1.losses.softmax_cross_entropy", old_losses("onehot_labels", "logits")),
+    Row("tensorflow.compat.v1.losses.sparse_softmax_cross_entropy", old_class_numbers()),
     Row("tensorflow.nn.sigmoid_cross_entropy_with_logits", labelled(False), imprecise="unknown ranks"),
     Row("tensorflow.nn.l2_loss", calls(t=specs(shapes()))),
     Row("tensorflow.nn.dropout", calls(x=specs(shapes()), rate=0.5)),

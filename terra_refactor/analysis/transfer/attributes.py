@@ -51,6 +51,7 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Op
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.numpy_api.files import LOADED, array_with
 
 
 def load_attribute(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
@@ -76,6 +77,9 @@ def attribute_of(interpreter: Interpreter, frame: Frame, op: int, value: Value, 
         case LibraryValue():
             flag = flag_value(interpreter, value.name, name)
             return library_member(value.name, name) if flag is None else flag
+        case UnknownValue() if value.origin == LOADED:
+            array = array_with(name)
+            return UNKNOWN if array is None else attribute_of(interpreter, frame, op, array, name)
         case UnknownValue():
             return UnknownValue(value.may_be_tensor, value.origin, value.reason)
         case TensorValue():

@@ -65,6 +65,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Op
+from terra_refactor.tf_model.numpy_api.files import LOADED, array_in
 from terra_refactor.tf_model.numpy_api.index_objects import index_object
 from terra_refactor.tf_model.ops.operators import index_rule
 from terra_refactor.tf_model.spec import OperationError
@@ -349,6 +350,8 @@ def item_of(interpreter: Interpreter, frame: Frame, op: int, container: Value, i
             return UNKNOWN_INT if not isinstance(index, SliceValue) else container
         case Reference():
             return _object_item(interpreter, frame, op, container, index)
+        case UnknownValue() if container.origin == LOADED:
+            return array_in(index) or UNKNOWN
         case UnknownValue():
             return UnknownValue(container.may_be_tensor, container.origin)
         case LibraryValue():
@@ -389,6 +392,8 @@ def _sequence_item(
         position = int(index.value)  # type: ignore[arg-type]
         if -len(elements) <= position < len(elements):
             return elements[position]
+        if not as_tuple:
+            _contradict(frame)
         return UNKNOWN
     if isinstance(index, SliceValue):
         known = _python_slice(index)
@@ -400,6 +405,11 @@ def _sequence_item(
         element = join_all(elements)
         return SequenceValue(element) if as_tuple else new_list(interpreter, frame, op, FrozenList(None, element))
     return join_all(elements) if elements else UNKNOWN
+
+
+def _contradict(frame: Frame) -> None:
+    """The item is not in a list or dict: somebody that we do not see fills it, so what follows from its content proves nothing."""
+    frame.conditions += 1
 
 
 def _python_slice(index: SliceValue) -> slice | None:
@@ -431,6 +441,8 @@ def _object_item(interpreter: Interpreter, frame: Frame, op: int, container: Ref
         factory = frame.state.get((container.object, DEFAULT_FACTORY))
         if factory is not None and not mappings.has_item(content, index):
             return _made_item(interpreter, frame, op, container, index, factory)
+        if mappings.known_item(content, index) == BOTTOM:
+            _contradict(frame)
         return mappings.dict_item(content, index)
     if facts.kind is ObjectKind.CLASS:
         getter = interpreter.find_in_class(frame, container, "__class_getitem__")

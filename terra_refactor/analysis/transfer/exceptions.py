@@ -33,6 +33,7 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ops import Block, Op
 from terra_refactor.ir.walk import walk
+from terra_refactor.tf_model.numpy_api.files import LOADED
 
 _SUPPRESSING: Final = frozenset(
     {
@@ -322,7 +323,8 @@ def _entered(interpreter: Interpreter, frame: Frame, op: int, manager: Value) ->
         if method is None or interpreter.is_library_function(method):
             return manager
         return interpreter.call_value(frame, op, method, CallArguments())
-    return UNKNOWN if isinstance(manager, UnknownValue) else manager
+    # an archive of arrays is what it opens
+    return UNKNOWN if isinstance(manager, UnknownValue) and manager.origin != LOADED else manager
 
 
 HANDLERS: dict[type[Op], Handler] = {

@@ -30,6 +30,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.tf_model.keras import WEIGHTS
 from terra_refactor.tf_model.keras.layer_call import Settings
 from terra_refactor.tf_model.name_table import words
+from terra_refactor.tf_model.ops.recurrent import CELLS
 
 _INPUT: Final = "@input"
 _LISTS: Final = frozenset({"weights", "variables"})
@@ -80,9 +81,16 @@ def weight_attribute(interpreter: Interpreter, frame: Frame, op: int, layer: Ref
 
 
 def setting_attribute(frame: Frame, instance: Reference, name: str) -> Value | None:
-    """`layer.units`: an argument of the constructor of a layer of Keras, of those that it keeps as they are; None for what is none."""
+    """`layer.units`: an argument of the constructor of a layer of Keras, of those that it keeps as they are; None for what is none.
+
+    The recurrent cells of TensorFlow 1 keep theirs as `cell._num_units`.
+    """
     cls = frame.state.get((instance.object, CLASS))
-    if name not in _KEPT or not isinstance(cls, LibraryValue) or not cls.name.startswith("keras.layers."):
+    if not isinstance(cls, LibraryValue):
+        return None
+    if cls.name.startswith(CELLS):
+        return frame.state.get((instance.object, CONFIGURATION + name.removeprefix("_")))
+    if name not in _KEPT or not cls.name.startswith("keras.layers."):
         return None
     return frame.state.get((instance.object, CONFIGURATION + name))
 

@@ -53,6 +53,14 @@ _CHOICES: Final = {
     "keras.ops.argmax": ("x", 0, "always 0"),
 }
 """Functions that choose along an axis: the parameter with the data, the axis if none is given, the result where the axis has size 1."""
+_CROSS_ENTROPIES: Final = frozenset(
+    {
+        "tensorflow.nn.softmax_cross_entropy_with_logits",
+        "tensorflow.compat.v1.nn.softmax_cross_entropy_with_logits",
+        "tensorflow.compat.v1.nn.softmax_cross_entropy_with_logits_v2",
+    }
+)
+"""Losses that want a row of classes for each example, and take all axes but the last together."""
 _SOFTMAX: Final = (
     Constant("softmax"),
     LibraryValue("keras.activations.softmax"),
@@ -82,6 +90,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             message = _choice(view, call, name)
         elif name == "keras.layers.Dense":
             message = _dense(view, call, name)
+        elif name in _CROSS_ENTROPIES:
+            message = _labels_without_classes(view, call, name)
         else:
             message = None
         if message is not None:
@@ -212,6 +222,24 @@ def _choice(view: ContextView, call: ops.Call, name: str) -> str | None:
         return None
     what = name.rpartition(".")[2]
     return f"{what} along axis {axis} of shape {format_shape(shape)}, which has size 1: the result is {outcome}"
+
+
+def _labels_without_classes(view: ContextView, call: ops.Call, name: str) -> str | None:
+    """What is wrong where labels have all axes of the logits but the last: the examples of the one meet the classes of the other."""
+    given = [view.library_argument(call, name, parameter) for parameter in ("labels", "logits")]
+    if None in given or view.library_argument(call, name, "axis", "dim") is not None:
+        return None
+    labels, logits = (_shape_of(view.value(operand)) for operand in given if operand is not None)
+    if not labels or logits is None or len(labels) != len(logits) - 1:
+        return None
+    classes = logits[-1]
+    if isinstance(labels[-1], int) or not isinstance(classes, int) or classes == 1:
+        # a distribution for all examples has the size of the classes; other known sizes raise
+        return None
+    return (
+        f"labels of shape {format_shape(labels)} lack the axis of the {classes} classes that logits of shape {format_shape(logits)} have: "
+        "the examples of the labels are taken for classes"
+    )
 
 
 def _axis(value: Value, default: int) -> int | None:

@@ -20,6 +20,7 @@ from terra_refactor.domain.value import (
     Scalar,
     TensorValue,
     TupleValue,
+    UnknownValue,
     Value,
 )
 from terra_refactor.tf_model import arguments as read
@@ -34,6 +35,7 @@ from terra_refactor.tf_model.numpy_api.arrays import (
     promoted_strong,
     result,
 )
+from terra_refactor.tf_model.numpy_api.files import LOADED
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
 
 _OBJECTS: Final = (LibraryValue("builtins.object"), Constant("object"), Constant("O"))
@@ -327,8 +329,8 @@ def _grid(call: BoundCall) -> Value:
 
 
 def _loaded(call: BoundCall) -> Value:
-    """Files: an array of unknown type."""
-    return UNKNOWN
+    """Files: what it is shows in how it is used."""
+    return UnknownValue(may_be_tensor=False, origin=LOADED)
 
 
 def _text_table(call: BoundCall) -> Value:

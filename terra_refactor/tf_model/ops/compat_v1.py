@@ -24,7 +24,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.tf_model.arguments import integer, is_none, map_structure, shape_argument
-from terra_refactor.tf_model.ops import array, control, creation, math, nn, random, variables
+from terra_refactor.tf_model.ops import array, control, creation, losses, math, nn, random, variables
 from terra_refactor.tf_model.ops import linalg as linear_algebra
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
@@ -286,21 +286,6 @@ _OWN: Final[dict[str, Rule]] = {
         for kind in ("max", "average")
         for rank in (1, 2, 3)
     },
-    **{
-        f"losses.{name}": lambda call: result(FLOAT32)
-        for name in (
-            "mean_squared_error",
-            "absolute_difference",
-            "log_loss",
-            "hinge_loss",
-            "huber_loss",
-            "sigmoid_cross_entropy",
-        )
-    },
-    "losses.sparse_softmax_cross_entropy": lambda call: result(FLOAT32),
-    "losses.softmax_cross_entropy": lambda call: result(FLOAT32),
-    "losses.get_total_loss": lambda call: result(FLOAT32, ()),
-    "losses.get_regularization_loss": lambda call: result(FLOAT32, ()),
 }
 
 
@@ -310,6 +295,7 @@ def _graph_object(name: str) -> Rule:
 
 RULES: Final[Mapping[str, Rule]] = {
     **_inherited(),
+    **losses.RULES,
     **table(_OWN, prefix="tensorflow.compat.v1."),
     **{f"tensorflow.compat.v1.{name}": _graph_object(name) for name in _GRAPH_OBJECTS.split()},
     "tensorflow.compat.v1.Session.run": _run,

@@ -492,8 +492,26 @@ def _named_pair(name: str, fields: tuple[str, str], first: Value, second: Value)
 
 
 def _in_top_k(call: BoundCall) -> Value:
-    targets = operand(call.argument("targets"))
-    return result(BOOL, targets.type.shape if targets.type.shape is not None else (None,))
+    """Predictions (batch, classes) and targets (batch,); TensorFlow 1 takes them in that order, its successor in the other."""
+    shapes = [
+        shape for name in ("predictions", "targets") if (shape := operand(call.argument(name)).type.shape) is not None
+    ]
+    ranks = sorted(len(shape) for shape in shapes)
+    shown = " and ".join(format_shape(shape) for shape in shapes)
+    if not set(ranks) <= {1, 2} or ranks in ([1, 1], [2, 2]):
+        raise OperationError(
+            ErrorKind.RANK,
+            f"{short_name(call)}: predictions need rank 2 and targets rank 1, these have shape {shown}",
+            ("predictions", "targets"),
+        )
+    if len(shapes) == 2 and definitely_different(shapes[0][0], shapes[1][0]):
+        raise OperationError(
+            ErrorKind.SHAPE,
+            f"{short_name(call)}: predictions and targets of shape {shown} differ in axis 0",
+            ("predictions", "targets"),
+        )
+    sizes = [shape[:1] for shape in shapes]
+    return result(BOOL, meet_shapes(*sizes) if len(sizes) == 2 else sizes[0] if sizes else (None,))
 
 
 def _segment(*, counted: bool) -> Rule:

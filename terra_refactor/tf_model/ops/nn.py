@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from terra_refactor.domain.dim import Dim, add, definitely_different, format_dim, multiply
-from terra_refactor.domain.shape import Shape, format_shape, meet_shapes
+from terra_refactor.domain.shape import Shape, element_count, format_shape, meet_shapes
 from terra_refactor.domain.value import Constant, TensorValue, TupleValue, Value
 from terra_refactor.tf_model.arguments import elements, integer, integers, is_none, text
 from terra_refactor.tf_model.ops.conversion import operand
@@ -351,6 +351,8 @@ def _softmax_loss(call: BoundCall) -> Value:
                     f"{position}: {format_dim(a)} and {format_dim(b)}",
                     ("labels", "logits"),
                 )
+    if shape is not None and given is not None and len(shape) != len(given) and axis % len(both) == len(shape) - 1:
+        _check_rows(call, given, shape)
     if (
         shape is None
         or given is None
@@ -362,29 +364,33 @@ def _softmax_loss(call: BoundCall) -> Value:
     return result(logits.type.dtype, (*both[:position], *both[position + 1 :]))
 
 
-def _sparse_softmax_loss(call: BoundCall) -> Value:
-    labels, logits = operand(call.argument("labels")), operand(call.argument("logits"))
-    shape, given = logits.type.shape, labels.type.shape
-    if shape == ():
-        raise OperationError(ErrorKind.RANK, f"{short_name(call)}: logits are a number (shape ())", ("logits",))
-    if shape is not None and given is not None:
-        if len(given) != len(shape) - 1:
+def sparse_softmax_loss_shape(name: str, labels: Shape, logits: Shape) -> Shape:
+    """The shape of the cross entropy with class numbers. Raises OperationError if the shapes certainly do not go together."""
+    if logits == ():
+        raise OperationError(ErrorKind.RANK, f"{name}: logits are a number (shape ())", ("logits",))
+    if logits is None or labels is None:
+        return labels if labels is not None else None if logits is None else logits[:-1]
+    if len(labels) != len(logits) - 1:
+        raise OperationError(
+            ErrorKind.RANK,
+            f"{name}: labels of shape {format_shape(labels)} have rank {len(labels)}; logits of shape {format_shape(logits)} need rank "
+            f"{len(logits) - 1}",
+            ("labels", "logits"),
+        )
+    for axis, (a, b) in enumerate(zip(labels, logits, strict=False)):
+        if definitely_different(a, b):
             raise OperationError(
-                ErrorKind.RANK,
-                f"{short_name(call)}: labels of shape {format_shape(given)} have rank {len(given)}; logits of shape "
-                f"{format_shape(shape)} need rank {len(shape) - 1}",
+                ErrorKind.SHAPE,
+                f"{name}: labels of shape {format_shape(labels)} and logits of shape {format_shape(logits)} differ in axis {axis}: "
+                f"{format_dim(a)} and {format_dim(b)}",
                 ("labels", "logits"),
             )
-        for axis, (a, b) in enumerate(zip(given, shape, strict=False)):
-            if definitely_different(a, b):
-                raise OperationError(
-                    ErrorKind.SHAPE,
-                    f"{short_name(call)}: labels of shape {format_shape(given)} and logits of shape {format_shape(shape)} differ "
-                    f"in axis {axis}: {format_dim(a)} and {format_dim(b)}",
-                    ("labels", "logits"),
-                )
-        return result(logits.type.dtype, meet_shapes(given, shape[:-1]))
-    return result(logits.type.dtype, given if given is not None else None if shape is None else shape[:-1])
+    return meet_shapes(labels, logits[:-1])
+
+
+def _sparse_softmax_loss(call: BoundCall) -> Value:
+    labels, logits = operand(call.argument("labels")), operand(call.argument("logits"))
+    return result(logits.type.dtype, sparse_softmax_loss_shape(short_name(call), labels.type.shape, logits.type.shape))
 
 
 def _sigmoid_loss(call: BoundCall) -> Value:
@@ -423,9 +429,38 @@ def _poisson_loss(call: BoundCall) -> Value:
     return result(data.type.dtype, meet_shapes(data.type.shape, targets.type.shape))
 
 
+def _check_rows(call: BoundCall, labels: tuple[Dim, ...], logits: tuple[Dim, ...]) -> None:
+    """Raises OperationError if labels of another rank than the logits cannot be broadcast to them, both taken as matrices of classes."""
+    rows = [(element_count(shape[:-1]), shape[-1]) for shape in (labels, logits)]
+    for what, a, b in zip(("rows", "classes"), *rows, strict=True):
+        if definitely_different(a, b) and 1 not in (a, b):
+            raise OperationError(
+                ErrorKind.RANK,
+                f"{short_name(call)}: labels of shape {format_shape(labels)} have rank {len(labels)}, logits of shape "
+                f"{format_shape(logits)} rank {len(logits)}: these are {format_dim(a)} and {format_dim(b)} {what}",
+                ("labels", "logits"),
+            )
+
+
 def _sampled_loss(call: BoundCall) -> Value:
-    inputs = operand(call.argument("inputs"))
-    return result(inputs.type.dtype, (None if not inputs.type.shape else inputs.type.shape[0],))
+    """`tf.nn.nce_loss` and `sampled_softmax_loss`: inputs (batch, width), labels (batch, true classes), weights (classes, width)."""
+    inputs = operand(call.argument("inputs")).type.shape
+    _check_rank(call, inputs, 2, "inputs")
+    batch, width = (None, None) if inputs is None else inputs
+    sampled_here = is_none(call.argument("sampled_values"))
+    for name, axis, size in (("labels", 0, batch), ("weights", 1, width)):
+        given = call.argument(name)
+        other = given.type.shape if isinstance(given, TensorValue) else None
+        if name == "weights" or sampled_here:
+            _check_rank(call, other, 2, name)
+        if other is not None and len(other) == 2 and definitely_different(other[axis], size):
+            raise OperationError(
+                ErrorKind.SHAPE,
+                f"{short_name(call)}: inputs of shape {format_shape(inputs)} and {name} of shape {format_shape(other)} differ in axis "
+                f"{axis}: {format_dim(size)} and {format_dim(other[axis])}",
+                ("inputs", name),
+            )
+    return result(operand(call.argument("inputs")).type.dtype, (batch,))
 
 
 def _ctc_loss(call: BoundCall) -> Value:
