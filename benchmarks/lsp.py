@@ -259,7 +259,7 @@ async def measure(file: Path, edits: int) -> None:
     def ends() -> list[int]:
         """The lines that end a statement in a function."""
         lines = editor.texts[file].splitlines()
-        return [number for number, line in enumerate(lines) if re.match(r" {8}.*\)$", line)]
+        return [number for number, line in enumerate(lines) if re.match(r" {8}.*\)(?: |  # key)*$", line)]
 
     def comment() -> int:
         line = choose.choice(ends())

@@ -27,7 +27,9 @@ LOGGER = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 DEBOUNCE: Final = 0.02
-"""Seconds without a change after which an analysis begins, where the last one was short."""
+"""Seconds without a change after which an analysis begins while somebody types, where the last one was short."""
+_TYPING: Final = 0.3
+"""A change that comes so many seconds after the one before is part of typing; one by itself is analysed at once."""
 _IDLE: Final = 1.0
 """Seconds without a request after which garbage is looked for."""
 _MOST_UNSEARCHED: Final = 200
@@ -53,6 +55,8 @@ class Scheduler:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="terra-analysis")
         self._jobs: dict[str, _Job] = {}
         self._last_change = 0.0
+        self._typing = False
+        """The last change came soon after the one before."""
         self._change = asyncio.Event()
         """Set when a text changes, and then replaced."""
         self._seconds: dict[int, float] = {}
@@ -95,7 +99,9 @@ class Scheduler:
 
     def changed(self) -> None:
         """A text changed: running analyses are out of date."""
-        self._last_change = time.monotonic()
+        now = time.monotonic()
+        self._typing = now - self._last_change < _TYPING
+        self._last_change = now
         self._change.set()
         self._change = asyncio.Event()
         self._asked()
@@ -153,6 +159,8 @@ class Scheduler:
 
     async def _quiet(self, session: Session) -> None:
         """Waits until nobody has typed for a moment."""
+        if not self._typing:
+            return
         last = self._seconds.get(id(session), 0.0)
         pause = DEBOUNCE if last < _LONG else min(0.4, last / 4)
         while (left := self._last_change + pause - time.monotonic()) > 0:
