@@ -2,14 +2,14 @@
 
 Computes: whether the layers of a sequential model fit each other, whether its input fits what they were built for, whether a model's output
 fits its loss and labels. Needs: instances of library classes and their configuration. Gives: `add_to_sequential`, `build_sequential`,
-`check_sequential_input`, `check_labels`.
+`check_sequential_input`, `check_labels`, `check_numbers`.
 
 Ignores: layers of the program's own: Keras runs them when a model is put together, but what they are given there is no evidence of use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from terra_refactor.analysis.configuration import configuration_of
@@ -29,7 +29,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.tf_model import registry
-from terra_refactor.tf_model.arguments import elements
+from terra_refactor.tf_model.arguments import elements, leaves
 from terra_refactor.tf_model.keras.model_inputs import adjusted_input
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError
 
@@ -163,6 +163,29 @@ def check_labels(
     interpreter.over_combinations(
         frame, op, "fit", members(freeze(frame, labels)), lambda member: rule(member, predictions)
     )
+
+
+def check_numbers(interpreter: Interpreter, frame: Frame, op: int, given: Sequence[Value]) -> None:
+    """Notes a failure where the arrays that a model is trained or tested on certainly are not of the same number of examples."""
+    shapes = [
+        leaf.type.shape
+        for value in given
+        for leaf in leaves(freeze(frame, value)) or ()
+        if isinstance(leaf, TensorValue) and leaf.type.shape
+    ]
+
+    def check() -> Value:
+        for shape in shapes:
+            if definitely_different(shape[0], shapes[0][0]):
+                raise OperationError(
+                    ErrorKind.SHAPE,
+                    f"arrays of shape {format_shape(shapes[0])} and {format_shape(shape)} are of {format_dim(shapes[0][0])} and "
+                    f"{format_dim(shape[0])} examples (axis 0)",
+                    ("x", "y"),
+                )
+        return UNKNOWN
+
+    interpreter.checked_rule(frame, op, "fit", check)
 
 
 def _loss_rule(interpreter: Interpreter, frame: Frame, loss: Value) -> Callable[[Value, Value], Value] | None:

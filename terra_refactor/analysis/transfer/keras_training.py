@@ -28,7 +28,7 @@ from terra_refactor.analysis.transfer.keras_protocol import (
     own_method,
     parameter_names,
 )
-from terra_refactor.analysis.transfer.keras_shapes import check_labels
+from terra_refactor.analysis.transfer.keras_shapes import check_labels, check_numbers
 from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.dtype import FLOATING, INT64, DType
 from terra_refactor.domain.tensor import TensorType
@@ -271,6 +271,8 @@ def _batch_of(
             interpreter, frame, op, interpreter.call_value(frame, op, item, CallArguments((UNKNOWN_INT,)))
         )
     size = _DEFAULT_BATCH if size_value is None or size_value == NONE else read.known_integer(size_value)
+    if not whole:
+        check_numbers(interpreter, frame, op, given[:2])
     parts: list[Value] = []
     for position, value in enumerate(given[:2]):
         if value == NONE:

@@ -155,14 +155,25 @@ def _generic_rnn(call: BoundCall) -> Value:
     batch, time = _time_axes(settings, input_type.shape)
     shape = _sequence(settings, batch, time, (units,)) if sequences else (batch, units)
     output = read.tensor(dtype, shape, kind)
+    sizes = None if cells or last is None else _state_sizes(call, last)
+    if last is not None and sizes is not None and input_type.shape is not None:
+        _run_cell(call, last, read.tensor(dtype, (batch, input_type.shape[2]), kind), sizes)
     if not with_states:
         return output
-    sizes = None if cells or last is None else _state_sizes(call, last)
     return (
         UNKNOWN
         if sizes is None
         else _outputs(output, [read.tensor(dtype, (batch, size), kind) for size in sizes], True)
     )
+
+
+def _run_cell(call: BoundCall, cell: Value, step: TensorValue, sizes: Sequence[Dim]) -> None:
+    """Calls a cell of the program's own as the layer does it, on one step (N, f) and its states (N, size)."""
+    if isinstance(call.invoke(LibraryValue("builtins.type"), [cell]), LibraryValue):
+        return
+    assert step.type.shape is not None
+    states = tuple(read.tensor(step.type.dtype, (step.type.shape[0], size), step.kind) for size in sizes)
+    call.invoke(cell, [step, TupleValue(states)])
 
 
 def _state_sizes(call: BoundCall, cell: Value) -> tuple[Dim, ...] | None:
