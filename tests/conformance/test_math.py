@@ -162,6 +162,17 @@ ROWS = [
         "tensorflow.math.confusion_matrix",
         calls(labels=specs((3,), "int32"), predictions=specs((3,), "int32"), num_classes=4),
     ),
+    Row(
+        "tensorflow.math.confusion_matrix",
+        calls(
+            labels=specs(st.sampled_from([(3,), (3, 1), (3, 2), (4,)]), "int32"),
+            predictions=specs(st.sampled_from([(3,), (3, 1)]), "int32"),
+            num_classes=4,
+        ),
+        label="confusion_matrix[ranks]",
+        imprecise="sizes behind assertions",
+        misses_errors="labels of rank 2 with predictions of rank 2",
+    ),
     Row("tensorflow.dtypes.complex", calls(real=specs((2, 3), "float32"), imag=specs((3,), "float32"))),
     Row("tensorflow.linalg.global_norm", calls(t_list=[Spec("float32", (2,), (2,)), Spec("float32", (2, 3), (2, 3))])),
 ]

@@ -89,6 +89,15 @@ ROWS = [
         misses_errors=RUN_TIME,
         imprecise=COMPOSED,
     ),
+    Row(
+        "tensorflow.image.random_crop",
+        calls(
+            value=specs(st.sampled_from([(8, 9, 3), (2, 8, 9, 3), (8,)]), "float32"),
+            size=st.sampled_from([(4, 5, 3), (2, 4, 5, 3), (4,), (9, 5, 3)]),
+        ),
+        misses_errors=RUN_TIME,
+        imprecise=COMPOSED,
+    ),
     Row("tensorflow.image.rot90", images(k=st.integers(0, 4)), misses_errors=RUN_TIME, imprecise=COMPOSED),
     Row("tensorflow.image.transpose", images(), misses_errors=RUN_TIME, imprecise=COMPOSED),
     Row("tensorflow.image.adjust_brightness", images(delta=st.just(0.1)), misses_errors=RUN_TIME),

@@ -141,6 +141,19 @@ def _attention(call: BoundCall) -> Value:
     return TupleValue((result, read.tensor(result.type.dtype, shape, result.kind)))
 
 
+def _check_attended(query: Shape, key: Shape, value: Shape) -> None:
+    """Raises OperationError if a batch attends to that of another size, or keys and values certainly differ in number."""
+    for what, one, other, axis in (("query", query, value, 0), ("key", key, value, 1)):
+        if one is None or other is None or len(one) != 3 or len(other) != 3:
+            continue
+        if definitely_different(one[axis], other[axis]) and 1 not in (one[axis], other[axis]):
+            raise OperationError(
+                ErrorKind.SHAPE,
+                f"MultiHeadAttention: {what} of shape {format_shape(one)} and value of shape {format_shape(other)} differ in axis {axis}",
+                (what, "value"),
+            )
+
+
 def _multi_head_attention(call: BoundCall) -> Value:
     """Query (N, T, d) gives (N, T, d), or `output_shape` instead of d; scores are (N, heads, T, S)."""
     settings = Settings(call.configuration)
@@ -152,6 +165,7 @@ def _multi_head_attention(call: BoundCall) -> Value:
     query = cast_input(settings, query_value).shape
     value = None if value_value is None else cast_input(settings, value_value).shape
     key = value if read.is_none(key_value) else cast_input(settings, key_value).shape
+    _check_attended(query, key, value)
     dtype = settings.compute_dtype()
     kind = _kind([item for item in (query_value, value_value) if item is not None])
     shape = query

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from terra_refactor.domain.dim import Dim
+from terra_refactor.domain.dim import Dim, Truth
 from terra_refactor.domain.dtype import FLOAT32, FLOAT64, INT32, INT64, DType
-from terra_refactor.domain.shape import Shape, element_count, format_shape
+from terra_refactor.domain.shape import Shape, compatible, element_count, format_shape
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     NONE,
@@ -29,7 +29,7 @@ from terra_refactor.tf_model.ops import linalg as linear_algebra
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.operators import operator_rule
-from terra_refactor.tf_model.ops.results import argument, primary, result, table
+from terra_refactor.tf_model.ops.results import argument, flag, primary, result, table
 from terra_refactor.tf_model.ops.variables import variable
 from terra_refactor.tf_model.shape_rules.windows import window_output
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
@@ -113,9 +113,25 @@ def _to_dtype(dtype: DType) -> Rule:
     return rule
 
 
-def _assign(call: BoundCall) -> Value:
+def _changed(call: BoundCall) -> Value:
     target = call.argument("ref")
     return UNKNOWN if target is None else target
+
+
+def _assign(call: BoundCall) -> Value:
+    """`tf.assign(ref, value, validate_shape=True)`: a value of the variable's shape."""
+    target = call.argument("ref")
+    if target is None:
+        return UNKNOWN
+    wanted, given = operand(target).type.shape, operand(call.argument("value")).type.shape
+    if compatible(wanted, given) is Truth.NO and flag(call.argument("validate_shape"), True):
+        assert wanted is not None and given is not None
+        raise OperationError(
+            ErrorKind.SHAPE if len(wanted) == len(given) else ErrorKind.RANK,
+            f"{call.name.rpartition('.')[2]}: the variable has shape {format_shape(wanted)}, the value {format_shape(given)}",
+            ("ref", "value"),
+        )
+    return target
 
 
 def _to_array(value: Value) -> Value:
@@ -253,10 +269,8 @@ _OWN: Final[dict[str, Rule]] = {
     "to_double": _to_dtype(FLOAT64),
     "to_int32": _to_dtype(INT32),
     "to_int64": _to_dtype(INT64),
-    **dict.fromkeys(
-        ("assign", "assign_add", "assign_sub", "scatter_update", "scatter_add", "scatter_sub", "scatter_nd_update"),
-        _assign,
-    ),
+    **dict.fromkeys(("assign", "assign_add", "assign_sub"), _assign),
+    **dict.fromkeys(("scatter_update", "scatter_add", "scatter_sub", "scatter_nd_update"), _changed),
     "Variable": variables.RULES["tensorflow.Variable"],
     "nn.softmax_cross_entropy_with_logits_v2": nn.RULES["tensorflow.nn.softmax_cross_entropy_with_logits"],
     "nn.xw_plus_b": _linear,

@@ -105,8 +105,23 @@ def _converted(call: BoundCall) -> Value:
 
 
 def _cropped(call: BoundCall) -> Value:
+    """`random_crop`: a part of that size of a tensor of any rank."""
     data = _image(call)
-    size = shape_argument(call.argument("size"))
+    shape, size = data.type.shape, shape_argument(call.argument("size"))
+    if shape is not None and size is not None:
+        if len(shape) != len(size):
+            raise OperationError(
+                ErrorKind.RANK,
+                f"{short_name(call)}: a size of {len(size)} axes, {format_shape(size)}, for a value of shape {format_shape(shape)}",
+                ("value", "size"),
+            )
+        for axis, (whole, part) in enumerate(zip(shape, size, strict=True)):
+            if isinstance(whole, int) and isinstance(part, int) and part > whole:
+                raise OperationError(
+                    ErrorKind.SHAPE,
+                    f"{short_name(call)}: size {format_shape(size)} is larger than the value of shape {format_shape(shape)} (axis {axis})",
+                    ("value", "size"),
+                )
     return result(data.type.dtype, size)
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from terra_refactor.domain.dim import Dim, Truth, definitely_different
+from terra_refactor.domain.dim import Truth
 from terra_refactor.domain.dtype import FLOAT32, DType
 from terra_refactor.domain.shape import Shape, compatible, format_shape, meet_shapes
 from terra_refactor.domain.value import Constant, LibraryValue, Value
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.nn import sparse_softmax_loss_shape
 from terra_refactor.tf_model.ops.results import argument, result, short_name, table
+from terra_refactor.tf_model.shape_rules.labels import without_squeezable
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
 
 
@@ -63,18 +64,8 @@ def _softmax_cross_entropy(call: BoundCall) -> Value:
 
 def _sparse_softmax_cross_entropy(call: BoundCall) -> Value:
     labels, logits = operand(argument(call, "labels")), operand(argument(call, "logits"))
-    given, shape = labels.type.shape, logits.type.shape
-    if given is not None and shape is not None:
-        # a last axis of size 1 too many is taken away
-        if len(shape) == len(given) + 2 and _may_be_one(shape[-1]):
-            shape = shape[:-1]
-        elif len(shape) == len(given) and given and _may_be_one(given[-1]):
-            given = given[:-1]
+    given, shape = without_squeezable(labels.type.shape, logits.type.shape, 1)
     return _reduced(call, logits.type.dtype, sparse_softmax_loss_shape(short_name(call), given, shape))
-
-
-def _may_be_one(size: Dim) -> bool:
-    return not definitely_different(size, 1)
 
 
 RULES: Final[Mapping[str, Rule]] = table(

@@ -58,6 +58,7 @@ from terra_refactor.tf_model.ops.results import (
     short_name,
 )
 from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
+from terra_refactor.tf_model.shape_rules.labels import without_squeezable
 from terra_refactor.tf_model.shape_rules.reduction import reduced_shape
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
 
@@ -557,6 +558,16 @@ def _bincount(call: BoundCall) -> Value:
 
 
 def _confusion_matrix(call: BoundCall) -> Value:
+    given, made = (operand(call.argument(name)).type.shape for name in ("labels", "predictions"))
+    labels, predictions = without_squeezable(given, made)
+    if compatible(labels, predictions) is Truth.NO:
+        assert labels is not None and predictions is not None
+        raise OperationError(
+            ErrorKind.SHAPE if len(labels) == len(predictions) else ErrorKind.RANK,
+            f"{short_name(call)}: labels of shape {format_shape(given)} and predictions of shape {format_shape(made)} must have the same "
+            "shape",
+            ("labels", "predictions"),
+        )
     classes = call.argument("num_classes")
     size: Dim = None if is_none(classes) else integer(classes)
     wanted = call.argument("dtype")

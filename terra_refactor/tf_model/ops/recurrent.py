@@ -15,8 +15,10 @@ from terra_refactor.domain.dtype import DType
 from terra_refactor.domain.shape import format_shape
 from terra_refactor.domain.value import (
     UNKNOWN,
+    BoundMethod,
     Constant,
     FrozenList,
+    FunctionValue,
     LibraryValue,
     TensorValue,
     TupleValue,
@@ -136,8 +138,20 @@ def _over_time(call: BoundCall, cell: Value | None, suffix: str = "") -> tuple[V
     batch, time = (None, None) if shape is None or major is None else (shape[1], shape[0]) if major else shape[:2]
     if shape is not None and len(shape) == 3:
         _check_state(call, argument(call, f"initial_state{suffix}"), state, batch)
+        _run_cell(call, cell, result(dtype, (batch, shape[2])), _with_batch(state, dtype, batch))
     sizes = None if major is None else (time, batch, width) if major else (batch, time, width)
     return result(dtype, sizes), _with_batch(state, dtype, batch)
+
+
+def _run_cell(call: BoundCall, cell: Value | None, step: Value, state: Value) -> None:
+    """Calls a cell of the program's own on one step."""
+    if cell is None or isinstance(call.invoke(LibraryValue("builtins.type"), [cell]), LibraryValue):
+        return
+    for name in ("call", "__call__"):
+        method = _attribute(call, cell, name)
+        if isinstance(method, BoundMethod) and isinstance(method.function, FunctionValue):
+            call.invoke(method, [step, state], graph=True)
+            return
 
 
 def _dtype(call: BoundCall, inputs: DType | None) -> DType | None:
