@@ -180,15 +180,20 @@ class Notes:
         return found
 
     def iterated_parameters(self, code: Function) -> frozenset[str]:
-        """The parameters that the body iterates over, unpacks or reads by a text key: containers of tensors, rather than tensors."""
+        """The parameters that the body iterates over, unpacks or has items of by a text key: containers of tensors, rather than tensors."""
         found: set[str] = set()
+        also: dict[str, str] = {}
         for op in walk(code.body):
             sources: tuple[OpId, ...] = ()
             if isinstance(op, ops.Comprehension | ops.For):
                 sources = (op.iterable,)
             elif isinstance(op, ops.UnpackElement):
                 sources = (op.source,)
-            elif isinstance(op, ops.LoadItem):
+            elif isinstance(op, ops.StoreName) and op.value is not None:
+                renamed = self.op(code, op.value)
+                if isinstance(renamed, ops.LoadName):
+                    also[op.name] = renamed.name
+            elif isinstance(op, ops.LoadItem | ops.StoreItem):
                 key = self.op(code, op.index)
                 if isinstance(key, ops.Literal) and isinstance(key.value, str):
                     sources = (op.object,)
@@ -207,7 +212,7 @@ class Notes:
                 made = self.op(code, source)
                 if isinstance(made, ops.LoadName):
                     found.add(made.name)
-        return frozenset(found)
+        return frozenset(found | {also[name] for name in found if name in also})
 
     def note_usage(self, value: Value, frame: Frame) -> None:
         """Records that an unknown parameter was handed to an operation that takes tensors."""

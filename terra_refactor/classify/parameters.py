@@ -54,8 +54,9 @@ def _describe(
     values = [member for value in parameter.values for member in members(value)]
     told = [value for value in values if value not in parameter.supposed]
     types = reported_types(told, open_callers=open_callers and parameter.evidence is Evidence.DATAFLOW)
+    # what a body suggests for calls that are not known says nothing where known calls bring tensors or arrays
+    described = [value for value in (told if types else values) if not isinstance(value, Unbound | Bottom)]
     types = types or reported_types(values)
-    described = [value for value in values if not isinstance(value, Unbound | Bottom)]
     kinds = {kind_of(facts, value) for value in described}
     if UNKNOWN_TENSOR in described and not any(isinstance(v, TensorValue) and v != UNKNOWN_TENSOR for v in described):
         # a tensor of which nothing is known is a guess from how a caller uses what it is given: what calls really bring says more

@@ -110,3 +110,37 @@ def test_what_a_call_brings_says_more_than_what_a_caller_makes_of_it() -> None:
     text = "import tensorflow as tf\n\ndef scale(x):\n    return x * 2.0\n\n"
     text += "def score(x):\n    return scale(tf.convert_to_tensor(x))\n\nscale(3.0)\n"
     assert decisions(text)["scale"].parameters[0].kind is ParameterValueKind.PRIMITIVE
+
+
+def test_what_a_body_suggests_makes_no_tensor_of_an_array_that_calls_bring() -> None:
+    text = """import copy
+import numpy as np
+
+def sample(p):
+    q = copy.copy(p)
+    q[3] = 0
+    chosen = np.greater(q, 0)
+    return q[chosen] / np.sum(q[chosen])
+
+def worker(ids, w, out):
+    for i in ids:
+        row = w[i]
+        row[i] = 0.0
+        out.append(sample(copy.copy(row)))
+
+sample(np.ones([20]))
+"""
+    parameter = decisions(text)["sample"].parameters[0]
+    assert parameter.kind is ParameterValueKind.NDARRAY
+    assert [str(entry) for entry in parameter.types] == ["float64 (20,)"]
+
+
+def test_what_is_stored_in_by_name_is_no_tensor() -> None:
+    text = """import keras
+
+def apply(inputs_dict, gates):
+    inputs = inputs_dict
+    inputs["groups"] = gates
+    return keras.layers.Dense(3)(inputs)
+"""
+    assert decisions(text)["apply"].parameters[0].kind is not ParameterValueKind.TENSOR
