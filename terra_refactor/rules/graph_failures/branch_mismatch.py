@@ -30,6 +30,7 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.walk import blocks, walk
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.tensor_choices import is_live, no_choice
 from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
 
 _SCALAR_DTYPES: Final = {
@@ -50,6 +51,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _loops(view)
     yield from _library_conditions(view)
     yield from _fails_where_not_taken(view)
+    yield from _objects(view)
     for branch in view.branches.values():
         op = view.op(branch.op)
         if branch.kind is not BranchKind.TENSOR or not isinstance(op, ops.If) or op.is_assert:
@@ -73,6 +75,50 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         problem = _returns_differ(view, op)
         if problem is not None:
             yield LocalHazard(op.id, f"{problem}: in a graph both sides of the branch must return alike")
+
+
+def _objects(view: ContextView) -> Iterator[LocalHazard]:
+    """Objects and functions that a tensor chooses, or that a side of its branch sets, be it the same on both."""
+    for branch in view.branches.values():
+        op = view.op(branch.op)
+        if branch.kind is not BranchKind.TENSOR:
+            continue
+        if isinstance(op, ops.IfExpression):
+            reason = no_choice(view, view.value(op.then_value)) or no_choice(view, view.value(op.else_value))
+            if reason is not None:
+                yield LocalHazard(op.id, f"a tensor chooses {reason}: in a graph both sides must give tensors")
+        if not isinstance(op, ops.If) or op.is_assert:
+            continue
+        for block, reaches_end in zip((op.then_block, op.else_block), branch.falls_through, strict=True):
+            if not reaches_end:
+                continue
+            stored = {each.name: each.value for each in walk(block) if isinstance(each, ops.StoreName)}
+            for name, value in stored.items():
+                if value is not None and view.is_variable(value) and _is_assigned_after(view, op, name):
+                    yield LocalHazard(
+                        op.id,
+                        f"`{name}` is one of several variables: in a graph it is a tensor after the branch, which cannot be assigned",
+                    )
+                    break
+                reason = None if value is None else no_choice(view, view.value(value))
+                if reason is not None and is_live(view, op, name):
+                    yield LocalHazard(
+                        op.id,
+                        f"`{name}` is {reason} after the branch on a tensor: in a graph both sides must give tensors",
+                    )
+
+
+def _is_assigned_after(view: ContextView, branch: ops.If, name: str) -> bool:
+    """Whether a method that changes a variable is called on what a local variable holds behind a branch."""
+    inside = {op.id for op in walk((branch,))}
+    return is_live(view, branch, name) and any(
+        op.name.startswith(("assign", "scatter_"))
+        and op.id > branch.id
+        and op.id not in inside
+        and isinstance(held := view.op(op.object), ops.LoadName)
+        and held.name == name
+        for op in view.code.of_kind(ops.LoadAttribute)
+    )
 
 
 def _fails_where_not_taken(view: ContextView) -> Iterator[LocalHazard]:
@@ -248,6 +294,10 @@ def _returns_differ(view: ContextView, branch: ops.If) -> str | None:
             return "only one side of a branch on a tensor returns"
         if all(value == NONE for value in one) and all(value is not END and _has_value(value) for value in other):
             return "one side of a branch on a tensor returns None, the other a value"
+    for value in (*first, *second):
+        reason = None if value is None else no_choice(view, value)
+        if reason is not None:
+            return f"a side of a branch on a tensor returns {reason}"
     if len(first) == len(second) == 1 and first[0] is not None and second[0] is not None:
         problem = mismatch(first[0], second[0])
         if problem is not None:
@@ -429,7 +479,8 @@ RULE: Final = Rule(
         "branch, but dtype int32 in the else branch`, or `the else branch must also have a return statement`. A `break` or `return` on "
         "a tensor's value inside a loop over a Python `range` or list raises `NotImplementedError` or `ValueError`, too. Both sides are "
         "traced with the shapes that the arguments have: an operation that these shapes do not allow raises, also on the side that eager "
-        "code leaves out (`if tf.rank(x) == 3: x = x[:, :, 0]` with a matrix; a Python `if` on `x.shape` leaves it out in a trace, too)."
+        "code leaves out (`if tf.rank(x) == 3: x = x[:, :, 0]` with a matrix; a Python `if` on `x.shape` leaves it out in a trace, too). "
+        "Objects and functions cannot come out of a branch on a tensor at all, nor can variables that are assigned behind it."
     ),
     samples=Samples(
         bad="""\

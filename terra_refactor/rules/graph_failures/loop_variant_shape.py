@@ -12,12 +12,14 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.walk import walk
 from terra_refactor.rules.graph_failures.branch_mismatch import graph_dtype
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.tensor_choices import is_live, no_choice
 from terra_refactor.rules.view import ContextView
 
 _LOOP_OPTIONS: Final = "tensorflow.autograph.experimental.set_loop_options"
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
+    yield from _objects(view)
     for branch in view.branches.values():
         loop = view.op(branch.op)
         if not isinstance(loop, ops.For | ops.While) or branch.kind not in (BranchKind.TENSOR, BranchKind.DATASET):
@@ -29,7 +31,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         for name, joined, before in branch.changed:
             if name not in carried:
                 continue
-            if branch.kind is BranchKind.DATASET and _starts_without_value(before) and _is_live(view, loop, name):
+            if branch.kind is BranchKind.DATASET and _starts_without_value(before) and is_live(view, loop, name):
                 yield LocalHazard(
                     loop.id,
                     f"`{name}` has no value before the loop over a dataset, and is used behind it or in its next iteration: in a graph "
@@ -48,33 +50,25 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 )
 
 
+def _objects(view: ContextView) -> Iterator[LocalHazard]:
+    """Objects and functions that an iteration gives to the next one, or to what comes behind the loop."""
+    for branch in view.branches.values():
+        loop = view.op(branch.op)
+        if not isinstance(loop, ops.For | ops.While) or branch.kind not in (BranchKind.TENSOR, BranchKind.DATASET):
+            continue
+        stored = {op.name: op.value for op in walk(loop.body) if isinstance(op, ops.StoreName) and op.value is not None}
+        for name, value in stored.items():
+            reason = no_choice(view, view.value(value))
+            if reason is not None and is_live(view, loop, name):
+                yield LocalHazard(
+                    loop.id,
+                    f"`{name}` is {reason}, which an iteration cannot hand on: a loop in a graph has tensors for variables",
+                )
+
+
 def _starts_without_value(before: Value) -> bool:
     """Whether a variable is unbound or None before a loop: loops on tensors find a stand-in for it, loops on datasets do not."""
     return bool(members(before)) and all(member in (NONE, UNBOUND) for member in members(before))
-
-
-def _is_live(view: ContextView, loop: ops.For | ops.While, name: str) -> bool:
-    """Whether the value that a variable has behind a loop, or goes into it with, is read before it is set again."""
-    inside = [op.id for op in walk((loop,))]
-    outermost = loop.id
-    for outer in view.enclosing(loop.id):
-        if isinstance(outer, ops.For | ops.While):
-            outermost = outer.id
-    mentions = [
-        op for op in view.code.ops if isinstance(op, ops.LoadName | ops.StoreName | ops.DeleteName) and op.name == name
-    ]
-    within = [op for op in mentions if op.id in inside]
-    if within and isinstance(within[0], ops.LoadName):
-        return True
-    behind = [op for op in mentions if op.id > max(inside)]
-    around = [op for op in mentions if outermost < op.id < loop.id]
-    parents = view.code.parents
-    for op in (*behind, *around):
-        if isinstance(op, ops.LoadName):
-            return True
-        if parents[op.id] == parents[loop.id]:
-            return False
-    return False
 
 
 def _stored_last(view: ContextView, loop: ops.For | ops.While, name: str) -> Value | None:
@@ -152,7 +146,7 @@ RULE: Final = Rule(
         "loop, but shape (4,) after one iteration. Use tf.autograph.experimental.set_loop_options to set shape invariants`, or `TypeError: "
         "Input 'y' of 'AddV2' Op has type float32 that does not match type int32` where a sum starts as the Python number 0. A variable "
         "that starts as None, or that the loop sets first, is fine in a loop over a tensor; where it goes over a dataset: `ValueError: 'y' "
-        "must be defined before the loop`."
+        "must be defined before the loop`. Objects cannot go from one iteration to the next; their attributes can."
     ),
     samples=Samples(
         bad="""\

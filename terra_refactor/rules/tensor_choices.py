@@ -1,0 +1,103 @@
+"""What a graph cannot choose by a tensor: objects and functions as results of a branch or variables of a loop.
+
+Computes: nothing. Needs: a `ContextView`. Gives: `no_choice` (why a graph cannot choose a value) and `is_live` (whether the value that a
+variable has behind a statement is looked at).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.domain.value import (
+    BoundMethod,
+    DTypeValue,
+    FunctionValue,
+    LibraryValue,
+    ModuleValue,
+    PartialValue,
+    Reference,
+    Value,
+    members,
+)
+from terra_refactor.ir import ops
+from terra_refactor.ir.walk import walk
+from terra_refactor.rules.view import ContextView
+from terra_refactor.tf_model import registry
+
+_STRUCTURES: Final = frozenset(
+    {"ExtensionType", "BatchableExtensionType", "NamedTuple", "TypedDict", "CompositeTensor", "tuple", "list", "dict"}
+)
+"""Bases whose instances TensorFlow takes apart, or that are no objects to it."""
+_TAKEN_APART: Final = frozenset({"__tf_flatten__", "__tf_tensor__", "__array__", "__tensor__"})
+_KERAS: Final = ("keras.layers.", "keras.optimizers.", "keras.metrics.", "keras.losses.")
+
+
+def no_choice(view: ContextView, value: Value) -> str | None:
+    """What a value certainly is that cannot come out of a branch or go through a loop on tensors; None if it may be something that can."""
+    found = [_no_choice(view, member) for member in members(value)]
+    return found[0] if found and all(found) else None
+
+
+def _no_choice(view: ContextView, value: Value) -> str | None:
+    match value:
+        case FunctionValue() | BoundMethod() | ModuleValue() | PartialValue():
+            return "a function or class"
+        case LibraryValue(name):
+            entity = registry.lookup(name)
+            return "a function or class" if entity is not None and entity.parameters is not None else None
+        case DTypeValue():
+            return "a dtype"
+        case Reference(number):
+            facts = view.facts.objects[number]
+            if facts.kind is ObjectKind.SET:
+                return "a set"
+            if facts.kind is ObjectKind.INSTANCE and _is_opaque(view, facts.name):
+                return f"an object ({facts.name})"
+            return None
+        case _:
+            return None
+
+
+def _is_opaque(view: ContextView, name: str) -> bool:
+    """Whether all classes of that name make objects that TensorFlow sees no tensors in."""
+    outlines = view.codes.classes_named(name)
+    if not outlines:
+        return any(registry.lookup(prefix + name) is not None for prefix in _KERAS)
+    for outline in outlines:
+        if any(text.startswith(("attr.", "attrs.")) for text in outline.decorators) or _TAKEN_APART & outline.methods:
+            return False
+        parent = view.program.function(outline.body).parent
+        made = None if parent is None else view.codes.class_made_of(parent, outline.body)
+        if parent is None or made is None:
+            return False
+        code = view.codes.of(parent)
+        for base in made.bases:
+            op = code.ops[base.value]
+            if not isinstance(op, ops.LoadName | ops.LoadAttribute) or op.name in _STRUCTURES:
+                return False
+    return True
+
+
+def is_live(view: ContextView, statement: ops.If | ops.For | ops.While, name: str) -> bool:
+    """Whether the value that a variable has behind a statement, or in a loop's next iteration, is read before it is set again."""
+    inside = [op.id for op in walk((statement,))]
+    outermost = statement.id
+    for outer in view.enclosing(statement.id):
+        if isinstance(outer, ops.For | ops.While):
+            outermost = outer.id
+    mentions = [
+        op for op in view.code.ops if isinstance(op, ops.LoadName | ops.StoreName | ops.DeleteName) and op.name == name
+    ]
+    within = [op for op in mentions if op.id in inside]
+    if isinstance(statement, ops.For | ops.While) and within and isinstance(within[0], ops.LoadName):
+        return True
+    behind = [op for op in mentions if op.id > max(inside)]
+    around = [op for op in mentions if outermost < op.id < statement.id]
+    parents = view.code.parents
+    for op in (*behind, *around):
+        if isinstance(op, ops.LoadName):
+            return True
+        if parents[op.id] == parents[statement.id]:
+            return False
+    return False
