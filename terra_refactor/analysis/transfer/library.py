@@ -163,6 +163,8 @@ def _note_effects(
     if entity is None:
         return
     for kind in sorted(entity.effects, key=lambda kind: kind.value):
+        if kind is EffectKind.RANDOM and receiver is not None and _is_seeded_here(frame, receiver):
+            continue
         external_effect(frame, op, kind, f"{short_name(name)}(...)")
     if name.startswith("tensorflow.summary.") and name not in _SUMMARY_OBJECTS:
         # which writer is the default, and whether it records, is read when a graph is traced
@@ -178,6 +180,23 @@ def _note_effects(
             write_effect(frame, op, number, ITEMS, frame.written(interpreter, op))
     if Trait.CREATES_STATE in entity.traits:
         frame.add_effect(Effect(EffectKind.VARIABLE_CREATION, EXTERNAL, f"{short_name(name)}(...)", frame.site(op)))
+
+
+def _is_seeded_here(frame: Frame, generator: Value) -> bool:
+    """Whether a generator of random numbers was made in this call from a known seed: each call draws the same."""
+    found = members(generator)
+    return bool(found) and all(
+        isinstance(member, Reference)
+        and member.object in frame.allocated
+        and isinstance(given := frame.state.get((member.object, CONFIGURED)), TupleValue)
+        and any(
+            isinstance(name, Constant)
+            and isinstance(seed := frame.state.get((member.object, f"{CONFIGURATION}{name.value}")), Constant)
+            and seed.value is not None
+            for name in (*given.elements, Constant("*"))
+        )
+        for member in found
+    )
 
 
 def _change_argument(interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments) -> None:
