@@ -17,7 +17,7 @@ from terra_refactor.analysis.freezing import MAX_FREEZE_DEPTH
 from terra_refactor.domain.lattice import join, references, rename, widen
 from terra_refactor.domain.state import CLASS, EXISTS, Naming
 from terra_refactor.domain.value import ObjectId, UnknownValue, Value
-from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ids import FunctionId, OpId
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.interpreter import Interpreter
@@ -107,8 +107,9 @@ def apply_summary(
             continue
         actual = naming.outward_object(read[0])
         if actual is not None:
-            sites = frame.callee_reads.setdefault((actual, read[1]), {})
-            sites[site] = (sites[site][0], op) if site in sites else (op, op)
+            ways = frame.callee_reads.setdefault((actual, read[1]), {})
+            way = (summary.function.id, *(FunctionId(step.module, step.function) for step in (*via[1:], site)))
+            ways[site, way] = (ways[site, way][0], op) if (site, way) in ways else (op, op)
         if actual is not None and actual not in frame.allocated and (actual, read[1]) not in frame.state_reads:
             frame.state_reads[actual, read[1]] = (site, (frame.site(op), *via))
     return outward(summary.returns, naming, mapping)

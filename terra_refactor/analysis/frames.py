@@ -222,7 +222,8 @@ class Frame:
         self.failures: dict[OpId, FailureFact] = {}
         self.guarded_failures: dict[OpId, FailureFact] = {}
         self.state_reads: dict[HeapKey, tuple[EffectSite, tuple[EffectSite, ...]]] = {}
-        self.callee_reads: dict[HeapKey, dict[EffectSite, tuple[OpId, OpId]]] = {}
+        self.callee_reads: dict[HeapKey, dict[tuple[EffectSite, tuple[FunctionId, ...]], tuple[OpId, OpId]]] = {}
+        """Where callees read what outlives them, with the functions on the way there, and the first and the last call that does."""
         """What calls read of state that they did not make: where, and in which call first and last."""
         self.writes_at: dict[HeapKey, dict[tuple[OpId, EffectSite], None]] = {}
         """By which operations state is written, and where: here or in what they call."""

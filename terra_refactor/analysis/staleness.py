@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 FieldKey: TypeAlias = tuple[ObjectKind, str, str]
 """A field as told apart between functions: what kind of object, of which class, and the field; with `[]` the content of what it holds."""
 
-StaleRead: TypeAlias = tuple[EffectSite, str]
-"""Where state is read, and which field."""
+StaleRead: TypeAlias = tuple[EffectSite, str, tuple[FunctionId, ...]]
+"""Where state is read, which field, and the functions that were called on the way there."""
 
 _CONSTRUCTORS = frozenset(
     {"__init__", "__new__", "__post_init__", "build", "__setstate__", "__init_subclass__", "setUp", "setup_method"}
@@ -93,10 +93,10 @@ def reads_before_writes(interpreter: Interpreter, frame: Frame) -> frozenset[Sta
     """
     found: set[StaleRead] = set()
     once = frame.function.kind is FunctionKind.MODULE
-    for key, sites in frame.callee_reads.items():
+    for key, ways in frame.callee_reads.items():
         if is_restored(frame, key):
             continue
-        for site, (first, last) in sites.items():
+        for (site, way), (first, last) in ways.items():
             for written, by in frame.writes_at.get(key, ()):
                 if (by.module, by.function) == (site.module, site.function):
                     continue
@@ -104,7 +104,7 @@ def reads_before_writes(interpreter: Interpreter, frame: Frame) -> frozenset[Sta
                     continue
                 between = first < written and (last > written or not once)
                 if between or any(_in_one_loop(interpreter, frame.function, read, written) for read in (first, last)):
-                    found.add((site, key[1]))
+                    found.add((site, key[1], way))
                     break
     return frozenset(found)
 
@@ -129,9 +129,11 @@ class StateChanges:
     def __init__(self, interpreter: Interpreter, live: Sequence[Summary]) -> None:
         self._interpreter = interpreter
         # a test that tries one setting after another is no program that changes it between calls: there it stays an assumption
-        self._certain: set[StaleRead] = {
-            read for summary in live if not summary.function.name.startswith("test") for read in summary.stale_reads
-        }
+        self._certain: dict[tuple[EffectSite, str], set[FunctionId]] = {}
+        for summary in live:
+            for site, name, way in () if summary.function.name.startswith("test") else summary.stale_reads:
+                # of another function that comes to the same read, this says nothing: whoever changes a setting looks at it, too
+                self._certain.setdefault((site, name), set()).update(way)
         self._writers: dict[FieldKey, set[FunctionId]] = {}
         before = _constructing(interpreter, live)
         for summary in live:
@@ -155,7 +157,7 @@ class StateChanges:
         """Reads of state that other functions change between calls; assumed unless the analysis has seen the change come after a call."""
         effects: list[Effect] = []
         for key, (site, via) in summary.state_reads.items():
-            certain = (site, key[1]) in self._certain
+            certain = summary.function.id in self._certain.get((site, key[1]), ())
             if not certain:
                 writers: set[FunctionId] = set()
                 for field in self._keys(summary, key):
