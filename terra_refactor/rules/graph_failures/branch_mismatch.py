@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from terra_refactor.analysis.facts import BranchKind
+from terra_refactor.analysis.facts import BranchFact, BranchKind
 from terra_refactor.domain.dtype import BOOL, FLOAT32, INT32, STRING, DType
 from terra_refactor.domain.value import (
     NONE,
@@ -89,23 +89,29 @@ def _objects(view: ContextView) -> Iterator[LocalHazard]:
                 yield LocalHazard(op.id, f"a tensor chooses {reason}: in a graph both sides must give tensors")
         if not isinstance(op, ops.If) or op.is_assert:
             continue
-        for block, reaches_end in zip((op.then_block, op.else_block), branch.falls_through, strict=True):
-            if not reaches_end:
+        found = next(_without_choice(view, branch, op), None)
+        if found is not None:
+            yield LocalHazard(op.id, found)
+
+
+def _without_choice(view: ContextView, branch: BranchFact, op: ops.If) -> Iterator[str]:
+    """What variables hold behind a branch on a tensor that cannot come out of it."""
+    for name, first, second in branch.changed if all(branch.falls_through) else ():
+        reason = no_choice(view, first) or no_choice(view, second)
+        if reason is not None and is_live(view, op, name):
+            yield f"`{name}` is {reason} on a side of the branch on a tensor: in a graph both sides must give tensors"
+    for block, reaches_end in zip((op.then_block, op.else_block), branch.falls_through, strict=True):
+        if not reaches_end:
+            continue
+        stored = {each.name: each.value for each in walk(block) if isinstance(each, ops.StoreName)}
+        for name, value in stored.items():
+            if value is None:
                 continue
-            stored = {each.name: each.value for each in walk(block) if isinstance(each, ops.StoreName)}
-            for name, value in stored.items():
-                if value is not None and view.is_variable(value) and _is_assigned_after(view, op, name):
-                    yield LocalHazard(
-                        op.id,
-                        f"`{name}` is one of several variables: in a graph it is a tensor after the branch, which cannot be assigned",
-                    )
-                    break
-                reason = None if value is None else no_choice(view, view.value(value))
-                if reason is not None and is_live(view, op, name):
-                    yield LocalHazard(
-                        op.id,
-                        f"`{name}` is {reason} after the branch on a tensor: in a graph both sides must give tensors",
-                    )
+            if view.is_variable(value) and _is_assigned_after(view, op, name):
+                yield f"`{name}` is one of several variables: in a graph it is a tensor after the branch, which cannot be assigned"
+            reason = no_choice(view, view.value(value))
+            if reason is not None and is_live(view, op, name):
+                yield f"`{name}` is {reason} after the branch on a tensor: in a graph both sides must give tensors"
 
 
 def _is_assigned_after(view: ContextView, branch: ops.If, name: str) -> bool:
