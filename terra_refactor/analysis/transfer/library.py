@@ -191,7 +191,7 @@ def _is_seeded_here(frame: Frame, generator: Value) -> bool:
         and isinstance(given := frame.state.get((member.object, CONFIGURED)), TupleValue)
         and any(
             isinstance(name, Constant)
-            and isinstance(seed := frame.state.get((member.object, f"{CONFIGURATION}{name.value}")), Constant)
+            and isinstance(seed := frame.state.get((member.object, CONFIGURATION + str(name.value))), Constant)
             and seed.value is not None
             for name in (*given.elements, Constant("*"))
         )
