@@ -24,7 +24,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.tf_model.arguments import integer, is_none, map_structure, shape_argument
-from terra_refactor.tf_model.ops import array, control, creation, losses, math, nn, random, variables
+from terra_refactor.tf_model.ops import array, control, creation, math, nn, random, variables
 from terra_refactor.tf_model.ops import linalg as linear_algebra
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
@@ -309,7 +309,6 @@ def _graph_object(name: str) -> Rule:
 
 RULES: Final[Mapping[str, Rule]] = {
     **_inherited(),
-    **losses.RULES,
     **table(_OWN, prefix="tensorflow.compat.v1."),
     **{f"tensorflow.compat.v1.{name}": _graph_object(name) for name in _GRAPH_OBJECTS.split()},
     "tensorflow.compat.v1.Session.run": _run,
