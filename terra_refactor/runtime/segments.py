@@ -178,6 +178,7 @@ def define_function(name: str, graph: Any, xla: bool) -> Any:
 
 _SUMS = ("Add", "AddV2", "AddN", "Sub", "Identity", "StopGradient")
 _MOST_TERMS = 1024
+_PRODUCTS = ("Mul", "Div", "RealDiv", "MatMul", "BatchMatMulV2")
 _ORDERINGS = ("Less", "LessEqual", "Greater", "GreaterEqual")
 
 
@@ -186,13 +187,33 @@ def call_attributes(graph: Any) -> tuple[Any, ...]:
 
     Grappler makes `not (x < y)` into `x >= y`, which differs where there are NaNs, and writes sums out to their last
     terms, of which `x = x + x` twenty times has a million: for a graph with such a pattern its arithmetic rewrites are off.
+    That of TensorFlow 2.16 also makes zeros of `x * zeros_like(x)`, infinities and NaNs or not: constants are not folded there.
     """
     attributes = dict(context.context().function_call_options.as_attrs())
-    if _has_inverted_comparison(graph) or _has_sum_of_too_many(graph):
+    inverted_or_long = _has_inverted_comparison(graph) or _has_sum_of_too_many(graph)
+    zeros = _has_factor_of_zeros(graph)
+    if inverted_or_long or zeros:
         config = config_pb2.ConfigProto.FromString(attributes["config_proto"])
-        config.graph_options.rewrite_options.arithmetic_optimization = rewriter_config_pb2.RewriterConfig.OFF
+        rewrites = config.graph_options.rewrite_options
+        if inverted_or_long:
+            rewrites.arithmetic_optimization = rewriter_config_pb2.RewriterConfig.OFF
+        if zeros:
+            rewrites.constant_folding = rewriter_config_pb2.RewriterConfig.OFF
         attributes["config_proto"] = config.SerializeToString()
     return tuple(itertools.chain(*attributes.items()))
+
+
+def _has_factor_of_zeros(graph: Any) -> bool:
+    return any(
+        op.type in _PRODUCTS and any(_is_zero(operand) for operand in op.inputs) for op in graph.get_operations()
+    )
+
+
+def _is_zero(tensor: Any) -> bool:
+    if tensor.op.type != "Const":
+        return bool(tensor.op.type == "ZerosLike")
+    value = tf.get_static_value(tensor)
+    return value is not None and not value.any()
 
 
 def _has_inverted_comparison(graph: Any) -> bool:
