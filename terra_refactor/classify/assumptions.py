@@ -19,6 +19,7 @@ from terra_refactor.tf_model.decorators import Decoration, decoration
 _UNDERSTOOD = frozenset(
     {
         Decoration.TRANSPARENT,
+        Decoration.GIVES_GRADIENT,
         Decoration.HYBRIDISES,
         Decoration.STATIC_METHOD,
         Decoration.CLASS_METHOD,

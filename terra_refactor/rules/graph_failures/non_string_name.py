@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.value import Constant, DTypeValue, Scalar, TensorValue, TupleValue, Value, members
+from terra_refactor.domain.value import (
+    Constant,
+    DTypeValue,
+    LibraryValue,
+    Scalar,
+    TensorValue,
+    TupleValue,
+    Value,
+    members,
+)
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
@@ -17,7 +26,7 @@ from terra_refactor.tf_model.spec import ParameterPassing, Trait
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for call, name in view.library_calls():
         given = _name_argument(call, name)
-        if given is None:
+        if given is None or not _is_called(view, call, name):
             continue
         alternatives = members(view.value(given))
         if alternatives and all(_is_no_name(value) for value in alternatives):
@@ -25,6 +34,11 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 call.id,
                 f"`{view.written(call.id)}` gets `{view.written(given)}` as its `name`, which must be a string: in a graph this raises",
             )
+
+
+def _is_called(view: ContextView, call: ops.Call, name: str) -> bool:
+    """Whether the call is of that function, and not of one (`tf.map_fn`) that calls it with other arguments."""
+    return any(isinstance(value, LibraryValue) and value.name == name for value in members(view.value(call.function)))
 
 
 def _name_argument(call: ops.Call, name: str) -> OpId | None:

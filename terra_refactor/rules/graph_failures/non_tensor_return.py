@@ -32,6 +32,7 @@ from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.walk import operands, walk
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
+from terra_refactor.tf_model.decorators import Decoration, decoration
 
 _OPERATIONS: Final = frozenset(
     {"tensorflow.print", "tensorflow.group", "tensorflow.no_op", "tensorflow.debugging.Assert"}
@@ -45,6 +46,8 @@ _ITERATORS: Final = frozenset(f"builtins.{name}" for name in ("map", "zip", "fil
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
+    if any(decoration(name)[0] is Decoration.GIVES_GRADIENT for name in view.function_facts.wrappers):
+        return  # its callers get the first of what it returns
     places = [op for op in view.code.ops if isinstance(op, ops.Return) and op.value is not None]
     alternatives = _without_start_values(members(view.context.returns))
     problems = [found for member in alternatives if (found := _problem(view, member, 0)) is not None]
