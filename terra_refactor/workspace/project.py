@@ -61,8 +61,8 @@ def discover_files(
 ) -> DiscoveredFiles:
     """Find the files of a run.
 
-    A file that is named itself is taken whatever its ending and whatever is excluded. `exclude` holds globs that count from the current
-    folder; those of the configuration count from its own.
+    A file that is named itself is taken whatever its ending and whatever is excluded, a folder also if git ignores it. `exclude` holds
+    globs that count from the current folder; those of the configuration count from its own.
 
     Raises:
         UsageError: a path does not exist, or a glob is none.
@@ -138,7 +138,10 @@ class _Walk:
         absolute = os.path.abspath(path)
         self._bases.add(shown)
         self._find_markers_above(os.path.dirname(absolute))
-        pending = [(absolute, shown, self._ignores_above(absolute))]
+        ignores = self._ignores_above(absolute)
+        if _is_ignored_by(ignores, absolute, is_folder=True):
+            ignores = ()  # whoever names an ignored folder means what is in it
+        pending = [(absolute, shown, ignores)]
         linked: list[tuple[str, str, tuple[_Ignore, ...]]] = []
         while pending or linked:
             if not pending:
@@ -218,11 +221,7 @@ class _Walk:
     def _is_ignored(self, path: str, ignores: tuple[_Ignore, ...], *, is_folder: bool) -> bool:
         if any(ignore.decides(path, is_folder) for ignore in self._excludes):
             return True
-        for ignore in reversed(ignores):  # the innermost file that says anything decides
-            decision = ignore.decides(path, is_folder)
-            if decision is not None:
-                return decision
-        return False
+        return _is_ignored_by(ignores, path, is_folder=is_folder)
 
     def _ignores_above(self, folder: str) -> tuple[_Ignore, ...]:
         """The rules of git that hold in a folder and stand above it, from the repository's root down."""
@@ -292,6 +291,14 @@ class _Ignore:
             if self._by_name.match(name) is None and self._by_path.match(relative) is None:
                 return None
         return self._spec.check_file(relative).include
+
+
+def _is_ignored_by(ignores: tuple[_Ignore, ...], path: str, *, is_folder: bool) -> bool:
+    for ignore in reversed(ignores):  # the innermost file that says anything decides
+        decision = ignore.decides(path, is_folder)
+        if decision is not None:
+            return decision
+    return False
 
 
 _ANY_DEPTH = "^(?:.+/)?"

@@ -69,6 +69,19 @@ def test_gitignore() -> None:
     assert len(everything) == 8
 
 
+def test_a_folder_that_git_ignores_is_read_where_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    make(".git/HEAD", "a.py", "data/packages/p/x.py", "data/packages/p/made/y.py", "data/packages/p/z_pb2.py")
+    Path(".gitignore").write_text("data/packages/\n*_pb2.py\n")
+    Path("data/packages/p/.gitignore").write_text("made\n")
+    assert discover_files(["."]).files == ("a.py",)
+    assert discover_files(["data"]).files == ()
+    inside = ("data/packages/p/x.py", "data/packages/p/z_pb2.py")
+    assert discover_files(["data/packages"]).files == inside
+    assert discover_files([".", "data/packages/p"]).files == ("a.py", *inside)
+    monkeypatch.chdir("data/packages/p")
+    assert discover_files(["."]).files == ("x.py", "z_pb2.py")
+
+
 def test_excludes_of_the_configuration_and_the_call() -> None:
     make("p/a.py", "p/test_a.py", "p/old/b.py", "p/sub/old/c.py", "d.py")
     config = Config(exclude=("/old/", "test_*.py"), file="p/pyproject.toml")
