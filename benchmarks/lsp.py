@@ -171,12 +171,11 @@ def _units(text: str) -> int:
 
 
 def processor_time(process: int) -> float:
-    """Seconds of the processor that all threads of a process have had; 0 where the system does not tell."""
+    """Seconds of the processor that a process has had, threads that have ended among them; 0 where the system does not tell."""
     try:
-        threads = [thread.read_text() for thread in Path(f"/proc/{process}/task").glob("*/schedstat")]
-    except OSError:
+        return time.clock_gettime(~process << 3 | 2)  # the clock of another process, see clock_getcpuclockid(3)
+    except (AttributeError, OSError):
         return 0.0
-    return sum(int(thread.split()[0]) for thread in threads) / 1e9
 
 
 def memory_of(process: int) -> int:
