@@ -49,6 +49,10 @@ NUMPY_MODULES = words(
 )
 
 
+PROBABILITY_MODULES = words("bijectors distributions util")
+"""Of TensorFlow Probability: those whose classes programs derive from, and whose objects they keep."""
+
+
 @dataclass
 class Symbol:
     """One object of a library and every public name that leads to it."""
@@ -183,6 +187,26 @@ def tf_keras_library() -> Library:
     )
 
 
+def tensorflow_probability_library() -> Library:
+    os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+    tensorflow_probability = importlib.import_module("tensorflow_probability")
+
+    modules = {
+        f"tensorflow_probability.{name}": f"tensorflow_probability.python.{name}" for name in PROBABILITY_MODULES
+    }
+    return Library(
+        name="tensorflow_probability",
+        version=tensorflow_probability.__version__,
+        roots=tuple((name, importlib.import_module(module)) for name, module in modules.items()),
+        inside=lambda module: False,
+        choose=lambda symbol: min(
+            symbol.names,
+            key=lambda name: (name.count("."), name.split(".")[-1] != getattr(symbol.value, "__name__", ""), name),
+        ),
+        private=("tensorflow_probability.python.",),
+    )
+
+
 def numpy_library() -> Library:
     numpy = importlib.import_module("numpy")
 
@@ -230,6 +254,7 @@ LIBRARIES: dict[str, Callable[[], Library]] = {
     "keras": keras_library,
     "tf_keras": tf_keras_library,
     "numpy": numpy_library,
+    "tensorflow_probability": tensorflow_probability_library,
     "python": python_library,
 }
 PACKAGES = {"python": "sys"}

@@ -1,7 +1,7 @@
 """Generates `terra_refactor/tf_model/catalogue_data/`: the public names of the libraries that are installed in the running environment.
 
 Run it as `python tools/make_catalogue.py` with the environment's Python: it writes one file for each library that is
-importable (TensorFlow, Keras, tf_keras, NumPy, Python's standard library); `--only tensorflow` writes some of them,
+importable (TensorFlow, Keras, tf_keras, NumPy, TensorFlow Probability, Python's standard library); `--only tensorflow` writes some of them,
 `--check` writes nothing and exits with 1 where a file would change. The result depends on the installed versions
 only: sorted, no time stamps. The form of a file is documented in `tf_model/catalogue.py`.
 
@@ -507,9 +507,9 @@ def generate(name: str) -> dict[str, Any]:
 
 
 def file_name(content: dict[str, Any]) -> str:
-    """Which file it is: TensorFlow by minor version, the others by major version."""
+    """Which file it is: TensorFlow, and what has no first version yet, by minor version, the others by major version."""
     parts = content["version"].split(".")
-    kept = parts[:2] if content["library"] in ("tensorflow",) else parts[:1]
+    kept = parts[:2] if content["library"] == "tensorflow" or parts[0] == "0" else parts[:1]
     return f"{content['library']}-{'.'.join(kept)}.json.gz"
 
 

@@ -1,7 +1,8 @@
 """Binding of the arguments of a call to the parameters of a function.
 
 Computes: the value of each parameter, by Python's rules. Needs: the callee's code, its defaults, the arguments.
-Gives: a dict in the order of the parameters, or None where the call certainly raises TypeError.
+Gives: `bind_arguments` for functions of the program, a dict in the order of the parameters, or None where the call certainly
+raises TypeError; `bind_library_arguments` for those of libraries.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.ir.function import Function, ParameterKind
+from terra_refactor.tf_model.spec import Entity, ParameterPassing
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.frames import CallArguments, Frame
@@ -81,3 +83,28 @@ def bind_arguments(
     if positional or keywords:
         return None
     return {name: UNKNOWN if value == UNBOUND else value for name, value in bound.items()}
+
+
+def bind_library_arguments(
+    entity: Entity, arguments: CallArguments
+) -> tuple[dict[str, Value], tuple[Value, ...], dict[str, Value], bool]:
+    """Arguments by parameter (plain defaults filled in), what goes to `*args`, what goes to `**kwargs`, and whether some may be missing."""
+    parameters = entity.parameters
+    positional, keywords = list(arguments.positional), dict(arguments.keywords)
+    incomplete = arguments.open_positional is not None or arguments.open_keywords is not None
+    if parameters is None:
+        return {}, tuple(positional), keywords, incomplete
+    bound: dict[str, Value] = {}
+    extra: tuple[Value, ...] = ()
+    for parameter in parameters:
+        if parameter.passing is ParameterPassing.VAR_POSITIONAL:
+            extra, positional = tuple(positional), []
+        elif parameter.passing is ParameterPassing.VAR_KEYWORD:
+            continue
+        elif positional and parameter.passing is not ParameterPassing.KEYWORD_ONLY:
+            bound[parameter.name] = positional.pop(0)
+        elif parameter.name in keywords:
+            bound[parameter.name] = keywords.pop(parameter.name)
+        elif parameter.default is not None and not incomplete:
+            bound[parameter.name] = parameter.default
+    return bound, extra or tuple(positional), keywords, incomplete

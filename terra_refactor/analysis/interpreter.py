@@ -36,7 +36,7 @@ from terra_refactor.analysis.declarations import Declaration
 from terra_refactor.analysis.effects import EXTERNAL, resolve_targets
 from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
-from terra_refactor.analysis.freezing import freeze
+from terra_refactor.analysis.freezing import freeze_in
 from terra_refactor.analysis.lost_shapes import concrete
 from terra_refactor.analysis.notes import Notes
 from terra_refactor.analysis.reuse import Adoption, Flags, Log, called, called_with_others
@@ -337,7 +337,7 @@ class Interpreter(AbstractHeap, Notes):
         arrivals = frame.arrivals.setdefault(identity, {})
         for name, value in bound.items():
             seen = arrivals.setdefault(name, {})
-            note_arrival(seen, value if not references(value) else freeze(frame, value, DEPTH_OF_ARRIVALS))
+            note_arrival(seen, value if not references(value) else freeze_in(frame.state, value, DEPTH_OF_ARRIVALS))
         naming = Naming(stand_ins(self, bound), self.objects.level_names)
         parameters = {name: naming.inward(as_parameter(name, value)) for name, value in bound.items()}
         closure = tuple((name, naming.inward_object(cell)) for name, cell in function.closure)
@@ -615,7 +615,7 @@ class Interpreter(AbstractHeap, Notes):
             absent=frozenset(frame.root.absent),
             writes=writes,
             returns=returns,
-            contents=freeze(frame, returns),
+            contents=freeze_in(frame.state, returns),
             effects=resolve_targets(self, frame),
             allocated=frozenset(frame.allocated),
             state_reads=frame.state_reads,

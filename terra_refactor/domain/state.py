@@ -27,6 +27,8 @@ DEFAULT_FACTORY = "default_factory"
 """Content of a list, dict or set, as `FrozenList`, `FrozenDict` or `SequenceValue`."""
 CELL = "cell"
 """Content of a captured variable."""
+AS_TENSOR = "@tensor"
+"""The tensor that libraries convert an object to."""
 
 
 class SettledHeap:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from terra_refactor.domain.effect import EffectKind
-from terra_refactor.tf_model.name_table import NameTable, name_table, words
+from terra_refactor.tf_model.name_table import NameTable, name_table, within, words
 from terra_refactor.tf_model.spec import Trait
 
 PACKAGES: Final = words(
@@ -44,6 +44,8 @@ _ARRAYS: Final = (
     "torchvision trimesh umap xarray xgboost "
     "optax flax chex sacrebleu sympy"
 )
+
+_ASSIGNMENTS: Final = within("tensorflow_probability.util.TransformedVariable", "assign assign_add assign_sub")
 
 PACKAGE_EFFECTS: Final[NameTable[EffectKind]] = name_table(
     {
@@ -82,7 +84,9 @@ PACKAGE_EFFECTS: Final[NameTable[EffectKind]] = name_table(
         "torch.rand torch.randn torch.randint torch.manual_seed",
         EffectKind.VARIABLE_CREATION: "tensorflow_addons.layers.* tensorflow_addons.optimizers.* "
         "tensorflow_addons.metrics.* tensorflow_hub.KerasLayer "
-        "tensorflow_hub.load tensorflow_probability.layers.* keras_hub.layers.* keras_nlp.layers.* keras_cv.layers.*",
+        "tensorflow_hub.load tensorflow_probability.layers.* "
+        "tensorflow_probability.util.TransformedVariable keras_hub.layers.* keras_nlp.layers.* keras_cv.layers.*",
+        EffectKind.TENSOR_STATE: _ASSIGNMENTS,
     }
 )
 """Every effect of every name of these packages that has one."""
@@ -94,8 +98,11 @@ PACKAGE_TRAITS: Final[NameTable[Trait]] = name_table(
         "keras_hub.* keras_nlp.* keras_cv.* einops.*",
         Trait.CREATES_STATE: "tensorflow_addons.layers.* tensorflow_addons.optimizers.* "
         "tensorflow_addons.metrics.* tensorflow_hub.KerasLayer "
-        "tensorflow_hub.load tensorflow_probability.layers.* keras_hub.layers.* keras_nlp.layers.* keras_cv.layers.*",
+        "tensorflow_hub.load tensorflow_probability.layers.* "
+        "tensorflow_probability.util.TransformedVariable keras_hub.layers.* keras_nlp.layers.* keras_cv.layers.*",
         Trait.TAKES_TENSORS: "tensorflow_addons.* tensorflow_probability.* tensorflow_text.* einops.*",
+        Trait.EAGER_ONLY: within("tensorflow_probability.util.DeferredTensor", "numpy __array__"),
+        Trait.TENSOR_STATE: _ASSIGNMENTS,
         Trait.DATASET: "tensorflow_datasets.load tensorflow_datasets.core.DatasetBuilder.as_dataset",
     }
 )

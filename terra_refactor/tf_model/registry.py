@@ -70,6 +70,7 @@ FAMILIES: Final = (
     "terra_refactor.tf_model.ops.sparse",
     "terra_refactor.tf_model.ops.strings",
     "terra_refactor.tf_model.ops.variables",
+    "terra_refactor.tf_model.probability",
     "terra_refactor.tf_model.python_api",
 )
 """The modules with `RULES: Mapping[str, Rule]` or `ATTRIBUTES: Mapping[str, AttributeRule]`, or packages that merge their own."""

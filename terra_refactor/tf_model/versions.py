@@ -14,6 +14,7 @@ CATALOGUE_FILES: Final = (
     "tensorflow-2.21",
     "keras-3",
     "numpy-2",
+    "tensorflow_probability-0.25",
     "python-3",
 )
 """In `catalogue_data/`, older first: where two files know a name, the later one describes it, and the earlier one

@@ -42,6 +42,47 @@ PROGRAMS = {
             growing = growing.write(i_open, tf.zeros([2], tf.float64))
         grown_open = growing.stack()
     """,
+    "deferred tensors": """
+        import numpy as np
+        import tensorflow as tf
+        import tensorflow_probability as tfp
+
+        class Parameter(tfp.util.TransformedVariable):
+            def __init__(self, value, transform=None, shape=None):
+                if transform is None:
+                    transform = tfp.bijectors.Identity()
+                value = tf.cast(value, tf.float64)
+                super().__init__(value, transform, dtype=value.dtype, shape=shape)
+                self.prior = None
+
+            @property
+            def unconstrained_variable(self):
+                return self._pretransformed_input
+
+        softplus = tfp.bijectors.Chain([tfp.bijectors.Shift(np.float64(1.0)), tfp.bijectors.Softplus()])
+        p = Parameter([1.5, 2.0], softplus)
+        x = tf.ones([3, 2], tf.float64)
+        quotient, product = x / p, p * x
+        from_array = np.ones([3, 1]) - p
+        negative, item, smaller, size, absolute = -p, p[0], p < 1.0, tf.shape(p), abs(p)
+        unconstrained = p.unconstrained_variable
+        same = p.pretransformed_input
+        sizes, dtype = p.shape, p.dtype
+        assigned_open = p.assign([3.0, 4.0])
+        array, by_numpy, root = p.numpy(), np.log(p), tf.sqrt(p)
+        zeros = tf.zeros(p.shape, p.dtype)
+        triangle = tfp.util.TransformedVariable(tf.eye(3), tfp.bijectors.FillTriangular())
+        matrix, flat_open = triangle + 0.0, triangle.pretransformed_input
+        growing = Parameter(tf.ones([2, 2]), shape=[None, 2])
+        grown_open = growing + 1.0
+        vector_open = growing.unconstrained_variable
+        exponent = tfp.util.DeferredTensor(tf.Variable([1.0, 2.0]), tf.exp)
+        difference = tf.ones([3, 2]) - exponent
+        told = tfp.util.DeferredTensor(tf.Variable([1.0, 2.0]), lambda v: v[:, tf.newaxis], shape=[2, 1])
+        column = told * 2.0
+        scalar = tfp.util.TransformedVariable(1.0, tfp.bijectors.Exp())
+        stacked = tf.stack([scalar, scalar])
+    """,
     "lists of a defaultdict": """
         import collections
         import numpy as np
@@ -199,6 +240,8 @@ def agree(ran: Any, ours: Any, *, may_be_open: bool) -> bool:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_variables_have_the_types_that_are_told(name: str) -> None:
     source = textwrap.dedent(PROGRAMS[name])
+    if "tensorflow_probability" in source:
+        pytest.importorskip("tensorflow_probability")
     tf.keras.backend.clear_session()
     ran: dict[str, object] = {}
     exec(compile(source, name, "exec"), ran)

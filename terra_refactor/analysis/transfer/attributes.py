@@ -52,6 +52,7 @@ from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Op
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.numpy_api.files import LOADED, array_with
+from terra_refactor.tf_model.probability import KEPT
 
 
 def load_attribute(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
@@ -288,6 +289,9 @@ def _bound_attribute(
         getter = attribute.arguments[0]
         return interpreter.call_value(frame, op, getter, CallArguments((value,)))
     if isinstance(attribute, LibraryValue) and registry.is_property(attribute.name):
+        kept = KEPT.get(attribute.name)
+        if kept is not None:
+            return _object_attribute(interpreter, frame, op, value, kept)
         owner, _, name = attribute.name.rpartition(".")
         rule = registry.attribute_rule(owner, name)
         return UnknownValue() if rule is None else rule(value)

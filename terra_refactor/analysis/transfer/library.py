@@ -14,6 +14,7 @@ from itertools import product
 from typing import Final
 
 from terra_refactor.analysis.annotations import annotated_value
+from terra_refactor.analysis.binding import bind_library_arguments
 from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED, configuration_of, with_floats
 from terra_refactor.analysis.declarations import Declaration
 from terra_refactor.analysis.effects import (
@@ -34,6 +35,7 @@ from terra_refactor.analysis.transfer.arrays import changed_by_call
 from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
 from terra_refactor.analysis.transfer.command_line import COMMAND_LINE
 from terra_refactor.analysis.transfer.containers import thaw
+from terra_refactor.analysis.transfer.deferred_tensors import DEFERRED_TENSORS, defer, note_array_conversion
 from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
 from terra_refactor.analysis.transfer.keras_shapes import build_sequential
 from terra_refactor.analysis.transfer.keras_training import KERAS_TRAINING
@@ -63,8 +65,9 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.factories import FACTORIES
+from terra_refactor.tf_model.probability import DEFERRED
 from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS, MUTATING_METHODS
-from terra_refactor.tf_model.spec import BoundCall, Entity, EntityKind, ParameterPassing, Trait
+from terra_refactor.tf_model.spec import BoundCall, Entity, EntityKind, Trait
 
 _FLOAT_SETTINGS: Final = frozenset(
     registry.canonical_name(f"keras.{name}")
@@ -76,7 +79,7 @@ _FLOAT_SETTINGS: Final = frozenset(
         "mixed_precision.set_dtype_policy",
     )
 )
-_SPECIAL: Final = {**PYTEST_MARKS, **TENSOR_ARRAYS, **COMMAND_LINE}
+_SPECIAL: Final = {**PYTEST_MARKS, **TENSOR_ARRAYS, **COMMAND_LINE, **DEFERRED_TENSORS}
 MAX_COMBINATIONS: Final = 8
 """Rules are asked for at most so many combinations of alternatives of their arguments."""
 
@@ -122,6 +125,8 @@ def call_library(
     _note_effects(interpreter, frame, op, name, entity, receiver)
     _change_argument(interpreter, frame, op, name, arguments)
     changed_by_call(interpreter, frame, op, name)
+    if Trait.CONCRETE_ARRAYS in entity.traits:
+        note_array_conversion(frame, op, arguments)
     if Trait.TAKES_TENSORS in entity.traits or (entity.rule is not None and Trait.TENSOR_OPERATION in entity.traits):
         for value in (*arguments.positional, *(value for _, value in arguments.keywords)):
             interpreter.note_usage(value, frame)
@@ -299,34 +304,11 @@ def _instance_of(interpreter: Interpreter, frame: Frame, op: int, entity: Entity
     if extra:
         frame.state.set((number, CONFIGURATION + "*"), extra[0])
     frame.state.set((number, CONFIGURED), TupleValue(tuple(Constant(name) for name in (*bound, *keywords))))
+    if registry.is_subclass(entity.name, DEFERRED):
+        defer(interpreter, frame, op, Reference(number), {**bound, **keywords})
     if entity.name == "keras.Sequential":
         build_sequential(interpreter, frame, op, Reference(number))
     return Reference(number)
-
-
-def bind_library_arguments(
-    entity: Entity, arguments: CallArguments
-) -> tuple[dict[str, Value], tuple[Value, ...], dict[str, Value], bool]:
-    """Arguments by parameter (plain defaults filled in), what goes to `*args`, what goes to `**kwargs`, and whether some may be missing."""
-    parameters = entity.parameters
-    positional, keywords = list(arguments.positional), dict(arguments.keywords)
-    incomplete = arguments.open_positional is not None or arguments.open_keywords is not None
-    if parameters is None:
-        return {}, tuple(positional), keywords, incomplete
-    bound: dict[str, Value] = {}
-    extra: tuple[Value, ...] = ()
-    for parameter in parameters:
-        if parameter.passing is ParameterPassing.VAR_POSITIONAL:
-            extra, positional = tuple(positional), []
-        elif parameter.passing is ParameterPassing.VAR_KEYWORD:
-            continue
-        elif positional and parameter.passing is not ParameterPassing.KEYWORD_ONLY:
-            bound[parameter.name] = positional.pop(0)
-        elif parameter.name in keywords:
-            bound[parameter.name] = keywords.pop(parameter.name)
-        elif parameter.default is not None and not incomplete:
-            bound[parameter.name] = parameter.default
-    return bound, extra or tuple(positional), keywords, incomplete
 
 
 PLACEHOLDERS: Final = frozenset(
