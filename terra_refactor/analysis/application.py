@@ -14,6 +14,7 @@ from terra_refactor.analysis.effects import MAX_VIA, compose_effects
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import Frame, Summary
 from terra_refactor.analysis.freezing import MAX_FREEZE_DEPTH
+from terra_refactor.domain.effect import EffectSite
 from terra_refactor.domain.lattice import join, references, rename, widen
 from terra_refactor.domain.state import CLASS, EXISTS, Naming
 from terra_refactor.domain.value import ObjectId, UnknownValue, Value
@@ -102,6 +103,8 @@ def apply_summary(
             interpreter.note_usage(bound[name], frame)
     for effect in compose_effects(interpreter, frame, op, summary, bound, mapping, naming):
         frame.add_effect(effect)
+    here = frame.site(op)
+    chains: dict[int, tuple[EffectSite, ...]] = {}
     for read, (site, via) in summary.state_reads.items():
         if read[0] in summary.allocated or len(via) >= MAX_VIA:
             continue
@@ -111,7 +114,10 @@ def apply_summary(
             way = (summary.function.id, *(FunctionId(step.module, step.function) for step in (*via[1:], site)))
             ways[site, way] = (ways[site, way][0], op) if (site, way) in ways else (op, op)
         if actual is not None and actual not in frame.allocated and (actual, read[1]) not in frame.state_reads:
-            frame.state_reads[actual, read[1]] = (site, (frame.site(op), *via))
+            chain = chains.get(id(via))
+            if chain is None:
+                chain = chains[id(via)] = (here, *via)
+            frame.state_reads[actual, read[1]] = (site, chain)
     return outward(summary.returns, naming, mapping)
 
 

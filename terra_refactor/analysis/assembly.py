@@ -44,7 +44,7 @@ def assemble_facts(
     for summary in live:
         is_real = summary.identity in real
         for target, brought in summary.arrivals.items():
-            for name, values in brought.items():
+            for name, values in brought:
                 known = arrivals.setdefault(target, {}).setdefault(name, {})
                 for value in values:
                     known[value] = known.get(value, False) or is_real
@@ -59,7 +59,7 @@ def assemble_facts(
         for op, record in sorted(summary.calls.items()):
             callees = tuple(sorted(numbers[callee] for callee in record.callees if callee in numbers))
             certain = tuple(sorted(numbers[callee] for callee in record.certain if callee in numbers))
-            calls.append(CallFact(op, callees, tuple(record.library), record.unknown, certain))
+            calls.append(CallFact(op, callees, record.library, record.unknown, certain))
             for callee in callees:
                 target = live[callee].function.id
                 edges.setdefault(identity, set()).add(target)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from terra_refactor.analysis.boundary import is_restored
 from terra_refactor.analysis.facts import ObjectKind
-from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
+from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
 from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import CELL, CLASS, EXISTS, ITEMS, Naming
 from terra_refactor.domain.value import FunctionValue, ObjectId, TensorValue, UnknownValue, Value, members
@@ -182,10 +182,13 @@ def compose_effects(
 ) -> Iterator[Effect]:
     """A callee's effects as effects of the caller, each with this call in front of its chain."""
     here = frame.site(op)
+    chains: dict[int, tuple[EffectSite, ...]] = {}
     for effect in summary.effects:
         if len(effect.via) >= MAX_VIA:
             continue
-        via = (here, *effect.via)
+        via = chains.get(id(effect.via))
+        if via is None:
+            via = chains[id(effect.via)] = (here, *effect.via)
         number = effect.target.object
         if number is not None:
             outer = mapping.get(number)

@@ -83,6 +83,22 @@ class CallRecord:
     library: dict[str, None] = field(default_factory=dict)
     unknown: str | None = None
 
+    def finished(self) -> RecordedCall:
+        """What it has come to when the context has run."""
+        callees = tuple(self.callees)
+        certain = callees if len(self.certain) == len(callees) else tuple(sorted(self.certain))
+        return RecordedCall(callees, certain, tuple(self.library), self.unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """What one operation of a finished context called: the fields of `CallRecord`."""
+
+    callees: tuple[int, ...]
+    certain: tuple[int, ...]
+    library: tuple[str, ...]
+    unknown: str | None
+
 
 @dataclass(slots=True)
 class Summary:
@@ -108,10 +124,10 @@ class Summary:
     """The fields that hold the containers which it reads or changes."""
     stale_reads: frozenset[StaleRead]
     """The reads of its callees after which the same state is written again."""
-    arrivals: Mapping[FunctionId, Mapping[str, Mapping[Value, None]]]
+    arrivals: Mapping[FunctionId, tuple[tuple[str, tuple[Value, ...]], ...]]
     """What its calls bring to the parameters of each function."""
     values: tuple[Value | None, ...]
-    calls: Mapping[OpId, CallRecord]
+    calls: Mapping[OpId, RecordedCall]
     branches: Mapping[OpId, BranchFact]
     failures: Mapping[OpId, FailureFact]
     guarded_failures: Mapping[OpId, FailureFact]
@@ -158,6 +174,7 @@ class Frame:
         "repeated",
         "returns",
         "root",
+        "sites",
         "state",
         "state_reads",
         "steps",
@@ -232,12 +249,17 @@ class Frame:
         self.abstract = False
         """It raises NotImplementedError somewhere: what it returns is up to a subclass."""
         self.problem: str | None = None
+        self.sites: dict[OpId, EffectSite] = {}
+        """The places of operations, as far as they were asked for."""
         self.steps = 0
 
     def site(self, op: OpId) -> EffectSite:
         """Where operation `op` is, for an effect."""
-        identity = self.function.id
-        return EffectSite(identity.module, identity.index, op)
+        site = self.sites.get(op)
+        if site is None:
+            identity = self.function.id
+            site = self.sites[op] = EffectSite(identity.module, identity.index, op)
+        return site
 
     def value(self, op: OpId | None) -> Value:
         """The result of an operation that has run on this path."""

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
-from terra_refactor.analysis import classes, entries, instances, staleness
+from terra_refactor.analysis import classes, entries, instances
 from terra_refactor.analysis.abstract_heap import AbstractHeap
 from terra_refactor.analysis.annotations import ABSTRACT, as_declared
 from terra_refactor.analysis.application import (
@@ -33,17 +33,19 @@ from terra_refactor.analysis.boundary import as_parameter, less_known, surviving
 from terra_refactor.analysis.code_names import CodeNamesTable
 from terra_refactor.analysis.contexts import Closure, Contexts, Key, unsettled
 from terra_refactor.analysis.declarations import Declaration
-from terra_refactor.analysis.effects import EXTERNAL, resolve_targets
+from terra_refactor.analysis.effects import EXTERNAL
 from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.freezing import freeze_in
 from terra_refactor.analysis.lost_shapes import concrete
 from terra_refactor.analysis.notes import Notes
 from terra_refactor.analysis.reuse import Adoption, Flags, Log, called, called_with_others
+from terra_refactor.analysis.sharing import Sharing
+from terra_refactor.analysis.summaries import summary_of
 from terra_refactor.domain.dtype import FLOAT32, DType
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, references, widen
-from terra_refactor.domain.state import CELL, CLASS, EXISTS, HeapKey, Naming, State, same_reads
+from terra_refactor.domain.state import CELL, CLASS, EXISTS, Naming, State, same_reads
 from terra_refactor.domain.value import (
     BOTTOM,
     NONE,
@@ -126,6 +128,7 @@ class Interpreter(AbstractHeap, Notes):
         self.loader = loader
         self.handlers = dict(handlers)
         self.contexts = Contexts(program, self.journal, 0 if adoption is None else adoption.store.next_identity)
+        self.sharing = Sharing()
         self.names = CodeNamesTable() if adoption is None else adoption.store.names
         self.adoption = adoption
         """Which summaries of an earlier run are taken over."""
@@ -326,8 +329,8 @@ class Interpreter(AbstractHeap, Notes):
         self, frame: Frame, op: OpId, function: FunctionValue, arguments: CallArguments, *, graph: bool = False
     ) -> Value:
         """Calls a function of the program in the present state; its effects and writes become the caller's."""
-        identity = FunctionId(*function.function)
-        code = self.code_of(identity)
+        code = self.code_of(FunctionId(*function.function))
+        identity = code.id
         bound = bind_arguments(self, frame, op, code, function, arguments)
         if bound is None:
             frame.call_record(op).unknown = f"{code.qualname} (its parameters do not fit the call)"
@@ -561,7 +564,10 @@ class Interpreter(AbstractHeap, Notes):
                     for field, value in summary.writes.items()
                 }
         finally:
-            self._active[key].pop()
+            same_key = self._active[key]
+            same_key.pop()
+            if not same_key:
+                del self._active[key]
             self._depth -= 1
             active.pop()
             self.running.pop()
@@ -602,40 +608,13 @@ class Interpreter(AbstractHeap, Notes):
         returns = self.finish(frame)
         for made in frame.made:
             entries.enter_nested(self, frame, made)
-        return self._summary_of(frame, returns, surviving_writes(frame, returns))
-
-    def _summary_of(self, frame: Frame, returns: Value, writes: Mapping[HeapKey, Value]) -> Summary:
-        return Summary(
-            identity=-1,
-            function=frame.function,
-            entry=frame.entry,
-            in_graph=frame.in_graph,
-            parameters=frame.parameters,
-            reads=frame.root.reads or {},
-            absent=frozenset(frame.root.absent),
-            writes=writes,
-            returns=returns,
-            contents=freeze_in(frame.state, returns),
-            effects=resolve_targets(self, frame),
-            allocated=frozenset(frame.allocated),
-            state_reads=frame.state_reads,
-            holders=staleness.holders_of(self, frame),
-            stale_reads=staleness.reads_before_writes(self, frame),
-            arrivals=frame.arrivals,
-            values=frame.final_values(),
-            calls=frame.calls,
-            branches=frame.branches,
-            failures=frame.failures,
-            guarded_failures=frame.guarded_failures,
-            problem=frame.problem,
-            round=self.contexts.round,
-        )
+        return summary_of(self, frame, returns, surviving_writes(frame, returns))
 
     def run_inline(self, frame: Frame) -> Summary:
         """Runs the body of a module or class, whose writes go straight into the state that the frame was given."""
         self._guarded_execute(frame)
         self.finish(frame)
-        summary = self._summary_of(frame, NONE, {})
+        summary = summary_of(self, frame, NONE, {})
         self.contexts.add_body(summary)
         if self.log is not None:
             self.log.bodies.add(frame.function.id)

@@ -46,6 +46,8 @@ class EffectKind(Enum):
 class RootKind(Enum):
     """Whose state it is, seen from the function that has the effect."""
 
+    __hash__ = object.__hash__
+
     PARAMETER = "parameter"
     SELF = "self"
     GLOBAL = "global"

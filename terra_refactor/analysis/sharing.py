@@ -1,0 +1,123 @@
+"""Equal parts of summaries, kept once.
+
+Computes: nothing new: what is shared says what it said before. Needs: a summary that was made just now. Gives: `Sharing`.
+
+The contexts of one function are much alike: most operations give the same values, read the same fields and call the same functions in
+all of them. So a new summary takes from the one that was made before it whatever is equal there; and what is equal in the contexts of
+different functions (keys of the heap, sets of objects, what a call reached) is taken from tables. This halves what an analysis holds
+at its end, and spares later comparisons: what is the same object needs no look inside.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from terra_refactor.analysis.frames import RecordedCall
+from terra_refactor.domain.state import HeapKey
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from terra_refactor.analysis.frames import CallRecord, Summary
+    from terra_refactor.ir.ids import FunctionId, OpId
+
+Key = TypeVar("Key")
+Part = TypeVar("Part")
+Element = TypeVar("Element", bound="Hashable")
+
+
+class Sharing:
+    """The tables of one analysis. What they hold tells nothing about the program, so a run that adopts summaries need not know of it."""
+
+    __slots__ = ("_before", "_calls", "_keys", "_sets")
+
+    def __init__(self) -> None:
+        self._before: dict[FunctionId, Summary] = {}
+        """The last summary of each function."""
+        self._keys: dict[HeapKey, HeapKey] = {}
+        self._sets: dict[frozenset[object], frozenset[object]] = {}
+        self._calls: dict[RecordedCall, RecordedCall] = {}
+
+    def shared_set(self, elements: frozenset[Element]) -> frozenset[Element]:
+        """The set that was seen first of all that are equal."""
+        known: frozenset[Element] = self._sets.setdefault(elements, elements)  # type: ignore[assignment]
+        return known
+
+    def absent(self, keys: Iterable[HeapKey]) -> frozenset[HeapKey]:
+        """A set of keys."""
+        keep = self._keys.setdefault
+        return self.shared_set(frozenset([keep(key, key) for key in keys]))
+
+    def calls(self, records: Mapping[OpId, CallRecord]) -> dict[OpId, RecordedCall]:
+        """What each operation of a finished context called."""
+        keep = self._calls.setdefault
+        return {op: keep(call, call) for op, record in records.items() for call in (record.finished(),)}
+
+    def share(self, summary: Summary) -> None:
+        """Replaces the parts of a new summary that are equal to parts of earlier ones."""
+        summary.allocated = self.shared_set(summary.allocated)
+        summary.stale_reads = self.shared_set(summary.stale_reads)
+        before = self._before.get(summary.function.id)
+        self._before[summary.function.id] = summary
+        summary.reads = self._keyed(summary.reads)
+        summary.writes = self._keyed(summary.writes)
+        summary.state_reads = self._keyed(summary.state_reads)
+        if before is None:
+            return
+        summary.reads = _like(summary.reads, before.reads)
+        summary.writes = _like(summary.writes, before.writes)
+        summary.state_reads = _like(summary.state_reads, before.state_reads)
+        summary.holders = _like(summary.holders, before.holders)
+        summary.arrivals = _like(summary.arrivals, before.arrivals)
+        summary.calls = _like(summary.calls, before.calls)
+        summary.branches = _like(summary.branches, before.branches)
+        summary.failures = _like(summary.failures, before.failures)
+        summary.guarded_failures = _like(summary.guarded_failures, before.guarded_failures)
+        summary.effects = _alike(summary.effects, before.effects)
+        summary.values = _alike(summary.values, before.values)
+        if summary.contents == before.contents:
+            summary.contents = before.contents
+
+    def _keyed(self, fields: Mapping[HeapKey, Part]) -> Mapping[HeapKey, Part]:
+        if not fields:
+            return _NOTHING
+        keep = self._keys.setdefault
+        return {keep(key, key): part for key, part in fields.items()}
+
+
+_NOTHING: Final[Mapping[Any, Any]] = {}
+
+
+def _like(new: Mapping[Key, Part], old: Mapping[Key, Part]) -> Mapping[Key, Part]:
+    """The mapping, with parts of the old one where they are equal; the old one itself if it has the same parts in the same order."""
+    if not new:
+        return _NOTHING
+    if not old:
+        return new
+    result: dict[Key, Part] = {}
+    same = len(new) == len(old)
+    for key, part in new.items():
+        known = old.get(key, part)
+        if known is part:
+            result[key] = part
+        elif type(known) is type(part) and known == part:
+            result[key] = known
+        else:
+            same = False
+            result[key] = part
+    return old if same and list(result) == list(old) else result
+
+
+def _alike(new: tuple[Part, ...], old: tuple[Part, ...]) -> tuple[Part, ...]:
+    """The tuple, with elements of the old one where they are equal at the same place; the old one itself if it is equal."""
+    if not new or not old:
+        return new
+    parts = [
+        known if known is part or (type(known) is type(part) and known == part) else part
+        for part, known in zip(new, old, strict=False)
+    ]
+    if len(new) == len(old) and all(map(operator.is_, parts, old)):
+        return old
+    return (*parts, *new[len(parts) :])

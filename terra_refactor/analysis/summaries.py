@@ -1,0 +1,55 @@
+"""What is remembered of a context that has run.
+
+Computes: a summary from a finished frame. Needs: the frame, with its ways out merged, and what of its writes outlives it. Gives:
+`summary_of`. What the summary has in common with earlier ones is kept once (`sharing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from terra_refactor.analysis import staleness
+from terra_refactor.analysis.effects import resolve_targets
+from terra_refactor.analysis.frames import Frame, Summary
+from terra_refactor.analysis.freezing import freeze_in
+from terra_refactor.domain.state import HeapKey
+from terra_refactor.domain.value import Value
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.interpreter import Interpreter
+
+
+def summary_of(interpreter: Interpreter, frame: Frame, returns: Value, writes: Mapping[HeapKey, Value]) -> Summary:
+    """The summary of a finished frame; it has no identity yet."""
+    sharing = interpreter.sharing
+    summary = Summary(
+        identity=-1,
+        function=frame.function,
+        entry=frame.entry,
+        in_graph=frame.in_graph,
+        parameters=frame.parameters,
+        reads=frame.root.reads or {},
+        absent=sharing.absent(frame.root.absent),
+        writes=writes,
+        returns=returns,
+        contents=freeze_in(frame.state, returns),
+        effects=resolve_targets(interpreter, frame),
+        allocated=frozenset(frame.allocated),
+        state_reads=frame.state_reads,
+        holders=staleness.holders_of(interpreter, frame),
+        stale_reads=staleness.reads_before_writes(interpreter, frame),
+        arrivals={
+            target: tuple((name, tuple(values)) for name, values in brought.items())
+            for target, brought in frame.arrivals.items()
+        },
+        values=frame.final_values(),
+        calls=sharing.calls(frame.calls),
+        branches=frame.branches,
+        failures=frame.failures,
+        guarded_failures=frame.guarded_failures,
+        problem=frame.problem,
+        round=interpreter.contexts.round,
+    )
+    sharing.share(summary)
+    return summary
