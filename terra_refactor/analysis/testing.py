@@ -39,7 +39,7 @@ _PARAMETER_SET: Final = "pytest.param"
 
 def is_in_test_file(program: Program, function: Function) -> bool:
     """Whether the function is in a file that a test runner collects, or in a `conftest`."""
-    name = program.modules[function.id.module].path.rpartition("/")[2].partition(".")[0]
+    name = program.path_of(function.id.module).rpartition("/")[2].partition(".")[0]
     return name.startswith("test_") or name.endswith(("_test", "_tests")) or name == "conftest"
 
 

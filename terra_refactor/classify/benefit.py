@@ -2,7 +2,7 @@
 
 Computes: operations per call, through callees; loops multiply by their known or assumed number of iterations; a
 tape's gradient counts for the backward pass. And how many of them a trace makes: what loops inside of a graph is traced once.
-Needs: facts and the cost tables of `tf_model`. Gives: `OperationCount`, `Count`.
+Needs: facts and the cost tables of `tf_model`. Gives: `operations`, `Count`.
 
 Source: the default threshold is the break-even point of `benchmarks/tf_function_cost.py`, see docs/benchmarks.md.
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind, ContextFacts, ContextId
+from terra_refactor.classify.answers import Question
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import (
     Constant,
@@ -75,50 +76,38 @@ def largest(counts: Iterable[Count]) -> Count:
     return Count(max((count.executed for count in found), default=0), max((count.traced for count in found), default=0))
 
 
-class OperationCount:
-    """Operations per call, by context."""
+def operations(hazards: HazardMap, context: ContextFacts) -> Count:
+    """About how many operations one call in this context executes eagerly, and how many a trace of it makes."""
+    return hazards.ask(_OPERATIONS, context.id)
 
-    def __init__(self, hazards: HazardMap) -> None:
-        self.hazards = hazards
-        self._counts: dict[ContextId, Count] = {}
-        self._functions: dict[FunctionId, Count] = {}
 
-    def of(self, context: ContextFacts) -> Count:
-        """About how many operations one call in this context executes eagerly, and how many a trace of it makes."""
-        known = self._counts.get(context.id)
-        if known is not None:
-            return known
-        self._counts[context.id] = NOTHING
-        total = NOTHING
-        body = self.hazards.kept(context, _body)
-        for part in body.parts:
-            count = part.own
-            if part.callees:
-                count += largest(self._of_callee(context, callee) for callee in part.callees)
-            if count:
-                total += Count(count.executed * part.eager, count.traced * part.traced)
-        factor = 1 + BACKWARD_FACTOR if body.backward else 1
-        total = Count(min(total.executed * factor, MAX_COUNT), min(total.traced * factor, MAX_COUNT))
-        self._counts[context.id] = total
-        return total
+def _count(hazards: HazardMap, number: ContextId) -> Count:
+    context = hazards.facts.contexts[number]
+    total = NOTHING
+    body = hazards.ask(_BODY, number)
+    for part in body.parts:
+        count = part.own
+        if part.callees:
+            count += largest(_of_callee(hazards, context, callee) for callee in part.callees)
+        if count:
+            total += Count(count.executed * part.eager, count.traced * part.traced)
+    factor = 1 + BACKWARD_FACTOR if body.backward else 1
+    return Count(min(total.executed * factor, MAX_COUNT), min(total.traced * factor, MAX_COUNT))
 
-    def _of_callee(self, context: ContextFacts, callee: ContextId) -> Count:
-        """What a call executes; nothing if the callee is traced there and then (the function of a `Dataset.map`)."""
-        called = self.hazards.facts.contexts[callee]
-        if called.in_graph and not context.in_graph and not self.hazards.is_hybrid(called.function):
-            return NOTHING
-        return self.of_function(called.function)
 
-    def of_function(self, identity: FunctionId) -> Count:
-        """The most that a call of the function executes, whoever calls it; one operation if it is a graph."""
-        if self.hazards.is_hybrid(identity):
-            return Count(1, 1)
-        known = self._functions.get(identity)
-        if known is None:
-            self._functions[identity] = NOTHING
-            contexts = self.hazards.facts.contexts_of(identity)
-            known = self._functions[identity] = largest(self.of(context) for context in contexts)
-        return known
+def _of_callee(hazards: HazardMap, context: ContextFacts, callee: ContextId) -> Count:
+    """What a call executes; nothing if the callee is traced there and then (the function of a `Dataset.map`)."""
+    called = hazards.facts.contexts[callee]
+    if hazards.is_hybrid(called.function):
+        return Count(1, 1)
+    if called.in_graph and not context.in_graph:
+        return NOTHING
+    return hazards.ask(_OPERATIONS_OF_FUNCTION, called.function)
+
+
+def _count_of_function(hazards: HazardMap, identity: FunctionId) -> Count:
+    """The most that a call of the function executes, whoever calls it."""
+    return largest(operations(hazards, context) for context in hazards.facts.contexts_of(identity))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +131,8 @@ class _Body:
     """A gradient is computed."""
 
 
-def _body(view: ContextView) -> _Body:
+def _body(hazards: HazardMap, context: ContextId) -> _Body:
+    view = hazards.view(hazards.facts.contexts[context])
     parts = []
     counted = {op.id for kind in _COMPUTING for op in view.code.of_kind(kind)}
     for number in sorted(counted | view.calls.keys()):
@@ -152,6 +142,11 @@ def _body(view: ContextView) -> _Body:
         if own or callees:
             parts.append(_Part(own, callees, *_repetitions(view, number)))
     return _Body(tuple(parts), any(not _GRADIENT.isdisjoint(call.library) for call in view.calls.values()))
+
+
+_BODY: Final = Question(_body, _Body((), backward=False))
+_OPERATIONS: Final = Question(_count, NOTHING)
+_OPERATIONS_OF_FUNCTION: Final = Question(_count_of_function, NOTHING)
 
 
 def _own(view: ContextView, op: ops.Op) -> Count:

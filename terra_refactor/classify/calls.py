@@ -68,7 +68,7 @@ class CallCount:
     def _of(
         self, identity: FunctionId, is_graph: Callable[[FunctionId], bool], seen: frozenset[FunctionId]
     ) -> int | None:
-        facts = self.hazards.facts
+        facts = self.hazards.whole_facts
         contexts = facts.contexts_of(identity)
         found = facts.functions.get(identity)
         if found is None or found.recursive or found.open_callers or identity in seen or not found.callers:
@@ -83,7 +83,7 @@ class CallCount:
         for (caller_id, op), calling in places.items():
             if is_graph(caller_id):
                 continue
-            if self.hazards.program.function(caller_id).kind is FunctionKind.MODULE:
+            if self.hazards.whole_program.function(caller_id).kind is FunctionKind.MODULE:
                 outer = 1 if self._is_program(calling[0], op) else None
             else:
                 outer = self._of(caller_id, is_graph, seen | {identity})
@@ -97,7 +97,7 @@ class CallCount:
 
     def under_tape(self, identity: FunctionId, is_graph: Callable[[FunctionId], bool]) -> bool:
         """Whether a tape that records eagerly is open where the function is called from outside of graphs, directly or further out."""
-        facts = self.hazards.facts
+        facts = self.hazards.whole_facts
         pending, seen = [identity], {identity}
         while pending:
             for caller in facts.functions[pending.pop()].callers:
@@ -115,7 +115,7 @@ class CallCount:
         return False
 
     def _is_program(self, context: ContextFacts, op: int) -> bool:
-        path = self.hazards.program.modules[context.function.module].path
+        path = self.hazards.whole_program.modules[context.function.module].path
         if path.endswith(".ipynb"):
             return True
         return any(isinstance(outer, ops.If) for outer in self.hazards.view(context).enclosing(op))

@@ -11,14 +11,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts
-from terra_refactor.classify.assumptions import Assumptions, gather_assumptions
-from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, Count, OperationCount, largest
+from terra_refactor.classify.assessment import (
+    Assessment,
+    assess,
+    is_part_of_test,
+    portray,
+    proposal_of,
+    structural_reason,
+    takes_tensors,
+)
+from terra_refactor.classify.assumptions import Assumptions
+from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, Count
 from terra_refactor.classify.calls import MARGIN, CallCount, calls_until_paid
-from terra_refactor.classify.candidates import is_test_code, varying_python_value, why_not_a_candidate
+from terra_refactor.classify.candidates import varying_python_value
 from terra_refactor.classify.decision import (
     Action,
     Classification,
@@ -32,32 +41,15 @@ from terra_refactor.classify.decision import (
 )
 from terra_refactor.classify.graph_contexts import without
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
-from terra_refactor.classify.parameters import describe_parameters, reported_types
-from terra_refactor.classify.reach import Reach
-from terra_refactor.classify.samples import Samples
-from terra_refactor.classify.signature import Proposal, proposal_for, signature_text, written_options
-from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
-from terra_refactor.domain.value import BOTTOM, Value
-from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
+from terra_refactor.classify.reach import has_unresolved_calls
+from terra_refactor.classify.signature import written_options
+from terra_refactor.domain.effect import Effect, EffectSite, RootKind
+from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
-from terra_refactor.ir.ops import Import, ImportFrom, ImportStar
-from terra_refactor.rules.view import CodeIndex
 from terra_refactor.syntax.location import Span
 
 MAX_ASSUMPTIONS: Final = 8
 """A change that rests on more assumptions than a person would check is not proposed."""
-_REPORTED_EFFECTS: Final = frozenset(
-    {
-        EffectKind.PRINT,
-        EffectKind.LOG,
-        EffectKind.INPUT_OUTPUT,
-        EffectKind.RANDOM,
-        EffectKind.TIME,
-        EffectKind.ITERATE,
-        EffectKind.STATE_WRITE,
-    }
-)
-"""The effects that are Python side effects in the report's sense."""
 _WRONG_AS_GRAPH: Final = ("TR102", "TR104", "TR105", "TR3")
 """Hazards that make a function wrong that is a graph already; the others only surprise."""
 _WORTH_CO_EXECUTING: Final = frozenset(
@@ -69,7 +61,6 @@ _WORTH_CO_EXECUTING: Final = frozenset(
 """Hazards that the shim's exact Python semantics take away."""
 _SET_UP: Final = frozenset({"TR311", "TR603"})
 """Hazards of code that builds models: it runs once, and speed is not its problem."""
-_REST: Final = (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD)
 _DECIDED_KINDS: Final = (FunctionKind.FUNCTION, FunctionKind.METHOD, FunctionKind.NESTED, FunctionKind.LAMBDA)
 
 
@@ -89,17 +80,36 @@ class _Judgement:
     code: Function
     found: FunctionFacts
     contexts: tuple[ContextFacts, ...]
-    hazards: tuple[ReachedHazard, ...]
-    assumptions: Assumptions
-    classification: Classification
-    count: Count
-    tensor_computation: bool
-    parameters: tuple[ParameterDecision, ...]
+    assessment: Assessment
     action: Action = Action.NONE
     level: Level = Level.SAFE
     reason: str = ""
     covered: bool = False
     covered_at_speculative: bool = False
+
+    @property
+    def hazards(self) -> tuple[ReachedHazard, ...]:
+        return self.assessment.hazards
+
+    @property
+    def assumptions(self) -> Assumptions:
+        return self.assessment.assumptions
+
+    @property
+    def classification(self) -> Classification:
+        return self.assessment.classification
+
+    @property
+    def count(self) -> Count:
+        return self.assessment.count
+
+    @property
+    def tensor_computation(self) -> bool:
+        return bool(self.count)
+
+    @property
+    def parameters(self) -> tuple[ParameterDecision, ...]:
+        return self.assessment.parameters
 
 
 def decide(hazards: HazardMap, options: DecisionOptions) -> tuple[Decision, ...]:
@@ -113,24 +123,13 @@ def _has_own_decorator(code: Function) -> bool:
     return any(name in ("function", "defun", "tf_function") for name in names)
 
 
-def _takes_tensors(parameters: tuple[ParameterDecision, ...]) -> bool:
-    """Whether a tensor, or something that holds one, is known to be passed."""
-    tensors = (ParameterValueKind.TENSOR, ParameterValueKind.VARIABLE)
-    return any(parameter.kind in tensors or parameter.types for parameter in parameters)
-
-
 class _Decider:
     def __init__(self, hazards: HazardMap, options: DecisionOptions) -> None:
-        program, facts = hazards.program, hazards.facts
-        self.program = program
-        self.facts = facts
+        self.program = hazards.whole_program
+        self.facts = facts = hazards.whole_facts
         self.min_ops = DEFAULT_MIN_OPS if options.min_ops is None else options.min_ops
         self.hazards = hazards
-        self.counts = OperationCount(self.hazards)
         self.calls = CallCount(self.hazards)
-        self.reach = Reach(self.hazards)
-        self.samples = Samples(program, facts)
-        self._imports: dict[str, bool] = {}
         self.judgements: dict[FunctionId, _Judgement] = {}
         self.removed: frozenset[FunctionId] = frozenset()
         """Functions that are to be no graphs any more."""
@@ -146,53 +145,10 @@ class _Decider:
         decisions = [self.decision(judgement) for judgement in self.judgements.values()]
         return tuple(sorted(decisions, key=lambda decision: (decision.path, decision.line, decision.function.index)))
 
-    # --- one function ------------------------------------------------------------------------------------------------------------
-
     def judge(self, code: Function) -> _Judgement:
-        """Is it safe to trace, and how much does it do?"""
-        found = self.facts.functions[code.id]
-        contexts = self.facts.contexts_of(code.id)
-        parameters = describe_parameters(self.facts, code, found)
-        merged: dict[tuple[str, EffectSite], ReachedHazard] = {}
-        for context in contexts:
-            for hazard in self.hazards.reached(context):
-                known = merged.get((hazard.rule, hazard.site))
-                if known is None or (known.assumption is not None and hazard.assumption is None):
-                    merged[hazard.rule, hazard.site] = hazard
-        count = largest(self.counts.of(context) for context in contexts)
-        found_hazards = merged.values()
-        if not count and found.hybrid is None and not _takes_tensors(parameters):
-            # plain Python: in a graph it runs while the graph is traced, and its callers get the Python value that they got
-            hazards = tuple(hazard for hazard in found_hazards if not (hazard.rule == "TR318" and hazard.boundary))
-        else:
-            hazards = tuple(found_hazards)
-        assumptions = gather_assumptions(self.facts, code, found, parameters, hazards)
-        extra = dict.fromkeys(
-            f"what subclasses make of `{name}` has no side effects"
-            for context in contexts
-            for name in self.reach.abstract_methods(context)
-        )
-        if count and not self.imports_tensorflow(code.id.module):
-            extra["Keras runs on TensorFlow here: the module itself does not import it"] = None
-        assumptions = Assumptions((*assumptions.sentences, *extra), assumptions.unknowable)
-        certain = [hazard for hazard in hazards if hazard.assumption is None]
-        if certain or assumptions.unknowable is not None:
-            classification = Classification.UNSAFE
-        elif assumptions.sentences:
-            classification = Classification.SPECULATIVE
-        else:
-            classification = Classification.SAFE
-        return _Judgement(code, found, contexts, hazards, assumptions, classification, count, bool(count), parameters)
-
-    def imports_tensorflow(self, module: str) -> bool:
-        """Whether the module names TensorFlow in an import."""
-        known = self._imports.get(module)
-        if known is None:
-            codes = [self.hazards.index(function.id) for function in self.program.modules[module].functions]
-            known = self._imports[module] = any(
-                op.module.partition(".")[0] == "tensorflow" for code in codes for op in _imports_of(code)
-            )
-        return known
+        """A function before the set is decided."""
+        found, contexts = self.facts.functions[code.id], self.facts.contexts_of(code.id)
+        return _Judgement(code, found, contexts, assess(self.hazards, code.id))
 
     # --- the set -------------------------------------------------------------------------------------------------------------------
 
@@ -255,7 +211,7 @@ class _Decider:
         """Why the calls of the function outside of graphs do not win back what its traces cost; None if they may."""
         identity = judgement.code.id
         under_tape = self.calls.under_tape(identity, is_graph)
-        proposed = self.proposal(judgement, {})
+        proposed = proposal_of(self.hazards, identity)
         varies = proposed is not None and any(name == "reduce_retracing" for name, _ in proposed.arguments)
         # of shapes that vary, the first is traced as it is, and the second relaxed
         needed = calls_until_paid(judgement.count, traces=2 if varies else 1, under_tape=under_tape)
@@ -278,12 +234,12 @@ class _Decider:
         """Why the function is not to be decorated; None if it may be."""
         if judgement.classification is Classification.UNSAFE:
             return self.why_unsafe(judgement)
-        structural = self.why_not_a_candidate(judgement)
+        structural = structural_reason(self.hazards, judgement.code.id)
         if structural is not None:
             return structural
         if not judgement.tensor_computation:
             return "no tensor computation: a graph would not help"
-        if not _takes_tensors(judgement.parameters) and any(
+        if not takes_tensors(judgement.parameters) and any(
             parameter.kind is ParameterValueKind.UNKNOWN for parameter in judgement.parameters
         ):
             return "nothing says that one of its parameters is a tensor"
@@ -299,12 +255,6 @@ class _Decider:
             judgement.covered = True
             return "every caller is a graph already"
         return None
-
-    def why_not_a_candidate(self, judgement: _Judgement) -> str | None:
-        """Why a `tf.function` on this definition makes no sense, whatever it does; None if it may."""
-        return why_not_a_candidate(
-            self.hazards.codes, self.facts, judgement.code, judgement.found, judgement.parameters
-        )
 
     def why_unsafe(self, judgement: _Judgement) -> str:
         certain = [hazard for hazard in judgement.hazards if hazard.assumption is None]
@@ -363,7 +313,7 @@ class _Decider:
                 "it is wrapped by `tf.function(...)` where it is used: change that call, not the definition"
             )
             return
-        if is_test_code(self.hazards.codes, self.facts, judgement.code):
+        if is_part_of_test(self.hazards, judgement.code.id):
             judgement.reason = "it is part of a test: the graph may be what is tested"
             return
         certain = [
@@ -384,15 +334,14 @@ class _Decider:
             judgement.contexts
             and not judgement.tensor_computation
             and judgement.classification is Classification.SAFE
-            and not any(self.reach.has_unresolved_calls(context) for context in judgement.contexts)
+            and not any(has_unresolved_calls(self.hazards, context) for context in judgement.contexts)
         ):
             judgement.action = Action.REMOVE_TF_FUNCTION
             judgement.reason = "it is a graph without tensor computation: the call costs more than it saves"
             return
         if self.why_needless(judgement):
             return
-        options = dict(judgement.found.hybrid or ())
-        proposal = self.proposal(judgement, options)
+        proposal = proposal_of(self.hazards, judgement.code.id)
         if proposal is not None:
             judgement.action = Action.TUNE_TF_FUNCTION
             judgement.reason = proposal.reason
@@ -431,7 +380,7 @@ class _Decider:
             return
         if judgement.classification is not Classification.SAFE or not _has_own_decorator(judgement.code):
             return
-        if is_test_code(self.hazards.codes, self.facts, judgement.code):
+        if is_part_of_test(self.hazards, judgement.code.id):
             return
         nested = (
             not dict(judgement.found.hybrid or ())
@@ -460,16 +409,11 @@ class _Decider:
         if self.removed:
             self.graph_contexts = without(self.facts, self.removed)
 
-    def proposal(self, judgement: _Judgement, options: Mapping[str, Value]) -> Proposal | None:
-        """The arguments that the decorator should get; shapes are not relaxed where their sizes are used as Python values."""
-        fixed = any(self.reach.uses_static_sizes(context) for context in judgement.contexts)
-        return proposal_for(judgement.found, judgement.parameters, options, relax=not fixed)
-
     def consider_co_execution(self, judgement: _Judgement, wanted: Mapping[FunctionId, _Judgement]) -> None:
         """A function that cannot be a graph, but whose tensor work would pay, may run under the shim."""
         if judgement.classification is not Classification.UNSAFE or judgement.count.executed < max(self.min_ops, 1):
             return
-        if self.why_not_a_candidate(judgement) is not None:
+        if structural_reason(self.hazards, judgement.code.id) is not None:
             return
         if judgement.assumptions.unknowable is not None and not any(h.assumption is None for h in judgement.hazards):
             return
@@ -477,7 +421,7 @@ class _Decider:
             return
         if not any(hazard.assumption is None and hazard.rule in _WORTH_CO_EXECUTING for hazard in judgement.hazards):
             return
-        if any(hazard.rule in _SET_UP for hazard in judgement.hazards) or not _takes_tensors(judgement.parameters):
+        if any(hazard.rule in _SET_UP for hazard in judgement.hazards) or not takes_tensors(judgement.parameters):
             return
         inner = [
             self.facts.contexts[callee].function
@@ -495,11 +439,12 @@ class _Decider:
 
     def decision(self, judgement: _Judgement) -> Decision:
         code, found = judgement.code, judgement.found
+        portrait = portray(self.hazards, code.id)
         module = self.program.modules[code.id.module]
         options = dict(found.hybrid or ())
         proposal = HybridArguments()
         if judgement.action in (Action.ADD_TF_FUNCTION, Action.TUNE_TF_FUNCTION):
-            proposed = self.proposal(judgement, options)
+            proposed = proposal_of(self.hazards, code.id)
             if proposed is not None:
                 proposal = HybridArguments(proposed.arguments)
         return Decision(
@@ -517,44 +462,21 @@ class _Decider:
             level=judgement.level,
             reason=judgement.reason,
             assumptions=judgement.assumptions.sentences,
-            parameters=self.with_samples(judgement),
-            returns=reported_types([found.returns], open_callers=found.open_callers) if found.returns != BOTTOM else (),
-            side_effects=self.side_effects(judgement),
+            parameters=portrait.parameters,
+            returns=portrait.returns,
+            side_effects=self.side_effects(portrait.effects),
             recursive=found.recursive,
             tensor_computation=judgement.tensor_computation,
             covered_by_graph_callers=judgement.covered,
             covered_at_speculative=judgement.covered_at_speculative,
-            input_signature=signature_text(code, found, judgement.parameters),
+            input_signature=portrait.input_signature,
             proposal=proposal,
             hazards=tuple(
                 sorted((self.hazard(hazard) for hazard in judgement.hazards), key=lambda h: (h.span, h.rule, h.message))
             ),
-            callees=tuple(
-                sorted(
-                    {
-                        self.facts.contexts[callee].function
-                        for context in judgement.contexts
-                        for call in context.calls
-                        for callee in call.callees
-                    }
-                )
-            ),
+            callees=portrait.callees,
             runs_in_graph=any(context.in_graph for context in judgement.contexts),
             runs_eagerly=any(not context.in_graph for context in judgement.contexts),
-        )
-
-    def with_samples(self, judgement: _Judgement) -> tuple[ParameterDecision, ...]:
-        """The parameters with how they are passed, and values that could be."""
-        return tuple(
-            replace(
-                decided,
-                form=written.kind,
-                required=not written.has_default and written.kind not in _REST,
-                samples=self.samples.of(found.values),
-            )
-            for decided, written, found in zip(
-                judgement.parameters, judgement.code.parameters, judgement.found.parameters, strict=True
-            )
         )
 
     def hazard(self, hazard: ReachedHazard) -> Hazard:
@@ -574,15 +496,8 @@ class _Decider:
     def span(self, site: EffectSite) -> Span:
         return self.program.modules[site.module].functions[site.function].span_of(site.op)
 
-    def side_effects(self, judgement: _Judgement) -> tuple[SideEffect, ...]:
-        found: dict[tuple[EffectKind, EffectSite], Effect] = {}
-        for context in judgement.contexts:
-            for effect in context.effects:
-                if effect.kind in _REPORTED_EFFECTS and effect.target.root is not RootKind.FRESH:
-                    known = found.get((effect.kind, effect.site))
-                    if known is None or len(effect.via) < len(known.via):
-                        found[effect.kind, effect.site] = effect
-        effects = [
+    def side_effects(self, effects: tuple[Effect, ...]) -> tuple[SideEffect, ...]:
+        found = [
             SideEffect(
                 effect.kind.value,
                 self.span(effect.site),
@@ -590,10 +505,6 @@ class _Decider:
                 effect.detail if effect.target.root is RootKind.EXTERNAL else f"{effect.detail} on {effect.target}",
                 self.names((*effect.via[1:], effect.site) if effect.via else ()),
             )
-            for effect in found.values()
+            for effect in effects
         ]
-        return tuple(sorted(effects, key=lambda effect: (effect.path, effect.span, effect.kind, effect.detail)))
-
-
-def _imports_of(code: CodeIndex) -> tuple[Import | ImportFrom | ImportStar, ...]:
-    return (*code.of_kind(Import), *code.of_kind(ImportFrom), *code.of_kind(ImportStar))
+        return tuple(sorted(found, key=lambda effect: (effect.path, effect.span, effect.kind, effect.detail)))

@@ -24,7 +24,7 @@ from terra_refactor.syntax.location import Span
 
 def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, ...]:
     """All diagnostics, sorted by place; each place and rule once."""
-    program, facts = hazards.program, hazards.facts
+    program, facts = hazards.whole_program, hazards.whole_facts
     found: dict[tuple[str, str, Span], Finding] = {}
     for finding in (
         *_in_graphs(program, facts, hazards),

@@ -7,31 +7,31 @@ happen as they would without a change. What a host callback (`tf.py_function`) r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard, TypeVar, cast
+from typing import Final, TypeGuard
 
 from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, ProgramFacts
+from terra_refactor.classify.answers import Answers, Question
 from terra_refactor.classify.conversion import is_never_converted, leaves_conversion, tensor_decisions
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.value import NONE
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
-from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Op
 from terra_refactor.ir.program import Program
 from terra_refactor.ir.walk import walk
 from terra_refactor.rules.registry import all_rules, local_hazards, rules_by_effect
 from terra_refactor.rules.rule import CureHint, LocalHazard, Rule, RuleKind
 from terra_refactor.rules.view import CodeIndex, Codes, ContextView, has_trait, unconverted_construct
-from terra_refactor.rules.watch import Comparison, Look, Watch
+from terra_refactor.rules.watch import Notes, Watch, changed_looks
 from terra_refactor.tf_model.spec import Trait
 
 MAX_HAZARDS = 60
 """So many hazards of one context are kept: one is enough to be unsafe."""
 MAX_CHAIN = 10
-_T = TypeVar("_T")
 _AS_BOOL = "TR304"
 _NOT_CONVERTED = "a tensor decides here, in code that AutoGraph does not convert (see TR304): in a graph this raises"
 
@@ -57,87 +57,121 @@ class ReachedHazard:
     """The analysis found it, and has composed it over the calls."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """What was computed of a context's own code, and what was looked at for it."""
-
-    value: Any
-    looks: set[Look]
-
-
 class HazardMap:
     """The hazards of every context, computed on demand.
 
-    One that `remembers` can be the `earlier` one of another state of the program: what was computed of a context's own code there is
-    kept where the same would be looked at.
+    One that `remembers` can be the `earlier` one of another state of the program, which takes its answers over and keeps those that
+    would be found again.
+
+    `program`, `facts` and `codes` are what answers are made from: where it remembers, they note what is looked at.
     """
 
     def __init__(
         self, program: Program, facts: ProgramFacts, *, remembers: bool = False, earlier: HazardMap | None = None
     ) -> None:
-        self.program = program
-        self.facts = facts
-        self.codes: Codes = Codes(program, None if earlier is None else earlier.codes)
-        self._watch = Watch(self.codes, facts) if remembers else None
+        self.whole_program = program
+        """For what is asked about everything at once, which is not kept."""
+        self.whole_facts = facts
+        self.whole_codes: Codes = Codes(program, None if earlier is None else earlier.whole_codes)
+        self.program: Program = program
+        self.facts: ProgramFacts = facts
+        self.codes: Codes = self.whole_codes
+        self._notes: Notes | None = None
+        if remembers:
+            watch = Watch(self.whole_codes, facts)
+            self.program, self.facts, self.codes, self._notes = (
+                watch.codes.program,
+                watch.facts,
+                watch.codes,
+                watch.notes,
+            )
+        self._answers: Answers = Answers(keeps=remembers) if earlier is None else earlier._answers
+        changed = None
+        if earlier is not None:
+            before = earlier.whole_codes, earlier.whole_facts
+            changed = changed_looks(*before, self.whole_codes, facts, self._answers.looked_at("classes"))
+        self._answers.begin(self, self._notes, changed)
+        self.ask = self._answers.ask
         self._views: dict[ContextId, ContextView] = {}
-        self._kept: dict[tuple[Callable[[ContextView], object], ContextId], _Kept] = {}
-        self._kept_before = {} if earlier is None else earlier._kept
-        self._comparison = None if earlier is None else Comparison(earlier.codes, earlier.facts, self.codes, facts)
-        self._local: dict[ContextId, tuple[ReachedHazard, ...]] = {}
-        self._reached: dict[ContextId, tuple[ReachedHazard, ...]] = {}
-        self._unconverted: dict[ContextId, tuple[ReachedHazard, ...]] = {}
-        self._reporters: dict[tuple[EffectKind, EffectSite], tuple[Rule, CureHint | None]] = {}
-        self._host_callbacks = {
-            EffectSite(context.function.module, context.function.index, call.op)
-            for context in facts.contexts
-            for call in context.calls
-            if any(has_trait(name, Trait.HOST_CALLBACK) for name in call.library)
-        }
 
     def view(self, context: ContextFacts) -> ContextView:
         """What rules see of a context."""
+        if self._notes is not None:
+            self._notes.add(("context", context.id))
+            self._notes.add(("code", context.function))
         view = self._views.get(context.id)
         if view is None:
-            watch = self._watch
-            codes, facts = (self.codes, self.facts) if watch is None else (watch.codes, watch.facts)
-            view = self._views[context.id] = ContextView(codes, facts, context)
+            view = self._views[context.id] = ContextView(self.codes, self.facts, context)
         return view
 
     def index(self, identity: FunctionId) -> CodeIndex:
         """The operations of a function by number and by what holds them."""
         return self.codes.of(identity)
 
-    def kept(self, context: ContextFacts, compute: Callable[[ContextView], _T]) -> _T:
-        """What `compute` makes of a context's own code; computed again only where it would look at something else than before."""
-        key = (compute, context.id)
-        kept = self._kept.get(key)
-        if kept is None:
-            kept = self._kept_before.get(key)
-            if kept is None or self._comparison is None or not self._comparison.all_same(kept.looks):
-                looks: set[Look] = {("context", context.id), ("code", context.function)}
-                if self._watch is not None:
-                    self._watch.notes.looks = looks
-                kept = _Kept(compute(self.view(context)), looks)
-            self._kept[key] = kept
-        return cast(_T, kept.value)
-
     def found(self, context: ContextFacts) -> tuple[tuple[Rule, LocalHazard], ...]:
         """What the rules' checks find in a context's own code."""
-        return self.kept(context, _check)
+        return self.ask(_FOUND, context.id)
 
-    def forget_earlier(self) -> None:
-        """Lets go of the earlier state: everything that it knows was asked for."""
-        self.codes.forget_earlier()
-        self._kept_before = {}
-        self._comparison = None
+    def end(self) -> None:
+        """Lets go of what this state does not need: everything was asked for. Only another state takes its answers over then."""
+        self.whole_codes.forget_earlier()
+        self._answers.end()
+        self._views = {}
 
-    def local(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:
+    def reached(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:
+        """All hazards that a call in this context reaches."""
+        return self.ask(_REACHED, context.id)
+
+    def unconverted(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:
+        """What raises if AutoGraph leaves this code as it is, and so all that it calls."""
+        return self.ask(_UNCONVERTED, context.id)
+
+    def all_from(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:
+        """The hazards of the context's own code and of all that it calls."""
+        merged: dict[tuple[str, EffectSite], ReachedHazard] = {}
+        view = self.view(context)
+        as_it_is = self.unconverted(context) if is_never_converted(view) else ()
+        if not as_it_is and unconverted_construct(view) is not None:
+            # what it decides itself is TR305
+            as_it_is = tuple(hazard for hazard in self.unconverted(context) if hazard.via)
+        found_here = (*self._local(context), *as_it_is, *self._from_effects(context), *self._from_calls(context))
+        for hazard in found_here:
+            key = (hazard.rule, hazard.site)
+            known = merged.get(key)
+            if known is None or (known.assumption is not None and hazard.assumption is None):
+                if known is not None or len(merged) < MAX_HAZARDS:
+                    merged[key] = hazard
+        return tuple(merged.values())
+
+    def all_unconverted(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:
+        """The tensors' decisions in the context's own code and in all that it calls."""
+        view = self.view(context)
+        here = context.function
+        hazards = [
+            ReachedHazard(_AS_BOOL, EffectSite(here.module, here.index, op), (), _NOT_CONVERTED, None)
+            for op in tensor_decisions(view)
+        ]
+        callbacks = self._host_callbacks(here)
+        for call in context.calls:
+            site = EffectSite(here.module, here.index, call.op)
+            converts = any(name.startswith("tensorflow.data.") for name in call.library)
+            if call.op in callbacks or converts:
+                continue
+            for callee in call.callees:
+                inner = self.facts.contexts[callee]
+                if self.is_hybrid(inner.function):
+                    continue
+                for hazard in self.unconverted(inner):
+                    if len(hazard.via) < MAX_CHAIN and len(hazards) < MAX_HAZARDS:
+                        hazards.append(replace(hazard, via=(site, *hazard.via)))
+        return tuple(hazards)
+
+    def _local(self, context: ContextFacts) -> Iterator[ReachedHazard]:
         """The hazards that the rules' checks find in a context's own code."""
-        found = self._local.get(context.id)
-        if found is None:
-            identity = context.function
-            hazards = [
-                ReachedHazard(
+        identity = context.function
+        for rule, hazard in self.found(context):
+            if rule.kind is RuleKind.HAZARD:
+                yield ReachedHazard(
                     rule.id,
                     EffectSite(identity.module, identity.index, hazard.op),
                     (),
@@ -147,66 +181,17 @@ class HazardMap:
                     hazard.parameter,
                     hazard.boundary,
                 )
-                for rule, hazard in self.found(context)
-                if rule.kind is RuleKind.HAZARD
-            ]
-            found = self._local[context.id] = tuple(hazards)
-        return found
 
-    def reached(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:
-        """All hazards that a call in this context reaches."""
-        found = self._reached.get(context.id)
-        if found is not None:
-            return found
-        self._reached[context.id] = ()
-        merged: dict[tuple[str, EffectSite], ReachedHazard] = {}
-        view = self.view(context)
-        as_it_is = self.unconverted(context) if is_never_converted(view) else ()
-        if not as_it_is and unconverted_construct(view) is not None:
-            # what it decides itself is TR305
-            as_it_is = tuple(hazard for hazard in self.unconverted(context) if hazard.via)
-        found_here = (*self.local(context), *as_it_is, *self._from_effects(context), *self._from_calls(context))
-        for hazard in found_here:
-            key = (hazard.rule, hazard.site)
-            known = merged.get(key)
-            if known is None or (known.assumption is not None and hazard.assumption is None):
-                if known is not None or len(merged) < MAX_HAZARDS:
-                    merged[key] = hazard
-        found = self._reached[context.id] = tuple(merged.values())
-        return found
-
-    def unconverted(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:
-        """What raises if AutoGraph leaves this code as it is, and so all that it calls."""
-        found = self._unconverted.get(context.id)
-        if found is not None:
-            return found
-        self._unconverted[context.id] = ()
-        view = self.view(context)
-        here = context.function
-        hazards = [
-            ReachedHazard(_AS_BOOL, EffectSite(here.module, here.index, op), (), _NOT_CONVERTED, None)
-            for op in tensor_decisions(view)
-        ]
-        for call in context.calls:
-            site = EffectSite(here.module, here.index, call.op)
-            converts = any(name.startswith("tensorflow.data.") for name in call.library)
-            if site in self._host_callbacks or converts:
-                continue
-            for callee in call.callees:
-                inner = self.facts.contexts[callee]
-                if self.is_hybrid(inner.function):
-                    continue
-                for hazard in self.unconverted(inner):
-                    if len(hazard.via) < MAX_CHAIN and len(hazards) < MAX_HAZARDS:
-                        hazards.append(replace(hazard, via=(site, *hazard.via)))
-        found = self._unconverted[context.id] = tuple(hazards)
-        return found
+    def _host_callbacks(self, identity: FunctionId) -> frozenset[OpId]:
+        """The calls in a function that have host code run what they are given (`tf.py_function`), in any context."""
+        return self.ask(_HOST_CALLBACKS, identity)
 
     def _from_calls(self, context: ContextFacts) -> Iterator[ReachedHazard]:
         here = context.function
+        callbacks = self._host_callbacks(here)
         for call in context.calls:
             site = EffectSite(here.module, here.index, call.op)
-            if site in self._host_callbacks:
+            if call.op in callbacks:
                 continue
             for callee in call.callees:
                 inner = self.facts.contexts[callee]
@@ -272,11 +257,14 @@ class HazardMap:
 
     def _reporter(self, kind: EffectKind, site: EffectSite) -> tuple[Rule, CureHint | None]:
         """Which rule reports an effect at a place, whoever reaches it, and its cure there."""
-        found = self._reporters.get((kind, site))
-        if found is None:
-            rule = next(rule for rule in rules_by_effect()[kind] if self._reports(rule, site))
-            found = self._reporters[kind, site] = rule, self._cure(rule, site)
-        return found
+        reporter = self.ask(_REPORTER, (kind, site))
+        assert reporter is not None
+        return reporter
+
+    def reporter_of(self, kind: EffectKind, site: EffectSite) -> tuple[Rule, CureHint | None]:
+        """The first rule of that kind of effect that reports it there."""
+        rule = next(rule for rule in rules_by_effect()[kind] if self._reports(rule, site))
+        return rule, self._cure(rule, site)
 
     def _changes_own_keywords(self, context: ContextFacts, effect: Effect) -> bool:
         """Whether the effect is on the dict of `**kwargs`, which is a new one in each call."""
@@ -311,7 +299,7 @@ class HazardMap:
         if effect.target.root is RootKind.FRESH:
             return True
         chain = (*effect.via, effect.site)
-        if any(site in self._host_callbacks for site in chain):
+        if any(site.op in self._host_callbacks(FunctionId(site.module, site.function)) for site in chain):
             return True
         for position, site in enumerate(chain):
             code = self.program.function(FunctionId(site.module, site.function))
@@ -424,10 +412,30 @@ class HazardMap:
         return written_form(lambda number: index.ops[number], site.op)
 
 
-def _check(view: ContextView) -> tuple[tuple[Rule, LocalHazard], ...]:
-    return tuple(local_hazards(view))
+def _check(hazards: HazardMap, context: ContextId) -> tuple[tuple[Rule, LocalHazard], ...]:
+    return tuple(local_hazards(hazards.view(hazards.facts.contexts[context])))
 
 
+def _called_back(hazards: HazardMap, identity: FunctionId) -> frozenset[OpId]:
+    return frozenset(
+        call.op
+        for context in hazards.facts.contexts_of(identity)
+        for call in context.calls
+        if any(has_trait(name, Trait.HOST_CALLBACK) for name in call.library)
+    )
+
+
+_FOUND: Final = Question[ContextId, tuple[tuple[Rule, LocalHazard], ...]](_check, ())
+_HOST_CALLBACKS: Final = Question[FunctionId, frozenset[OpId]](_called_back, frozenset())
+_REACHED: Final = Question[ContextId, tuple[ReachedHazard, ...]](
+    lambda hazards, context: hazards.all_from(hazards.facts.contexts[context]), ()
+)
+_UNCONVERTED: Final = Question[ContextId, tuple[ReachedHazard, ...]](
+    lambda hazards, context: hazards.all_unconverted(hazards.facts.contexts[context]), ()
+)
+_REPORTER: Final = Question[tuple[EffectKind, EffectSite], tuple[Rule, CureHint | None] | None](
+    lambda hazards, effect: hazards.reporter_of(*effect), None
+)
 _FIRST_TIME_FLAGS = frozenset({"built", "initialized", "is_built", "is_initialized", "build_done"})
 
 

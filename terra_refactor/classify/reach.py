@@ -1,15 +1,17 @@
 """Questions about everything that a call reaches.
 
-Computes: whether sizes of static shapes are used, whether something is called that cannot be resolved. Needs: facts. Gives: `Reach`.
+Computes: whether sizes of static shapes are used, whether something is called that cannot be resolved. Needs: facts. Gives:
+`uses_static_sizes`, `has_unresolved_calls`, `abstract_methods`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from terra_refactor.analysis.annotations import ABSTRACT
 from terra_refactor.analysis.facts import ContextFacts, ContextId
+from terra_refactor.classify.answers import Question
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import Bottom, ShapeValue, TensorValue, UnknownValue, members
 from terra_refactor.ir import ops
@@ -26,52 +28,71 @@ _SIZE_READERS: Final = frozenset(
 )
 
 
-class Reach:
-    """Everything that contexts reach through their calls."""
+def uses_static_sizes(hazards: HazardMap, context: ContextFacts) -> bool:
+    """Whether a size of a static shape is used as a Python value: with an unknown axis it would be None."""
+    return hazards.ask(_STATIC_SIZES, context.id)
 
-    def __init__(self, hazards: HazardMap) -> None:
-        self.hazards = hazards
-        self._static_sizes: dict[ContextId, bool] = {}
-        self._unresolved: dict[ContextId, bool] = {}
 
-    def uses_static_sizes(self, context: ContextFacts) -> bool:
-        """Whether a size of a static shape is used as a Python value: with an unknown axis it would be None."""
-        return self._any(context, self._static_sizes, _reads_size)
+def has_unresolved_calls(hazards: HazardMap, context: ContextFacts) -> bool:
+    """Whether something is called that is not known, or whose body only says that subclasses have it."""
+    return hazards.ask(_UNRESOLVED, context.id)
 
-    def has_unresolved_calls(self, context: ContextFacts) -> bool:
-        """Whether something is called that is not known, or whose body only says that subclasses have it."""
-        return self._any(context, self._unresolved, _calls_unknown)
 
-    def abstract_methods(self, context: ContextFacts) -> tuple[str, ...]:
-        """The methods that are reached and that only say that subclasses have them."""
-        found: dict[str, None] = {}
-        pending, seen = [context], {context.id}
-        while pending:
-            current = pending.pop()
-            if current is not context and _is_abstract(current):
-                found[self.hazards.program.function(current.function).qualname] = None
-            for callee in self._callees(current):
-                if callee.id not in seen:
-                    seen.add(callee.id)
-                    pending.append(callee)
-        return tuple(sorted(found))
+def abstract_methods(hazards: HazardMap, context: ContextFacts) -> tuple[str, ...]:
+    """The methods that are reached and that only say that subclasses have them."""
+    names: frozenset[str] = hazards.ask(_ABSTRACT, context.id)
+    return tuple(sorted(names))
 
-    def _any(
-        self, context: ContextFacts, known: dict[ContextId, bool], question: Callable[[ContextView], bool]
-    ) -> bool:
-        answer = known.get(context.id)
-        if answer is None:
-            known[context.id] = False
-            answer = question(self.hazards.view(context)) or any(
-                self._any(callee, known, question) for callee in self._callees(context)
-            )
-            known[context.id] = answer
-        return answer
 
-    def _callees(self, context: ContextFacts) -> Iterator[ContextFacts]:
-        for call in context.calls:
+def _anywhere(
+    hazards: HazardMap, number: ContextId, question: Question[ContextId, bool], here: Callable[[ContextView], bool]
+) -> bool:
+    context = hazards.facts.contexts[number]
+    if here(hazards.view(context)):
+        return True
+    if hazards.facts.functions[context.function].recursive:
+        return any(here(hazards.view(each)) for each in _all_reached(hazards, context))
+    return any(hazards.ask(question, callee) for call in context.calls for callee in call.callees)
+
+
+def _abstract(hazards: HazardMap, number: ContextId) -> frozenset[str]:
+    context = hazards.facts.contexts[number]
+    if hazards.facts.functions[context.function].recursive:
+        reached = _all_reached(hazards, context)
+        return frozenset(_name(hazards, each) for each in reached if each is not context and _is_abstract(each))
+    found: set[str] = set()
+    for call in context.calls:
+        for callee in call.callees:
+            inner = hazards.facts.contexts[callee]
+            found.update(abstract_methods(hazards, inner))
+            if _is_abstract(inner):
+                found.add(_name(hazards, inner))
+    return frozenset(found)
+
+
+def _name(hazards: HazardMap, context: ContextFacts) -> str:
+    return hazards.program.function(context.function).qualname
+
+
+def _all_reached(hazards: HazardMap, context: ContextFacts) -> tuple[ContextFacts, ...]:
+    """A context and everything that it reaches: where functions call themselves, what is asked of callees has no end."""
+    found, pending = {context.id: context}, [context]
+    while pending:
+        for call in pending.pop().calls:
             for callee in call.callees:
-                yield self.hazards.facts.contexts[callee]
+                if callee not in found:
+                    inner = found[callee] = hazards.facts.contexts[callee]
+                    pending.append(inner)
+    return tuple(found.values())
+
+
+_STATIC_SIZES: Final[Question[ContextId, bool]] = Question[ContextId, bool](
+    lambda hazards, context: _anywhere(hazards, context, _STATIC_SIZES, _reads_size), meanwhile=False
+)
+_UNRESOLVED: Final[Question[ContextId, bool]] = Question[ContextId, bool](
+    lambda hazards, context: _anywhere(hazards, context, _UNRESOLVED, _calls_unknown), meanwhile=False
+)
+_ABSTRACT: Final = Question[ContextId, frozenset[str]](_abstract, frozenset())
 
 
 def _reads_size(view: ContextView) -> bool:

@@ -55,3 +55,7 @@ class Program:
     def function(self, identity: FunctionId) -> Function:
         """The function with that identity; KeyError or IndexError if there is none."""
         return self.modules[identity.module].functions[identity.index]
+
+    def path_of(self, module: str) -> str:
+        """The path of a module's file, as in reports; KeyError if there is none."""
+        return self.modules[module].path

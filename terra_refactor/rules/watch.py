@@ -1,13 +1,14 @@
-"""What checks look at, beside their own context: so that what they found can be kept while that stays the same.
+"""What an answer about a program was made from: so that it can be kept while that stays the same.
 
-Computes: nothing. Needs: a program, its facts and those from before. Gives: `Watch`, which notes looks, and `Comparison`, which says
-whether a look would meet the same now. Ignores: objects; where those that were there have changed, nothing is the same.
+Computes: which looks meet something else than before. Needs: a program, its facts and those from before. Gives: `Watch`, which notes
+looks, and `changed_looks`. Ignores: objects; where those that were there have changed, nothing can be compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Generic, TypeAlias, TypeVar, overload
 
 from terra_refactor.analysis.facts import ContextFacts, ProgramFacts
@@ -17,7 +18,8 @@ from terra_refactor.ir.program import Program
 from terra_refactor.rules.view import ClassOutline, CodeIndex, Codes
 
 Look: TypeAlias = "tuple[str, object]"
-"""What was looked at: `context`, `function` (its facts), `code`, `module` or `classes` (of a name), and which; None for all of them."""
+"""What was looked at: `context`, `function` (its facts), `code`, `module`, `path` (of a module) or `classes` (of a name), and which;
+None for all of them."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -25,9 +27,14 @@ _Value = TypeVar("_Value")
 
 @dataclass(slots=True)
 class Notes:
-    """What was looked at lately. What notes it does not lead back to a program: what is out of date is gone at once, without a search."""
+    """What was looked at lately, in order. What notes it does not lead back to a program: what is out of date is gone at once,
+    without a search."""
 
-    looks: set[Look] = field(default_factory=set)
+    looks: dict[Look, object] = field(default_factory=dict)
+
+    def add(self, look: Look) -> None:
+        """Notes a look."""
+        self.looks[look] = None
 
 
 class Watch:
@@ -51,15 +58,15 @@ class _Mapping(Mapping[_Key, _Value], Generic[_Key, _Value]):
         self._notes = notes
 
     def __getitem__(self, key: _Key) -> _Value:
-        self._notes.looks.add((self._kind, key))
+        self._notes.add((self._kind, key))
         return self._inner[key]
 
     def __iter__(self) -> Iterator[_Key]:
-        self._notes.looks.add((self._kind, None))
+        self._notes.add((self._kind, None))
         return iter(self._inner)
 
     def __len__(self) -> int:
-        self._notes.looks.add((self._kind, None))
+        self._notes.add((self._kind, None))
         return len(self._inner)
 
 
@@ -73,15 +80,15 @@ class _Contexts(Sequence[ContextFacts]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[ContextFacts]: ...
     def __getitem__(self, index: int | slice) -> ContextFacts | Sequence[ContextFacts]:
-        self._notes.looks.add(("context", index if isinstance(index, int) else None))
+        self._notes.add(("context", index if isinstance(index, int) else None))
         return self._inner[index]
 
     def __iter__(self) -> Iterator[ContextFacts]:
-        self._notes.looks.add(("context", None))
+        self._notes.add(("context", None))
         return iter(self._inner)
 
     def __len__(self) -> int:
-        self._notes.looks.add(("context", None))
+        self._notes.add(("context", None))
         return len(self._inner)
 
 
@@ -91,8 +98,12 @@ class _Program(Program):
     notes: Notes = field(kw_only=True)
 
     def function(self, identity: FunctionId) -> Function:
-        self.notes.looks.add(("code", identity))
+        self.notes.add(("code", identity))
         return self.inner.function(identity)
+
+    def path_of(self, module: str) -> str:
+        self.notes.add(("path", module))
+        return self.inner.path_of(module)
 
 
 class _Codes(Codes):
@@ -102,57 +113,46 @@ class _Codes(Codes):
         self._notes = notes
 
     def of(self, identity: FunctionId) -> CodeIndex:
-        self._notes.looks.add(("code", identity))
+        self._notes.add(("code", identity))
         return self._inner.of(identity)
 
     def classes_named(self, name: str) -> tuple[ClassOutline, ...]:
-        self._notes.looks.add(("classes", name))
+        self._notes.add(("classes", name))
         return self._inner.classes_named(name)
 
 
-class Comparison:
-    """Whether what was looked at in an earlier state of a program is the same in another one."""
+def changed_looks(
+    before: Codes, facts_before: ProgramFacts, now: Codes, facts_now: ProgramFacts, classes: Iterable[Look]
+) -> frozenset[Look] | None:
+    """The looks that do not meet in one state of a program what they met in an earlier one; None if they cannot be compared.
 
-    def __init__(self, before: Codes, facts_before: ProgramFacts, now: Codes, facts_now: ProgramFacts) -> None:
-        self._codes_before, self._codes_now = before, now
-        self._before, self._facts_before = before.program, facts_before
-        self._now, self._facts_now = now.program, facts_now
-        self._answers: dict[Look, bool] = {}
-        objects = facts_now.objects
-        self._comparable = all(objects.get(number) is known for number, known in facts_before.objects.items())
-
-    def all_same(self, looks: set[Look]) -> bool:
-        """Whether all of these would meet the same."""
-        return self._comparable and all(self.is_same(look) for look in looks)
-
-    def is_same(self, look: Look) -> bool:
-        """Whether one look would meet the same."""
-        answer = self._answers.get(look)
-        if answer is None:
-            answer = self._answers[look] = self._compare(look)
-        return answer
-
-    def _compare(self, look: Look) -> bool:
-        match look:
-            case "context", int(number):
-                before, now = self._facts_before.contexts, self._facts_now.contexts
-                if number >= min(len(before), len(now)):
-                    return False
-                return before[number] is now[number] or before[number] == now[number]
-            case "context", _:
-                return self._facts_before.contexts == self._facts_now.contexts
-            case "function", FunctionId() as identity:
-                return self._facts_before.functions.get(identity) == self._facts_now.functions.get(identity)
-            case "function", _:
-                return self._facts_before.functions == self._facts_now.functions
-            case "code", FunctionId(module, index):
-                old, new = self._before.modules.get(module), self._now.modules.get(module)
-                if old is None or new is None or max(index, 0) >= min(len(old.functions), len(new.functions)):
-                    return False
-                return old.functions[index].does_the_same_as(new.functions[index])
-            case "classes", str(name):
-                return self._codes_before.classes_named(name) == self._codes_now.classes_named(name)
-            case "module", str(name):
-                return self._before.modules.get(name) is self._now.modules.get(name)
-            case _:
-                return False
+    Of names of classes it says only for those that are given.
+    """
+    objects = facts_now.objects
+    if any(objects.get(number) is not known for number, known in facts_before.objects.items()):
+        return None
+    if tuple(before.program.modules) != tuple(now.program.modules):
+        return None
+    changed: set[Look] = set()
+    for position, (old, new) in enumerate(zip_longest(facts_before.contexts, facts_now.contexts)):
+        if old is not new and old != new:
+            changed |= {("context", position), ("context", None)}
+    for identity in {**facts_before.functions, **facts_now.functions}:
+        was, is_now = facts_before.functions.get(identity), facts_now.functions.get(identity)
+        if was is not is_now and was != is_now:
+            changed |= {("function", identity), ("function", None)}
+    for name, module in now.program.modules.items():
+        earlier = before.program.modules[name]
+        if earlier is module:
+            continue
+        changed.add(("module", name))
+        if earlier.path != module.path:
+            changed.add(("path", name))
+        for index, (code, other) in enumerate(zip_longest(earlier.functions, module.functions)):
+            if code is None or other is None or not code.does_the_same_as(other):
+                changed.add(("code", FunctionId(name, index)))
+    for look in classes:
+        name = str(look[1])
+        if before.classes_named(name) != now.classes_named(name):
+            changed.add(look)
+    return frozenset(changed)

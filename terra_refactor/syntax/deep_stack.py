@@ -21,6 +21,8 @@ _RECURSION_LIMIT = 60_000
 """Frames: 3,000 levels of syntax tree take about 15 frames each in the deepest of our visitors."""
 
 _lock = threading.RLock()
+_here = threading.local()
+"""Whether the present thread has the large stack."""
 
 
 def call_with_deep_stack(function: Callable[[], _T], *, at_once: bool = False) -> _T:
@@ -28,6 +30,8 @@ def call_with_deep_stack(function: Callable[[], _T], *, at_once: bool = False) -
 
     `at_once` goes to the thread directly, for native code that would overflow the stack instead of raising.
     """
+    if getattr(_here, "is_deep", False):
+        return function()
     if not at_once:
         try:
             return function()
@@ -41,6 +45,7 @@ def _in_thread(function: Callable[[], _T]) -> _T:
     failures: list[BaseException] = []
 
     def run() -> None:
+        _here.is_deep = True
         try:
             results.append(function())
         except BaseException as error:

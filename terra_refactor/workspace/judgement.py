@@ -17,6 +17,7 @@ from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.config import Config
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.rule import Finding
+from terra_refactor.syntax.deep_stack import call_with_deep_stack
 
 
 def analyze_and_judge(
@@ -32,12 +33,15 @@ def judge_facts(
     program: Program, facts: ProgramFacts, config: Config
 ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
     """What follows from the facts: decisions and findings."""
-    return _judge(HazardMap(program, facts), config)
+    return call_with_deep_stack(lambda: _judge(HazardMap(program, facts), config))
 
 
 def _judge(hazards: HazardMap, config: Config) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
-    decisions = decide(hazards, DecisionOptions(min_ops=config.min_ops, tf_version=config.tf_version))
-    return decisions, find(hazards, decisions)
+    try:
+        decisions = decide(hazards, DecisionOptions(min_ops=config.min_ops, tf_version=config.tf_version))
+        return decisions, find(hazards, decisions)
+    finally:
+        hazards.end()
 
 
 class RepeatedJudge:
@@ -59,9 +63,14 @@ class RepeatedJudge:
         self, program: Program, config: Config, progress: Callable[[int, int], None] | None
     ) -> tuple[ProgramFacts, tuple[Decision, ...], tuple[Finding, ...]]:
         """The facts, decisions and findings of the program as it is now."""
+        return call_with_deep_stack(lambda: self._judge(program, config, progress), at_once=True)
+
+    def _judge(
+        self, program: Program, config: Config, progress: Callable[[int, int], None] | None
+    ) -> tuple[ProgramFacts, tuple[Decision, ...], tuple[Finding, ...]]:
         facts = analyze_program(program, AnalysisOptions(models=config.project_models), progress, self._store)
-        hazards = HazardMap(program, facts, remembers=True, earlier=self._hazards)
+        earlier, self._hazards = self._hazards, None
+        hazards = HazardMap(program, facts, remembers=True, earlier=earlier)
         decisions, findings = _judge(hazards, config)
-        hazards.forget_earlier()
         self._hazards = hazards
         return facts, decisions, findings

@@ -1,0 +1,187 @@
+"""Answers to questions about the functions of a program: each found once, and kept for the next state of the program where it holds.
+
+Computes: nothing of its own. Needs: what notes looks at a program, and what compares two states of it. Gives: `Question`, `Answers`.
+
+An answer is kept with what it was made from, in order: looks at the program, and other answers. In another state of the program it is
+doubtful if something that it was made from has changed, however far away; when it is asked for, it holds after all if all looks meet
+the same, and the other answers, found anew where they do not hold, are equal (Hammer et al., "Adapton: composable, demand-driven
+incremental computation", PLDI 2014).
+
+What is asked while it is being answered (recursion) is `meanwhile`; so what such a question gets depends on where it was entered, and
+the answers that met it are not kept. Answers in order are those that would be asked for without anything kept: each that
+is compared is equal to the earlier one, so that the next one would be asked for as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from terra_refactor.rules.watch import Look, Notes
+
+if TYPE_CHECKING:
+    from terra_refactor.classify.hazards import HazardMap
+
+AboutT = TypeVar("AboutT", bound=Hashable)
+AnswerT = TypeVar("AnswerT")
+
+
+class Question(Generic[AboutT, AnswerT]):
+    """Something to ask about a context or a function, by its number or identity. Answers are compared, and do not change."""
+
+    __slots__ = ("answer", "meanwhile")
+
+    def __init__(self, answer: Callable[[HazardMap, AboutT], AnswerT], meanwhile: AnswerT) -> None:
+        self.answer = answer
+        self.meanwhile = meanwhile
+
+
+@dataclass(slots=True, eq=False)
+class _Answer:
+    question: Question[Any, Any]
+    about: Hashable
+    value: object = None
+    looks: dict[Look | _Answer, object] = field(default_factory=dict)
+    """What it was made from, in order; with an answer, what that was."""
+    users: set[_Answer] = field(default_factory=set)
+    """What was made from it."""
+    settled: bool = False
+    running: bool = False
+    recursive: bool = False
+    """It met a question that was being answered."""
+
+
+class Answers:
+    """The answers about a program. With `keeps`, they outlive a state of it."""
+
+    def __init__(self, *, keeps: bool) -> None:
+        self._keeps = keeps
+        self._hazards: HazardMap | None = None
+        self._notes: Notes | None = None
+        self._changed: AbstractSet[Look] = frozenset()
+        self._found: dict[tuple[Question[Any, Any], Hashable], _Answer] = {}
+        self._users: dict[Look, set[_Answer]] = {}
+        """What was made from a look."""
+        self._running: list[_Answer] = []
+        self._doubtful: list[_Answer] = []
+        """What may not hold in the present state."""
+
+    @property
+    def count(self) -> int:
+        """How many answers there are."""
+        return len(self._found)
+
+    def looked_at(self, kind: str) -> Iterator[Look]:
+        """The looks of one kind that answers were made from."""
+        return (look for look in self._users if look[0] == kind)
+
+    def begin(self, hazards: HazardMap, notes: Notes | None, changed: AbstractSet[Look] | None) -> None:
+        """The program is in another state, in which these looks do not meet what they met; None if nothing is known of that."""
+        self._hazards = hazards
+        self._notes = notes
+        if changed is None:
+            self._found, self._users, self._changed, self._doubtful = {}, {}, frozenset(), []
+            return
+        self._changed = changed
+        pending = [answer for look in changed for answer in self._users.get(look, ())]
+        pending += [answer for answer in self._found.values() if answer.recursive]
+        while pending:
+            answer = pending.pop()
+            if answer.settled:
+                answer.settled = False
+                self._doubtful.append(answer)
+                pending.extend(answer.users)
+
+    def end(self) -> None:
+        """Lets go of the state: what can be asked about it was asked, and what nobody asked for again goes."""
+        for answer in self._doubtful:
+            if not answer.settled:
+                self._unlink(answer)
+                answer.users = set()
+                del self._found[answer.question, answer.about]
+        self._doubtful = []
+        self._hazards = None
+
+    def ask(self, question: Question[AboutT, AnswerT], about: AboutT) -> AnswerT:
+        """The answer."""
+        found = self._found.get((question, about))
+        if found is None:
+            found = self._found[question, about] = _Answer(question, about)
+        value = found.value
+        if not found.settled:
+            if found.running:
+                value = question.meanwhile
+                for running in reversed(self._running):
+                    running.recursive = True
+                    if running is found:
+                        break
+            else:
+                self._settle(found)
+                value = found.value
+        if self._keeps and self._running:
+            outer = self._running[-1]
+            outer.recursive = outer.recursive or found.recursive
+            outer.looks[found] = value
+        return cast(AnswerT, value)
+
+    def _settle(self, found: _Answer) -> None:
+        self._running.append(found)
+        found.running = True
+        notes = self._notes
+        outer = None if notes is None else notes.looks
+        try:
+            if not self._holds(found):
+                self._unlink(found)
+                found.recursive = False
+                if notes is not None:
+                    notes.looks = cast("dict[Look, object]", found.looks)
+                try:
+                    found.value = found.question.answer(cast("HazardMap", self._hazards), found.about)
+                except BaseException:
+                    found.looks = {}
+                    raise
+                if self._keeps:
+                    self._link(found)
+            found.settled = True
+        finally:
+            found.running = False
+            self._running.pop()
+            if notes is not None and outer is not None:
+                notes.looks = outer
+
+    def _holds(self, found: _Answer) -> bool:
+        """Whether the answer that was given in an earlier state was made from what would be looked at now."""
+        if found.recursive or not found.looks:
+            return False
+        looks = found.looks
+        # what is asked on the way is noted elsewhere
+        found.looks = {}
+        try:
+            for look, known in looks.items():
+                if isinstance(look, _Answer):
+                    now = self.ask(look.question, look.about)
+                    same = now is known or now == known
+                else:
+                    same = look not in self._changed
+                if not same or found.recursive:
+                    return False
+        finally:
+            found.looks = looks
+        return True
+
+    def _link(self, answer: _Answer) -> None:
+        for look in answer.looks:
+            users = look.users if isinstance(look, _Answer) else self._users.setdefault(look, set())
+            users.add(answer)
+
+    def _unlink(self, answer: _Answer) -> None:
+        for look in answer.looks:
+            if isinstance(look, _Answer):
+                look.users.discard(answer)
+            elif (users := self._users.get(look)) is not None:
+                users.discard(answer)
+                if not users:
+                    del self._users[look]
+        answer.looks = {}

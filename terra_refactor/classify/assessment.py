@@ -1,0 +1,217 @@
+"""What is found out about one function before the set of them is decided.
+
+Computes: hazards, assumptions and classification of a function, how much it does, whether a decorator fits, which arguments it should
+get, and what a report tells of it beside its place. Needs: hazards and facts. Gives: `Assessment`, `assess`, `structural_reason`,
+`proposal_of`, `Portrait`, `portray`. All of it is kept between the states of a program where it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from terra_refactor.classify.answers import Question
+from terra_refactor.classify.assumptions import Assumptions, gather_assumptions
+from terra_refactor.classify.benefit import Count, largest, operations
+from terra_refactor.classify.candidates import is_test_code, why_not_a_candidate
+from terra_refactor.classify.decision import Classification, ParameterDecision, ParameterValueKind
+from terra_refactor.classify.hazards import HazardMap, ReachedHazard
+from terra_refactor.classify.parameters import describe_parameters, reported_types
+from terra_refactor.classify.reach import abstract_methods, uses_static_sizes
+from terra_refactor.classify.samples import samples_of
+from terra_refactor.classify.signature import Proposal, proposal_for, signature_text
+from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import BOTTOM
+from terra_refactor.ir.function import ParameterKind
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.ops import Import, ImportFrom, ImportStar
+
+_REPORTED_EFFECTS: Final = frozenset(
+    {
+        EffectKind.PRINT,
+        EffectKind.LOG,
+        EffectKind.INPUT_OUTPUT,
+        EffectKind.RANDOM,
+        EffectKind.TIME,
+        EffectKind.ITERATE,
+        EffectKind.STATE_WRITE,
+    }
+)
+"""The effects that are Python side effects in the report's sense."""
+_REST: Final = (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD)
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """Is it safe to trace, and how much does it do?"""
+
+    hazards: tuple[ReachedHazard, ...]
+    assumptions: Assumptions
+    classification: Classification
+    count: Count
+    """Operations of one call."""
+    parameters: tuple[ParameterDecision, ...]
+    """Without samples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Portrait:
+    """What a report tells of a function whatever is done to it, and wherever it stands."""
+
+    parameters: tuple[ParameterDecision, ...]
+    """With samples."""
+    returns: tuple[TensorType, ...]
+    effects: tuple[Effect, ...]
+    """Its Python side effects, each by the shortest way."""
+    callees: tuple[FunctionId, ...]
+    input_signature: str | None
+
+
+def assess(hazards: HazardMap, identity: FunctionId) -> Assessment:
+    """The assessment of a function."""
+    assessment = hazards.ask(_ASSESSMENT, identity)
+    assert assessment is not None
+    return assessment
+
+
+def structural_reason(hazards: HazardMap, identity: FunctionId) -> str | None:
+    """Why a `tf.function` on the definition makes no sense, whatever it does; None if it may."""
+    return hazards.ask(_STRUCTURAL, identity)
+
+
+def is_part_of_test(hazards: HazardMap, identity: FunctionId) -> bool:
+    """Whether it is in a file of tests or in a test case."""
+    return hazards.ask(_TEST, identity)
+
+
+def proposal_of(hazards: HazardMap, identity: FunctionId) -> Proposal | None:
+    """The arguments that its decorator should get, beside those that it has; None if these are right."""
+    return hazards.ask(_PROPOSAL, identity)
+
+
+def portray(hazards: HazardMap, identity: FunctionId) -> Portrait:
+    """What a report tells of a function."""
+    portrait = hazards.ask(_PORTRAIT, identity)
+    assert portrait is not None
+    return portrait
+
+
+def takes_tensors(parameters: tuple[ParameterDecision, ...]) -> bool:
+    """Whether a tensor, or something that holds one, is known to be passed."""
+    tensors = (ParameterValueKind.TENSOR, ParameterValueKind.VARIABLE)
+    return any(parameter.kind in tensors or parameter.types for parameter in parameters)
+
+
+def _assess(hazards: HazardMap, identity: FunctionId) -> Assessment:
+    facts, code = hazards.facts, hazards.program.function(identity)
+    found = facts.functions[identity]
+    contexts = facts.contexts_of(identity)
+    parameters = describe_parameters(facts, code, found)
+    merged: dict[tuple[str, EffectSite], ReachedHazard] = {}
+    for context in contexts:
+        for hazard in hazards.reached(context):
+            known = merged.get((hazard.rule, hazard.site))
+            if known is None or (known.assumption is not None and hazard.assumption is None):
+                merged[hazard.rule, hazard.site] = hazard
+    count = largest(operations(hazards, context) for context in contexts)
+    reached = tuple(merged.values())
+    if not count and found.hybrid is None and not takes_tensors(parameters):
+        # plain Python: in a graph it runs while the graph is traced, and its callers get the Python value that they got
+        reached = tuple(hazard for hazard in reached if not (hazard.rule == "TR318" and hazard.boundary))
+    assumptions = gather_assumptions(facts, code, found, parameters, reached)
+    extra = dict.fromkeys(
+        f"what subclasses make of `{name}` has no side effects"
+        for context in contexts
+        for name in abstract_methods(hazards, context)
+    )
+    if count and not hazards.ask(_IMPORTS_TENSORFLOW, identity.module):
+        extra["Keras runs on TensorFlow here: the module itself does not import it"] = None
+    assumptions = Assumptions((*assumptions.sentences, *extra), assumptions.unknowable)
+    certain = [hazard for hazard in reached if hazard.assumption is None]
+    if certain or assumptions.unknowable is not None:
+        classification = Classification.UNSAFE
+    elif assumptions.sentences:
+        classification = Classification.SPECULATIVE
+    else:
+        classification = Classification.SAFE
+    return Assessment(reached, assumptions, classification, count, parameters)
+
+
+def _imports_tensorflow(hazards: HazardMap, module: str) -> bool:
+    """Whether the module names TensorFlow in an import."""
+    return any(
+        name.partition(".")[0] == "tensorflow"
+        for function in hazards.program.modules[module].functions
+        for name in hazards.ask(_IMPORTED, function.id)
+    )
+
+
+def _imported(hazards: HazardMap, identity: FunctionId) -> tuple[str, ...]:
+    code = hazards.codes.of(identity)
+    imports: tuple[Import | ImportFrom | ImportStar, ...] = (
+        *code.of_kind(Import),
+        *code.of_kind(ImportFrom),
+        *code.of_kind(ImportStar),
+    )
+    return tuple(op.module for op in imports)
+
+
+def _structural(hazards: HazardMap, identity: FunctionId) -> str | None:
+    code, found = hazards.program.function(identity), hazards.facts.functions[identity]
+    return why_not_a_candidate(hazards.codes, hazards.facts, code, found, assess(hazards, identity).parameters)
+
+
+def _proposal(hazards: HazardMap, identity: FunctionId) -> Proposal | None:
+    found = hazards.facts.functions[identity]
+    # shapes are not relaxed where their sizes are used as Python values
+    fixed = any(uses_static_sizes(hazards, context) for context in hazards.facts.contexts_of(identity))
+    return proposal_for(found, assess(hazards, identity).parameters, dict(found.hybrid or ()), relax=not fixed)
+
+
+def _portray(hazards: HazardMap, identity: FunctionId) -> Portrait:
+    facts, code = hazards.facts, hazards.program.function(identity)
+    found = facts.functions[identity]
+    contexts = facts.contexts_of(identity)
+    described = assess(hazards, identity).parameters
+    callees = {
+        facts.contexts[callee].function for context in contexts for call in context.calls for callee in call.callees
+    }
+    return Portrait(
+        parameters=tuple(
+            replace(
+                decided,
+                form=written.kind,
+                required=not written.has_default and written.kind not in _REST,
+                samples=samples_of(hazards, parameter.values),
+            )
+            for decided, written, parameter in zip(described, code.parameters, found.parameters, strict=True)
+        ),
+        returns=reported_types([found.returns], open_callers=found.open_callers) if found.returns != BOTTOM else (),
+        effects=tuple(_effects(effect for context in contexts for effect in context.effects)),
+        callees=tuple(sorted(callees)),
+        input_signature=signature_text(code, found, described),
+    )
+
+
+def _effects(effects: Iterator[Effect]) -> Iterator[Effect]:
+    found: dict[tuple[EffectKind, EffectSite], Effect] = {}
+    for effect in effects:
+        if effect.kind in _REPORTED_EFFECTS and effect.target.root is not RootKind.FRESH:
+            known = found.get((effect.kind, effect.site))
+            if known is None or len(effect.via) < len(known.via):
+                found[effect.kind, effect.site] = effect
+    return iter(found.values())
+
+
+_ASSESSMENT: Final = Question[FunctionId, Assessment | None](_assess, None)
+_STRUCTURAL: Final = Question[FunctionId, str | None](_structural, None)
+_TEST: Final = Question[FunctionId, bool](
+    lambda hazards, identity: is_test_code(hazards.codes, hazards.facts, hazards.program.function(identity)),
+    meanwhile=False,
+)
+_PROPOSAL: Final = Question[FunctionId, Proposal | None](_proposal, None)
+_PORTRAIT: Final = Question[FunctionId, Portrait | None](_portray, None)
+_IMPORTED: Final = Question[FunctionId, tuple[str, ...]](_imported, ())
+_IMPORTS_TENSORFLOW: Final = Question(_imports_tensorflow, meanwhile=False)
