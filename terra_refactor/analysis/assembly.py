@@ -1,14 +1,16 @@
 """From what the interpreter remembers to the facts.
 
 Computes: the contexts that the last round reached, renumbered; callers; recursion; parameters and results over all calls; reads
-of state that other code changes. Needs: a finished interpreter. Gives: `ProgramFacts`, frozen.
+of state that other code changes. Needs: a finished interpreter. Gives: `ProgramFacts`, frozen; `Assembled`, by which the next run
+assembles only what has changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 from terra_refactor.analysis.facts import (
     CallerFact,
@@ -22,102 +24,281 @@ from terra_refactor.analysis.facts import (
 )
 from terra_refactor.analysis.staleness import StateChanges
 from terra_refactor.analysis.testing import is_collected
+from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import TOO_MANY, join_all
 from terra_refactor.domain.value import UNKNOWN_TENSOR, UnknownValue, Value
-from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.function import Function
+from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Call
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.frames import Summary
     from terra_refactor.analysis.interpreter import Interpreter
+    from terra_refactor.analysis.reuse import SummaryStore
+
+_KeyT = TypeVar("_KeyT", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One context: what others, and the functions, need of it."""
+
+    summary: Summary
+    is_real: bool
+    calls: tuple[CallFact, ...]
+    called: frozenset[int]
+    """The identities of the summaries that it calls."""
+    targets: tuple[tuple[FunctionId, OpId], ...]
+    """The functions that it calls, and where."""
+    unresolved: frozenset[str]
+
+    @property
+    def touched(self) -> Iterator[FunctionId]:
+        """The functions of whose facts it is a part."""
+        yield self.summary.function.id
+        yield from (target for target, _ in self.targets)
+        yield from self.summary.arrivals
+
+    @property
+    def outward(self) -> tuple[object, ...]:
+        """What the reads of state in other contexts depend on, and which functions call themselves."""
+        summary = self.summary
+        writes = tuple(effect for effect in summary.effects if effect.kind is EffectKind.STATE_WRITE)
+        return summary.function.id, summary.stale_reads, writes, {target for target, _ in self.targets}
+
+
+@dataclass(slots=True)
+class Assembled:
+    """What facts were assembled from, for the next run: what has not changed is not assembled again."""
+
+    parts: tuple[_Part, ...]
+    numbers: Mapping[int, ContextId]
+    contexts: tuple[ContextFacts, ...]
+    functions: Mapping[FunctionId, FunctionFacts]
+    cycles: frozenset[FunctionId]
+    recursive: frozenset[FunctionId]
+    unresolved: frozenset[str]
+    wrapped: Mapping[FunctionId, object]
+    problems: Mapping[FunctionId, str]
+    evidence: Mapping[FunctionId, Mapping[str, Evidence]]
+    changes: StateChanges
 
 
 def assemble_facts(
-    interpreter: Interpreter, evidence: Mapping[FunctionId, Mapping[str, Evidence]], rounds: int
+    interpreter: Interpreter,
+    evidence: Mapping[FunctionId, Mapping[str, Evidence]],
+    rounds: int,
+    store: SummaryStore | None = None,
 ) -> ProgramFacts:
-    """The facts of the last round."""
+    """The facts of the last round. With a `store`, facts of the run before are taken over where they are the same."""
+    before = None if store is None else store.assembled
     live, real = _live_summaries(interpreter)
     numbers: dict[int, ContextId] = {summary.identity: position for position, summary in enumerate(live)}
-    changes = StateChanges(interpreter, live)
-    arrivals: dict[FunctionId, dict[str, dict[Value, bool]]] = {}
-    for summary in live:
-        is_real = summary.identity in real
-        for target, brought in summary.arrivals.items():
-            for name, values in brought:
-                known = arrivals.setdefault(target, {}).setdefault(name, {})
-                for value in values:
-                    known[value] = known.get(value, False) or is_real
+    parts, changed = _parts(interpreter, live, real, numbers, before)
+    old_parts = () if before is None else before.parts
+    was = {position: old_parts[position] for position in changed if position < len(old_parts)}
+    gone = old_parts[len(parts) :]
+    same_outward = not gone and all(
+        position in was and was[position].outward == parts[position].outward for position in changed
+    )
+    if before is not None and same_outward:
+        cycles, changes = before.cycles, before.changes.of(interpreter)
+    else:
+        edges: dict[FunctionId, set[FunctionId]] = {}
+        for part in parts:
+            if part.targets:
+                edges.setdefault(part.summary.function.id, set()).update(target for target, _ in part.targets)
+        cycles, changes = frozenset(on_cycles(edges)), StateChanges(interpreter, live)
     contexts: list[ContextFacts] = []
-    by_function: dict[FunctionId, list[ContextId]] = {}
-    callers: dict[FunctionId, list[CallerFact]] = {}
-    edges: dict[FunctionId, set[FunctionId]] = {}
-    for position, summary in enumerate(live):
-        identity = summary.function.id
-        by_function.setdefault(identity, []).append(position)
-        calls: list[CallFact] = []
-        for op, record in sorted(summary.calls.items()):
-            callees = tuple(sorted(numbers[callee] for callee in record.callees if callee in numbers))
-            certain = tuple(sorted(numbers[callee] for callee in record.certain if callee in numbers))
-            calls.append(CallFact(op, callees, record.library, record.unknown, certain))
-            for callee in callees:
-                target = live[callee].function.id
-                edges.setdefault(identity, set()).add(target)
-                callers.setdefault(target, []).append(CallerFact(position, op))
-        contexts.append(
-            ContextFacts(
-                id=position,
-                function=identity,
-                entry=summary.entry,
-                in_graph=summary.in_graph,
-                parameters=summary.parameters,
-                values=summary.values,
-                returns=summary.contents,
-                calls=tuple(calls),
-                branches=tuple(fact for _, fact in sorted(summary.branches.items())),
-                effects=(*summary.effects, *changes.effects_of(summary)),
-                failures=tuple(fact for _, fact in sorted(summary.failures.items())),
-                guarded_failures=tuple(fact for _, fact in sorted(summary.guarded_failures.items())),
-                problem=summary.problem,
-            )
+    doubtful: set[FunctionId] = set()
+    for position, part in enumerate(parts):
+        old = (
+            None
+            if before is None or position >= len(before.parts)
+            else (before.contexts[position], old_parts[position])
         )
-    recursive = on_cycles(edges) | interpreter.recursive.keys()
-    unresolved = unresolved_names(interpreter, live)
+        if old is not None and same_outward and position not in changed:
+            contexts.append(old[0])
+            continue
+        facts = _context(position, part, changes)
+        if old is not None and old[0] == facts:
+            contexts.append(old[0])
+            if old[1].is_real is part.is_real and old[1].summary.arrivals == part.summary.arrivals:
+                continue
+        else:
+            contexts.append(facts)
+        for each in (part,) if old is None else (part, old[1]):
+            doubtful.update(each.touched)
+    for part in gone:
+        doubtful.update(part.touched)
+    recursive = cycles | interpreter.recursive.keys()
+    unresolved = frozenset[str]().union(*(part.unresolved for part in parts if part.unresolved))
+    if before is not None:
+        doubtful |= before.recursive ^ recursive
+        doubtful |= _different(before.wrapped, interpreter.wrapped) | _different(before.problems, interpreter.problems)
+        doubtful |= _different(before.evidence, evidence)
+    names = unresolved if before is None else before.unresolved ^ unresolved
+    # whose parameters are other ones, though nothing calls them
+    doubtful |= set() if interpreter.adoption is None else interpreter.adoption.changed_outside
     functions: dict[FunctionId, FunctionFacts] = {}
+    again: list[Function] = []
+    for module in interpreter.program.modules.values():
+        for function in module.functions:
+            known_function = None if before is None else before.functions.get(function.id)
+            if known_function is None or function.id in doubtful or function.name in names:
+                again.append(function)
+            else:
+                functions[function.id] = known_function
+    made = _functions(interpreter, again, parts, contexts, evidence, recursive, unresolved)
     for module in interpreter.program.modules.values():
         for function in module.functions:
             identity = function.id
-            own = [contexts[index] for index in by_function.get(identity, ())]
-            called_for_real = any(live[context.id].identity in real for context in own)
-            returning = [
-                context
-                for context in own
-                if not called_for_real
-                or live[context.id].identity in real
-                or not any(_says_nothing(value) for value in context.parameters.values())
-            ]
-            wrapped = interpreter.wrapped.get(identity)
-            functions[identity] = FunctionFacts(
-                function=identity,
-                contexts=tuple(by_function.get(identity, ())),
-                parameters=_parameters(
-                    interpreter, arrivals.get(identity, {}), identity, own, evidence.get(identity, {})
-                ),
-                returns=join_all(context.returns for context in returning),
-                callers=tuple(callers.get(identity, ())),
-                recursive=identity in recursive,
-                hybrid=None if wrapped is None else wrapped[0],
-                wrappers=() if wrapped is None else wrapped[1],
-                problem=interpreter.problems.get(identity),
-                open_callers=function.name in unresolved,
-            )
+            if identity in made:
+                known_function = None if before is None else before.functions.get(identity)
+                functions[identity] = made[identity] if made[identity] != known_function else known_function
+    if store is not None:
+        changes.forget()
+        store.assembled = Assembled(
+            tuple(parts),
+            numbers,
+            tuple(contexts),
+            functions,
+            cycles,
+            recursive,
+            unresolved,
+            dict(interpreter.wrapped),
+            dict(interpreter.problems),
+            {identity: dict(given) for identity, given in evidence.items()},
+            changes,
+        )
     return ProgramFacts(
-        functions=functions,
+        functions={
+            function.id: functions[function.id]
+            for module in interpreter.program.modules.values()
+            for function in module.functions
+        },
         contexts=tuple(contexts),
         objects=dict(enumerate(interpreter.objects.facts)),
         missing_rules={name: len(sites) for name, sites in sorted(interpreter.missing_rules.items())},
         rounds=rounds,
     )
+
+
+def _parts(
+    interpreter: Interpreter,
+    live: Sequence[Summary],
+    real: AbstractSet[int],
+    numbers: Mapping[int, ContextId],
+    before: Assembled | None,
+) -> tuple[list[_Part], set[int]]:
+    """The parts, and the positions of those that are not the same as before."""
+    parts: list[_Part] = []
+    changed: set[int] = set()
+    old_numbers: Mapping[int, ContextId] = {} if before is None else before.numbers
+    # identities that have another number now, or none, or had none
+    moved = _different(old_numbers, numbers)
+    for position, summary in enumerate(live):
+        is_real = summary.identity in real
+        if before is not None and position < len(before.parts):
+            part = before.parts[position]
+            if part.summary is summary and part.is_real is is_real and part.called.isdisjoint(moved):
+                parts.append(part)
+                continue
+        changed.add(position)
+        calls: list[CallFact] = []
+        targets: list[tuple[FunctionId, OpId]] = []
+        called: set[int] = set()
+        for op, record in sorted(summary.calls.items()):
+            called.update(record.callees)
+            callees = tuple(sorted(numbers[callee] for callee in record.callees if callee in numbers))
+            certain = tuple(sorted(numbers[callee] for callee in record.certain if callee in numbers))
+            calls.append(CallFact(op, callees, record.library, record.unknown, certain))
+            targets.extend((live[callee].function.id, op) for callee in callees)
+        names = _unresolved_names(interpreter, summary)
+        parts.append(_Part(summary, is_real, tuple(calls), frozenset(called), tuple(targets), names))
+    return parts, changed
+
+
+def _different(before: Mapping[_KeyT, object], now: Mapping[_KeyT, object]) -> set[_KeyT]:
+    """The keys under which two tables have something else."""
+    found = {key for key, value in now.items() if key not in before or before[key] != value}
+    found.update(key for key in before if key not in now)
+    return found
+
+
+def _context(position: ContextId, part: _Part, changes: StateChanges) -> ContextFacts:
+    summary = part.summary
+    return ContextFacts(
+        id=position,
+        function=summary.function.id,
+        entry=summary.entry,
+        in_graph=summary.in_graph,
+        parameters=summary.parameters,
+        values=summary.values,
+        returns=summary.contents,
+        calls=part.calls,
+        branches=tuple(fact for _, fact in sorted(summary.branches.items())),
+        effects=(*summary.effects, *changes.effects_of(summary)),
+        failures=tuple(fact for _, fact in sorted(summary.failures.items())),
+        guarded_failures=tuple(fact for _, fact in sorted(summary.guarded_failures.items())),
+        problem=summary.problem,
+    )
+
+
+def _functions(
+    interpreter: Interpreter,
+    wanted: Sequence[Function],
+    parts: Sequence[_Part],
+    contexts: Sequence[ContextFacts],
+    evidence: Mapping[FunctionId, Mapping[str, Evidence]],
+    recursive: AbstractSet[FunctionId],
+    unresolved: AbstractSet[str],
+) -> dict[FunctionId, FunctionFacts]:
+    """The facts of some functions, over all contexts."""
+    own_of: dict[FunctionId, list[ContextFacts]] = {function.id: [] for function in wanted}
+    callers: dict[FunctionId, list[CallerFact]] = {}
+    arrivals: dict[FunctionId, dict[str, dict[Value, bool]]] = {}
+    for position, part in enumerate(parts):
+        own = own_of.get(part.summary.function.id)
+        if own is not None:
+            own.append(contexts[position])
+        for target, op in part.targets:
+            if target in own_of:
+                callers.setdefault(target, []).append(CallerFact(position, op))
+        for target, brought in part.summary.arrivals.items():
+            if target not in own_of:
+                continue
+            for name, values in brought:
+                known = arrivals.setdefault(target, {}).setdefault(name, {})
+                for value in values:
+                    known[value] = known.get(value, False) or part.is_real
+    functions: dict[FunctionId, FunctionFacts] = {}
+    for function in wanted:
+        identity = function.id
+        own = own_of[identity]
+        called_for_real = any(parts[context.id].is_real for context in own)
+        returning = [
+            context
+            for context in own
+            if not called_for_real
+            or parts[context.id].is_real
+            or not any(_says_nothing(value) for value in context.parameters.values())
+        ]
+        wrapped = interpreter.wrapped.get(identity)
+        functions[identity] = FunctionFacts(
+            function=identity,
+            contexts=tuple(context.id for context in own),
+            parameters=_parameters(interpreter, arrivals.get(identity, {}), identity, own, evidence.get(identity, {})),
+            returns=join_all(context.returns for context in returning),
+            callers=tuple(callers.get(identity, ())),
+            recursive=identity in recursive,
+            hybrid=None if wrapped is None else wrapped[0],
+            wrappers=() if wrapped is None else wrapped[1],
+            problem=interpreter.problems.get(identity),
+            open_callers=function.name in unresolved,
+        )
+    return functions
 
 
 def on_cycles(edges: Mapping[FunctionId, AbstractSet[FunctionId]]) -> set[FunctionId]:
@@ -214,21 +395,20 @@ def _live_summaries(interpreter: Interpreter) -> tuple[list[Summary], frozenset[
     return sorted(live, key=lambda summary: (summary.function.id, order[summary.identity])), real
 
 
-def unresolved_names(interpreter: Interpreter, live: Iterable[Summary]) -> frozenset[str]:
+def _unresolved_names(interpreter: Interpreter, summary: Summary) -> frozenset[str]:
     """The names under which methods and functions are called where it could not be resolved what that is: `take` for `x.take(...)`.
 
     Where an object of too many classes to tell apart is called, also what runs then.
     """
     names: set[str] = set()
-    for summary in live:
-        for number, record in summary.calls.items():
-            if record.unknown is None or record.library or record.callees:
-                continue
-            names.add(record.unknown.rpartition(".")[2])
-            call = interpreter.op(summary.function, number)
-            callee = summary.values[call.function] if isinstance(call, Call) else None
-            if isinstance(callee, UnknownValue) and callee.reason == TOO_MANY:
-                names.update(("__call__", "call"))
+    for number, record in summary.calls.items():
+        if record.unknown is None or record.library or record.callees:
+            continue
+        names.add(record.unknown.rpartition(".")[2])
+        call = interpreter.op(summary.function, number)
+        callee = summary.values[call.function] if isinstance(call, Call) else None
+        if isinstance(callee, UnknownValue) and callee.reason == TOO_MANY:
+            names.update(("__call__", "call"))
     return frozenset(names)
 
 

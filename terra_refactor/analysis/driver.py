@@ -120,7 +120,7 @@ class _Analysis:
                 break
         if self.store is not None:
             self.store.keep(self.interpreter, self.program)
-        facts = assemble_facts(self.interpreter, self.evidence, rounds)
+        facts = assemble_facts(self.interpreter, self.evidence, rounds, self.store)
         # its parts lead back to it: with them gone everything that nobody keeps is freed now, without a search for garbage
         vars(self.interpreter).clear()
         return facts

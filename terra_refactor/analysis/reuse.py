@@ -33,6 +33,7 @@ from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
 
 if TYPE_CHECKING:
+    from terra_refactor.analysis.assembly import Assembled
     from terra_refactor.analysis.frames import Summary
     from terra_refactor.analysis.interpreter import Interpreter
     from terra_refactor.config import ProjectModel
@@ -139,6 +140,8 @@ class SummaryStore:
         """The modules that the last run was about, with what it was told of them."""
         self.taken_over = 0
         """How many contexts the last run took over."""
+        self.assembled: Assembled | None = None
+        """What its facts were assembled from."""
 
     def begin(self, program: Program, models: Mapping[str, ProjectModel]) -> Adoption:
         """What of it holds for a program, and what users tell of it."""

@@ -153,6 +153,16 @@ class StateChanges:
                 for key in self._keys(summary, (effect.target.object, name)):
                     self._writers.setdefault(key, set()).add(writer)
 
+    def of(self, interpreter: Interpreter) -> StateChanges:
+        """The same changes in another run, in which no context writes or reads other state."""
+        again = StateChanges(interpreter, ())
+        again._certain, again._writers = self._certain, self._writers
+        return again
+
+    def forget(self) -> None:
+        """Lets go of the run: only `of` can be asked now."""
+        del self._interpreter
+
     def effects_of(self, summary: Summary) -> tuple[Effect, ...]:
         """Reads of state that other functions change between calls; assumed unless the analysis has seen the change come after a call."""
         effects: list[Effect] = []
