@@ -210,3 +210,16 @@ class ProgramFacts:
         """The contexts of a function; () for one that was never reached."""
         facts = self.functions.get(function)
         return () if facts is None else tuple(self.contexts[index] for index in facts.contexts)
+
+    def function_of(self, context: ContextId) -> FunctionId:
+        """The function that a context is one of."""
+        return self.contexts[context].function
+
+    def value_in(self, context: ContextId, op: OpId) -> Value | None:
+        """The value of an operation in one context; None where it is not reached."""
+        return self.contexts[context].values[op]
+
+    def values_of(self, function: FunctionId, op: OpId) -> tuple[Value, ...]:
+        """The values of an operation in all contexts that reach it."""
+        values = (context.values[op] for context in self.contexts_of(function))
+        return tuple(value for value in values if value is not None)

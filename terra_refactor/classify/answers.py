@@ -73,9 +73,9 @@ class Answers:
         """How many answers there are."""
         return len(self._found)
 
-    def looked_at(self, kind: str) -> Iterator[Look]:
-        """The looks of one kind that answers were made from."""
-        return (look for look in self._users if look[0] == kind)
+    def looked_at(self, *kinds: str) -> Iterator[Look]:
+        """The looks of some kinds that answers were made from."""
+        return (look for look in self._users if look[0] in kinds)
 
     def begin(self, hazards: HazardMap, notes: Notes | None, changed: AbstractSet[Look] | None) -> None:
         """The program is in another state, in which these looks do not meet what they met; None if nothing is known of that."""

@@ -102,7 +102,7 @@ def _is_reached_from_keras_call(codes: Codes, facts: ProgramFacts, found: Functi
     pending, seen = [found], {found.function}
     while pending:
         for caller in pending.pop().callers:
-            identity = facts.contexts[caller.context].function
+            identity = facts.function_of(caller.context)
             if identity in seen:
                 continue
             seen.add(identity)
@@ -116,14 +116,15 @@ def _is_reached_from_keras_call(codes: Codes, facts: ProgramFacts, found: Functi
 def _gets_new_objects(codes: Codes, facts: ProgramFacts, code: Function, found: FunctionFacts) -> bool:
     """Whether some call passes an object that it makes on the spot: graphs are told apart by the identity of objects."""
     for caller in found.callers:
-        context = facts.contexts[caller.context]
-        table = codes.of(context.function).ops
+        table = codes.of(facts.function_of(caller.context)).ops
         call = table[caller.op]
         if not isinstance(call, ops.Call):
             continue
         for argument in call.arguments:
-            value = context.value(argument.value)
-            if isinstance(table[argument.value], ops.Call) and isinstance(value, Reference):
+            if not isinstance(table[argument.value], ops.Call):
+                continue
+            value = facts.value_in(caller.context, argument.value)
+            if isinstance(value, Reference):
                 if facts.objects[value.object].kind is ObjectKind.INSTANCE:
                     return True
     return False
@@ -136,12 +137,12 @@ def _is_called_on_temporaries(codes: Codes, facts: ProgramFacts, code: Function,
     if code.parent is not None and is_keras_class(codes, facts, code.parent):
         return False
     for caller in found.callers:
-        table = codes.of(facts.contexts[caller.context].function).ops
+        table = codes.of(facts.function_of(caller.context)).ops
         call = table[caller.op]
         if isinstance(call, ops.Call):
             method = table[call.function]
             if isinstance(method, ops.LoadAttribute) and isinstance(table[method.object], ops.Call):
-                receiver = facts.contexts[caller.context].value(method.object)
+                receiver = facts.value_in(caller.context, method.object)
                 if isinstance(receiver, Reference):
                     return True
     return False
@@ -205,8 +206,7 @@ def base_values(codes: Codes, facts: ProgramFacts, body: FunctionId) -> list[Val
     op = codes.class_made_of(code.parent, body)
     if op is None:
         return []
-    values = (context.value(base.value) for context in facts.contexts_of(code.parent) for base in op.bases)
-    return [value for value in values if value is not None]
+    return [value for base in op.bases for value in facts.values_of(code.parent, base.value)]
 
 
 def class_body_of(codes: Codes, facts: ProgramFacts, value: Value) -> FunctionId | None:

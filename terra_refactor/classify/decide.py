@@ -17,6 +17,7 @@ from typing import Final
 from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts
 from terra_refactor.classify.assessment import (
     Assessment,
+    Portrait,
     assess,
     is_part_of_test,
     portray,
@@ -40,7 +41,7 @@ from terra_refactor.classify.decision import (
     SideEffect,
 )
 from terra_refactor.classify.graph_contexts import without
-from terra_refactor.classify.hazards import HazardMap, ReachedHazard
+from terra_refactor.classify.hazards import DecidedBefore, HazardMap, ReachedHazard
 from terra_refactor.classify.reach import has_unresolved_calls
 from terra_refactor.classify.signature import written_options
 from terra_refactor.domain.effect import Effect, EffectSite, RootKind
@@ -142,7 +143,7 @@ class _Decider:
                 if code.kind in _DECIDED_KINDS:
                     self.judgements[code.id] = self.judge(code)
         self.choose()
-        decisions = [self.decision(judgement) for judgement in self.judgements.values()]
+        decisions = [self.decision_about(judgement) for judgement in self.judgements.values()]
         return tuple(sorted(decisions, key=lambda decision: (decision.path, decision.line, decision.function.index)))
 
     def judge(self, code: Function) -> _Judgement:
@@ -437,9 +438,39 @@ class _Decider:
 
     # --- the record -------------------------------------------------------------------------------------------------------------------
 
-    def decision(self, judgement: _Judgement) -> Decision:
+    def decision_about(self, judgement: _Judgement) -> Decision:
+        """The decision; that of an earlier state of the program where it would be the same."""
+        identity = judgement.code.id
+        portrait = portray(self.hazards, identity)
+        made_from = (
+            judgement.assessment,
+            portrait,
+            judgement.found,
+            judgement.action,
+            judgement.level,
+            judgement.covered,
+            judgement.covered_at_speculative,
+            proposal_of(self.hazards, identity),
+            *judgement.contexts,
+        )
+        known, moved = self.hazards.decided.get(identity), self.hazards.moved
+        if (
+            known is not None
+            and moved is not None
+            and known.decision.reason == judgement.reason
+            and len(known.made_from) == len(made_from)
+            and all(one is other for one, other in zip(known.made_from, made_from, strict=True))
+            and known.places.isdisjoint(moved)
+        ):
+            return known.decision
+        decision = self.decision(judgement, portrait)
+        reached: tuple[ReachedHazard | Effect, ...] = (*judgement.hazards, *portrait.effects)
+        places = {FunctionId(site.module, site.function) for each in reached for site in (*each.via, each.site)}
+        self.hazards.decided[identity] = DecidedBefore(made_from, frozenset({*places, identity}), decision)
+        return decision
+
+    def decision(self, judgement: _Judgement, portrait: Portrait) -> Decision:
         code, found = judgement.code, judgement.found
-        portrait = portray(self.hazards, code.id)
         module = self.program.modules[code.id.module]
         options = dict(found.hybrid or ())
         proposal = HybridArguments()

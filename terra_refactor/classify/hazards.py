@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Final, TypeGuard
 
 from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, ProgramFacts
 from terra_refactor.classify.answers import Answers, Question
 from terra_refactor.classify.conversion import is_never_converted, leaves_conversion, tensor_decisions
+from terra_refactor.classify.decision import Decision
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.value import NONE
 from terra_refactor.ir import ops
@@ -57,6 +59,17 @@ class ReachedHazard:
     """The analysis found it, and has composed it over the calls."""
 
 
+@dataclass(frozen=True, slots=True)
+class DecidedBefore:
+    """A decision, and what it was made from."""
+
+    made_from: tuple[object, ...]
+    """By identity."""
+    places: frozenset[FunctionId]
+    """The functions of which it tells places or names."""
+    decision: Decision
+
+
 class HazardMap:
     """The hazards of every context, computed on demand.
 
@@ -89,8 +102,14 @@ class HazardMap:
         changed = None
         if earlier is not None:
             before = earlier.whole_codes, earlier.whole_facts
-            changed = changed_looks(*before, self.whole_codes, facts, self._answers.looked_at("classes"))
+            changed = changed_looks(
+                *before, self.whole_codes, facts, self._answers.looked_at("classes", "place", "value")
+            )
         self._answers.begin(self, self._notes, changed)
+        self.moved = None if changed is None or earlier is None else _moved(earlier.whole_program, program)
+        """The functions that are not the same as in the earlier state, be it only in their places; None if nothing is known of one."""
+        self.decided: dict[FunctionId, DecidedBefore] = {} if self.moved is None or earlier is None else earlier.decided
+        """What was decided about functions in the earlier state, for who decides now."""
         self.ask = self._answers.ask
         self._views: dict[ContextId, ContextView] = {}
 
@@ -410,6 +429,16 @@ class HazardMap:
         """How the operation at a place is written."""
         index = self.index(FunctionId(site.module, site.function))
         return written_form(lambda number: index.ops[number], site.op)
+
+
+def _moved(before: Program, now: Program) -> frozenset[FunctionId]:
+    return frozenset(
+        function.id
+        for name, module in now.modules.items()
+        if (earlier := before.modules[name]) is not module
+        for function, old in zip_longest(module.functions, earlier.functions)
+        if function is not None and function is not old
+    )
 
 
 def _check(hazards: HazardMap, context: ContextId) -> tuple[tuple[Rule, LocalHazard], ...]:

@@ -5,6 +5,7 @@ Computes: nothing. Gives: `Function`, frozen and picklable. The module body and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -78,7 +79,7 @@ class Function:
     is_generator: bool
     is_async: bool
     docstring: str | None
-    spans: tuple[Span, ...]
+    spans: Sequence[Span]
     """`spans[op.id]` is where an operation comes from."""
     def_line: int
     """The line of `def`, `lambda` or `class` (not of a decorator), from 1."""

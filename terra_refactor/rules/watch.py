@@ -7,19 +7,21 @@ looks, and `changed_looks`. Ignores: objects; where those that were there have c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Generic, TypeAlias, TypeVar, overload
 
-from terra_refactor.analysis.facts import ContextFacts, ProgramFacts
+from terra_refactor.analysis.facts import ContextFacts, ContextId, ProgramFacts
+from terra_refactor.domain.value import Value
 from terra_refactor.ir.function import Function
-from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.view import ClassOutline, CodeIndex, Codes
 
 Look: TypeAlias = "tuple[str, object]"
-"""What was looked at: `context`, `function` (its facts), `code`, `module`, `path` (of a module) or `classes` (of a name), and which;
-None for all of them."""
+"""What was looked at: `context`, `function` (its facts), `code`, `module`, `path` (of a module), `classes` (of a name), `place` (the
+function of a context) or `value` (of an operation), and which; None for all of them."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -42,8 +44,14 @@ class Watch:
 
     def __init__(self, codes: Codes, facts: ProgramFacts) -> None:
         notes = self.notes = Notes()
-        self.facts = replace(
-            facts, functions=_Mapping(facts.functions, "function", notes), contexts=_Contexts(facts.contexts, notes)
+        self.facts: ProgramFacts = _Facts(
+            _Mapping(facts.functions, "function", notes),
+            _Contexts(facts.contexts, notes),
+            facts.objects,
+            facts.missing_rules,
+            facts.rounds,
+            inner=facts,
+            notes=notes,
         )
         inner = codes.program
         modules = _Mapping(inner.modules, "module", notes)
@@ -106,6 +114,24 @@ class _Program(Program):
         return self.inner.path_of(module)
 
 
+@dataclass(frozen=True, slots=True)
+class _Facts(ProgramFacts):
+    inner: ProgramFacts = field(kw_only=True)
+    notes: Notes = field(kw_only=True)
+
+    def function_of(self, context: ContextId) -> FunctionId:
+        self.notes.add(("place", context))
+        return self.inner.function_of(context)
+
+    def value_in(self, context: ContextId, op: OpId) -> Value | None:
+        self.notes.add(("value", (context, op)))
+        return self.inner.value_in(context, op)
+
+    def values_of(self, function: FunctionId, op: OpId) -> tuple[Value, ...]:
+        self.notes.add(("value", (function, op)))
+        return self.inner.values_of(function, op)
+
+
 class _Codes(Codes):
     def __init__(self, program: Program, inner: Codes, notes: Notes) -> None:
         super().__init__(program)
@@ -122,11 +148,11 @@ class _Codes(Codes):
 
 
 def changed_looks(
-    before: Codes, facts_before: ProgramFacts, now: Codes, facts_now: ProgramFacts, classes: Iterable[Look]
+    before: Codes, facts_before: ProgramFacts, now: Codes, facts_now: ProgramFacts, looks: Iterable[Look]
 ) -> frozenset[Look] | None:
     """The looks that do not meet in one state of a program what they met in an earlier one; None if they cannot be compared.
 
-    Of names of classes it says only for those that are given.
+    Of `classes`, `place` and `value` it says only for those that are given.
     """
     objects = facts_now.objects
     if any(objects.get(number) is not known for number, known in facts_before.objects.items()):
@@ -151,8 +177,35 @@ def changed_looks(
         for index, (code, other) in enumerate(zip_longest(earlier.functions, module.functions)):
             if code is None or other is None or not code.does_the_same_as(other):
                 changed.add(("code", FunctionId(name, index)))
-    for look in classes:
-        name = str(look[1])
-        if before.classes_named(name) != now.classes_named(name):
-            changed.add(look)
+    for look in looks:
+        match look:
+            case "classes", str(name) if before.classes_named(name) != now.classes_named(name):
+                changed.add(look)
+            case "value", (FunctionId() as function, int(op)) if _may_differ(changed, facts_before, function):
+                if ("code", function) in changed or facts_before.values_of(function, op) != facts_now.values_of(
+                    function, op
+                ):
+                    changed.add(look)
+            case "place", int(number) if ("context", number) in changed:
+                if not _same_place(facts_before, facts_now, number):
+                    changed.add(look)
+            case "value", (int(number), int(op)) if ("context", number) in changed:
+                same = _same_place(facts_before, facts_now, number) and (
+                    ("code", facts_before.function_of(number)) not in changed
+                )
+                if not same or facts_before.value_in(number, op) != facts_now.value_in(number, op):
+                    changed.add(look)
     return frozenset(changed)
+
+
+def _may_differ(changed: AbstractSet[Look], before: ProgramFacts, function: FunctionId) -> bool:
+    """Whether some value in a function may have changed."""
+    known = before.functions.get(function)
+    if known is None or ("function", function) in changed or ("code", function) in changed:
+        return True
+    return any(("context", number) in changed for number in known.contexts)
+
+
+def _same_place(before: ProgramFacts, now: ProgramFacts, number: ContextId) -> bool:
+    """Whether a context is one of the same function."""
+    return number < len(now.contexts) and before.function_of(number) == now.function_of(number)

@@ -1,12 +1,14 @@
 """Places in a source text.
 
-Computes: nothing. Gives: `Span`, the one form in which every later room, the report and the editor name a place.
+Computes: nothing. Gives: `Span`, the one form in which every later room, the report and the editor name a place; `MovedSpans`.
 Ignores: which file it is (the owner of the span says so) and UTF-16 (the language server converts).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,5 +40,48 @@ class Span:
             self.end_column,
         )
 
+    def down(self, lines: int) -> Span:
+        """The span as it is when so many lines are put in above it."""
+        return Span(self.line + lines, self.column, self.end_line + lines, self.end_column)
+
     def __str__(self) -> str:
         return f"{self.line}:{self.column}-{self.end_line}:{self.end_column}"
+
+
+class MovedSpans(Sequence[Span]):
+    """Spans that have all moved down by some lines; each is made when it is asked for."""
+
+    __slots__ = ("_lines", "_spans")
+
+    def __init__(self, spans: tuple[Span, ...], lines: int) -> None:
+        self._spans = spans
+        self._lines = lines
+
+    @staticmethod
+    def of(spans: Sequence[Span], lines: int) -> Sequence[Span]:
+        """The spans, moved by so many lines, which may be negative."""
+        still: Sequence[Span] = spans
+        if isinstance(spans, MovedSpans):
+            still, lines = spans._spans, lines + spans._lines
+        return still if lines == 0 else MovedSpans(tuple(still), lines)
+
+    @overload
+    def __getitem__(self, index: int) -> Span: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Span]: ...
+    def __getitem__(self, index: int | slice) -> Span | Sequence[Span]:
+        if isinstance(index, slice):
+            return MovedSpans.of(self._spans[index], self._lines)
+        return self._spans[index].down(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MovedSpans | tuple) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))

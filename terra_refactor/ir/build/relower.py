@@ -29,7 +29,7 @@ from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.program import ModuleIR
 from terra_refactor.syntax.edit import split_lines
 from terra_refactor.syntax.layout import LogicalLines
-from terra_refactor.syntax.location import Span
+from terra_refactor.syntax.location import MovedSpans, Span
 from terra_refactor.syntax.parse import ParsedModule, parse_module
 from terra_refactor.syntax.source import Source
 
@@ -161,9 +161,9 @@ def _lower_chunk(chunk: _Chunk, before: ModuleIR, lines: Sequence[str], source: 
         # the identities are shared by all that names them, and are not published yet
         object.__setattr__(function.id, "index", {**indices, **parents}[id(function.id)])
     return tuple(
-        replace(_moved(function, lambda span: _down(span, shift)), decorators=old.decorators)
+        replace(_moved(function, lambda span: span.down(shift)), decorators=old.decorators)
         if function is own
-        else _moved(function, lambda span: _down(span, shift))
+        else _moved(function, lambda span: span.down(shift))
         for function, old in zip(inner, old_inner, strict=True)
     )
 
@@ -184,10 +184,6 @@ def _is_one_definition(parsed: ParsedModule, skipped: int, depth: int) -> bool:
             return False
         body = body[0].body.body
     return len(body) == 1 and isinstance(body[0], cst.FunctionDef)
-
-
-def _down(span: Span, lines: int) -> Span:
-    return Span(span.line + lines, span.column, span.end_line + lines, span.end_column)
 
 
 class _UnmovedError(Exception):
@@ -226,6 +222,8 @@ def _spliced(
                 functions.append(lowered[index - chunk.index])
             elif unchanged or function.span.end_line < chunk.first:
                 functions.append(function)
+            elif _begin(function) > chunk.last and (function.span.end_line, function.span.end_column) != old_end:
+                functions.append(_below(function, moved))
             else:
                 functions.append(_moved(function, shifted))
     except _UnmovedError:
@@ -245,6 +243,25 @@ def _text_end(lines: Sequence[str]) -> tuple[int, int]:
     if lines and lines[-1].endswith(("\n", "\r")):
         return len(lines) + 1, 1
     return max(1, len(lines)), (len(lines[-1]) if lines else 0) + 1
+
+
+def _begin(function: Function) -> int:
+    """The first line that belongs to a function."""
+    return min((function.span.line, *(decorator.span.line for decorator in function.decorators)))
+
+
+def _below(function: Function, lines: int) -> Function:
+    """A function of which all has moved by whole lines: most of a file does when a line is put in, so its spans are not made anew."""
+    if lines == 0:
+        return function
+    return replace(
+        function,
+        parameters=tuple(replace(parameter, span=parameter.span.down(lines)) for parameter in function.parameters),
+        decorators=tuple(replace(decorator, span=decorator.span.down(lines)) for decorator in function.decorators),
+        spans=MovedSpans.of(function.spans, lines),
+        def_line=function.def_line + lines,
+        span=function.span.down(lines),
+    )
 
 
 def _moved(function: Function, shifted: Callable[[Span], Span]) -> Function:
