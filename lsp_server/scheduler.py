@@ -27,7 +27,9 @@ LOGGER = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 DEBOUNCE: Final = 0.02
-"""Seconds without a change after which an analysis begins while somebody types, where the last one was short."""
+"""Seconds without a change after which an analysis begins while somebody types, at most, where the last one was short."""
+_SHARE: Final = 0.1
+"""To wait longer than this share of what an analysis takes costs more than an analysis begun in vain, which stops at the next change."""
 _TYPING: Final = 0.3
 """A change that comes so many seconds after the one before is part of typing; one by itself is analysed at once."""
 _IDLE: Final = 1.0
@@ -162,7 +164,7 @@ class Scheduler:
         if not self._typing:
             return
         last = self._seconds.get(id(session), 0.0)
-        pause = DEBOUNCE if last < _LONG else min(0.4, last / 4)
+        pause = min(DEBOUNCE, last * _SHARE) if last < _LONG else min(0.4, last / 4)
         while (left := self._last_change + pause - time.monotonic()) > 0:
             await asyncio.sleep(left)
 
