@@ -12,6 +12,7 @@ from terra_refactor.classify.decision import ParameterDecision, ParameterValueKi
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
+    NONE,
     UNKNOWN_TENSOR,
     Bottom,
     BoundMethod,
@@ -59,10 +60,13 @@ def _describe(
     types = types or reported_types(values)
     kinds = {kind_of(facts, value) for value in described}
     if UNKNOWN_TENSOR in described and not any(isinstance(v, TensorValue) and v != UNKNOWN_TENSOR for v in described):
-        # a tensor of which nothing is known is a guess from how a caller uses what it is given: what calls really bring says more
-        informed = {kind_of(facts, value) for value in described if value != UNKNOWN_TENSOR}
-        kinds = informed - {ParameterValueKind.UNKNOWN} or kinds
+        # a tensor of which nothing is known is a guess from how a caller uses what it is given: what calls really bring says
+        # more; but None stands beside a tensor, and an object may be one that libraries convert to a tensor
+        informed = {kind_of(facts, value) for value in described if value not in (UNKNOWN_TENSOR, NONE)}
+        kinds = informed - {ParameterValueKind.UNKNOWN, ParameterValueKind.OBJECT} or kinds
     kind = _strongest(kinds)
+    if kind is ParameterValueKind.OBJECT and any(_may_hold_more(value) for value in told):
+        kind = ParameterValueKind.UNKNOWN
     evidence = parameter.evidence
     if kind is ParameterValueKind.UNKNOWN and not types and evidence is not Evidence.DATAFLOW:
         evidence = Evidence.NONE

@@ -144,3 +144,15 @@ def apply(inputs_dict, gates):
     return keras.layers.Dense(3)(inputs)
 """
     assert decisions(text)["apply"].parameters[0].kind is not ParameterValueKind.TENSOR
+
+
+def test_none_beside_what_a_caller_takes_for_a_tensor_leaves_it_one() -> None:
+    text = "import tensorflow as tf\n\ndef scale(x):\n    return x if x is None else x * 2.0\n\n"
+    text += "def score(x, y=None):\n    return scale(tf.convert_to_tensor(x)), scale(y)\n\nscale(None)\n"
+    assert decisions(text)["scale"].parameters[0].kind is ParameterValueKind.TENSOR
+
+
+def test_an_object_from_one_call_and_something_unknown_from_another_is_unknown() -> None:
+    text = "import data\n\nclass Points:\n    pass\n\ndef wrap(points):\n    return points\n\nwrap(Points())\n"
+    assert decisions(text)["wrap"].parameters[0].kind is ParameterValueKind.OBJECT
+    assert decisions(text + "wrap(data.load())\n")["wrap"].parameters[0].kind is ParameterValueKind.UNKNOWN
