@@ -9,7 +9,7 @@ from __future__ import annotations
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.objects import ObjectTable
-from terra_refactor.domain.lattice import join, references, rename
+from terra_refactor.domain.lattice import join, names_object, rename
 from terra_refactor.domain.state import EXISTS, HeapKey, State
 from terra_refactor.domain.value import FALSE, TRUE, UNBOUND, ObjectId, Value
 from terra_refactor.ir.ids import OpId
@@ -55,12 +55,12 @@ class AbstractHeap:
                 state.set(moved, renamed if known is None else join(known, renamed))
                 if key[1] != EXISTS:
                     state.heap[key] = UNBOUND
-            elif number in references(value):
+            elif names_object(value, number):
                 state.set(key, rename(value, mapping))
         state.set((older, EXISTS), FALSE)
         frame.allocated.add(older)
         for name, value in state.locals.items():
-            if number in references(value):
+            if names_object(value, number):
                 state.locals[name] = rename(value, mapping)
 
     def fields_here(self, frame: Frame, number: ObjectId) -> dict[str, Value]:

@@ -18,7 +18,7 @@ from terra_refactor.domain.effect import EffectSite
 from terra_refactor.domain.lattice import join, references, rename, widen
 from terra_refactor.domain.state import CLASS, EXISTS, Naming
 from terra_refactor.domain.value import ObjectId, UnknownValue, Value
-from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.ids import OpId
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.interpreter import Interpreter
@@ -103,22 +103,29 @@ def apply_summary(
             interpreter.note_usage(bound[name], frame)
     for effect in compose_effects(interpreter, frame, op, summary, bound, mapping, naming):
         frame.add_effect(effect)
-    here = frame.site(op)
+    if summary.state_reads:
+        _note_reads(frame, op, summary, naming)
+    return outward(summary.returns, naming, mapping)
+
+
+def _note_reads(frame: Frame, op: OpId, summary: Summary, naming: Naming) -> None:
+    """Makes the callee's reads of state that outlives the call those of the caller."""
+    frame.reading_calls.append((op, summary, naming))
+    here, state_reads = frame.site(op), frame.state_reads
     chains: dict[int, tuple[EffectSite, ...]] = {}
     for read, (site, via) in summary.state_reads.items():
-        if read[0] in summary.allocated or len(via) >= MAX_VIA:
+        number = read[0]
+        if number in summary.allocated or len(via) >= MAX_VIA:
             continue
-        actual = naming.outward_object(read[0])
-        if actual is not None:
-            ways = frame.callee_reads.setdefault((actual, read[1]), {})
-            way = (summary.function.id, *(FunctionId(step.module, step.function) for step in (*via[1:], site)))
-            ways[site, way] = (ways[site, way][0], op) if (site, way) in ways else (op, op)
-        if actual is not None and actual not in frame.allocated and (actual, read[1]) not in frame.state_reads:
+        actual = naming.outward_object(number)
+        if actual is None or actual in frame.allocated:
+            continue
+        key = read if actual == number else (actual, read[1])
+        if key not in state_reads:
             chain = chains.get(id(via))
             if chain is None:
                 chain = chains[id(via)] = (here, *via)
-            frame.state_reads[actual, read[1]] = (site, chain)
-    return outward(summary.returns, naming, mapping)
+            state_reads[key] = (site, chain)
 
 
 def note_arrival(seen: dict[Value, None], value: Value) -> None:

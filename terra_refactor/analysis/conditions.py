@@ -14,7 +14,6 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.ops import Op
-from terra_refactor.ir.walk import walk
 
 MAX_DEPTH: Final = 8
 
@@ -23,6 +22,10 @@ class Operations(Protocol):
     """Finds operations by their numbers."""
 
     def op(self, function: Function, number: OpId) -> Op | None: ...
+
+    def stored_in(self, function: Function, name: str) -> tuple[OpId, ...]:
+        """What is bound to a variable, anywhere in the function."""
+        ...
 
 
 def speaks_of_parameters(operations: Operations, function: Function, test: OpId) -> bool:
@@ -43,11 +46,7 @@ def _speaks(operations: Operations, function: Function, number: OpId, depth: int
         case ops.LoadName(name=name, scope=ops.Scope.LOCAL | ops.Scope.CELL):
             if any(parameter.name == name for parameter in function.parameters):
                 return True
-            inner = tuple(
-                store.value
-                for store in walk(function.body)
-                if isinstance(store, ops.StoreName) and store.name == name and store.value is not None
-            )
+            inner = operations.stored_in(function, name)
         case ops.LoadAttribute(object=owner) | ops.LoadItem(object=owner):
             inner = (owner,)
         case ops.Call():

@@ -117,7 +117,7 @@ def resolve_targets(interpreter: Interpreter, frame: Frame) -> tuple[Effect, ...
         name, path = place.name, place.path + effect.target.path
         if place.root is RootKind.GLOBAL and not name:
             name, path = path.lstrip("."), ""
-        resolved.append(replace(effect, target=Target(place.root, name, path, number)))
+        resolved.append(_with(effect, Target(place.root, name, path, number), effect.via))
     return tuple(resolved)
 
 
@@ -199,24 +199,29 @@ def compose_effects(
             if outer is None or outer in frame.allocated:
                 # made in this call; or of a context that several calls share, and on what another one gave
                 continue
-            yield replace(effect, target=Target(RootKind.UNKNOWN, "", own_field(effect.target), outer), via=via)
+            yield _with(effect, Target(RootKind.UNKNOWN, "", own_field(effect.target), outer), via)
         elif effect.target.root in (RootKind.PARAMETER, RootKind.SELF):
             value = bound.get(effect.target.name)
             if value is None:
-                yield replace(effect, target=Target(RootKind.UNKNOWN, effect.target.name), via=via)
+                yield _with(effect, Target(RootKind.UNKNOWN, effect.target.name), via)
                 continue
             numbers = interpreter.objects.ordered(references(value))
             if numbers and all(number in frame.allocated for number in numbers):
                 if effect.kind is EffectKind.STATE_WRITE:
                     continue
-                yield replace(effect, target=Target(RootKind.FRESH, effect.target.name), via=via)
+                yield _with(effect, Target(RootKind.FRESH, effect.target.name), via)
             elif numbers:
-                yield replace(effect, target=Target(RootKind.UNKNOWN, "", effect.target.path, numbers[0]), via=via)
+                yield _with(effect, Target(RootKind.UNKNOWN, "", effect.target.path, numbers[0]), via)
             else:
                 outer_target = unknown_target(value)
-                yield replace(effect, target=replace(outer_target, path=effect.target.path), via=via)
+                yield _with(effect, replace(outer_target, path=effect.target.path), via)
         else:
-            yield replace(effect, via=via)
+            yield _with(effect, effect.target, via)
+
+
+def _with(effect: Effect, target: Target, via: tuple[EffectSite, ...]) -> Effect:
+    """The effect on another target, or by another chain of calls. Spelled out: `replace` takes three times as long."""
+    return Effect(effect.kind, target, effect.detail, effect.site, via, effect.assumed)
 
 
 def own_field(target: Target) -> str:

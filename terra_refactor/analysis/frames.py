@@ -14,7 +14,7 @@ from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.facts import BranchFact, EntryKind, FailureFact
 from terra_refactor.domain.effect import Effect, EffectSite
 from terra_refactor.domain.lattice import join_all
-from terra_refactor.domain.state import HeapKey, State
+from terra_refactor.domain.state import HeapKey, Naming, State
 from terra_refactor.domain.value import BOTTOM, FunctionValue, ObjectId, Value
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -146,7 +146,6 @@ class Frame:
         "allocated",
         "arrivals",
         "branches",
-        "callee_reads",
         "calls",
         "cells",
         "class_annotations",
@@ -171,6 +170,7 @@ class Frame:
         "module_object",
         "parameters",
         "problem",
+        "reading_calls",
         "repeated",
         "returns",
         "root",
@@ -239,9 +239,8 @@ class Frame:
         self.failures: dict[OpId, FailureFact] = {}
         self.guarded_failures: dict[OpId, FailureFact] = {}
         self.state_reads: dict[HeapKey, tuple[EffectSite, tuple[EffectSite, ...]]] = {}
-        self.callee_reads: dict[HeapKey, dict[tuple[EffectSite, tuple[FunctionId, ...]], tuple[OpId, OpId]]] = {}
-        """Where callees read what outlives them, with the functions on the way there, and the first and the last call that does."""
-        """What calls read of state that they did not make: where, and in which call first and last."""
+        self.reading_calls: list[tuple[OpId, Summary, Naming]] = []
+        """The calls that read state which outlives them, in order."""
         self.writes_at: dict[HeapKey, dict[tuple[OpId, EffectSite], None]] = {}
         """By which operations state is written, and where: here or in what they call."""
         self.made: list[FunctionValue] = []

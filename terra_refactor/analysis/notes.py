@@ -54,6 +54,8 @@ class Notes:
         self.log: Log | None = None
         """Of the context that is running, where summaries are kept for another run."""
         self._ops: dict[FunctionId, tuple[Op | None, ...]] = {}
+        self._stored: dict[FunctionId, dict[str, tuple[OpId, ...]]] = {}
+        self._iterated: dict[FunctionId, frozenset[str]] = {}
 
     def op(self, function: Function, number: OpId) -> Op | None:
         """The operation with that number (refinement of conditions needs to see how a value was made)."""
@@ -64,6 +66,17 @@ class Notes:
                 found[op.id] = op
             table = self._ops[function.id] = tuple(found)
         return table[number]
+
+    def stored_in(self, function: Function, name: str) -> tuple[OpId, ...]:
+        """What is bound to a variable, anywhere in the function."""
+        table = self._stored.get(function.id)
+        if table is None:
+            found: dict[str, list[OpId]] = {}
+            for op in walk(function.body):
+                if isinstance(op, ops.StoreName) and op.value is not None:
+                    found.setdefault(op.name, []).append(op.value)
+            table = self._stored[function.id] = {each: tuple(values) for each, values in found.items()}
+        return table.get(name, ())
 
     def note_failure(self, frame: Frame, op: OpId, failure: FailureFact) -> None:
         """Records an operation that certainly fails in this context."""
@@ -181,6 +194,9 @@ class Notes:
 
     def iterated_parameters(self, code: Function) -> frozenset[str]:
         """The parameters that the body iterates over, unpacks or has items of by a text key: containers of tensors, rather than tensors."""
+        known = self._iterated.get(code.id)
+        if known is not None:
+            return known
         found: set[str] = set()
         also: dict[str, str] = {}
         for op in walk(code.body):
@@ -212,7 +228,8 @@ class Notes:
                 made = self.op(code, source)
                 if isinstance(made, ops.LoadName):
                     found.add(made.name)
-        return frozenset(found | {also[name] for name in found if name in also})
+        self._iterated[code.id] = frozenset(found | {also[name] for name in found if name in also})
+        return self._iterated[code.id]
 
     def note_usage(self, value: Value, frame: Frame) -> None:
         """Records that an unknown parameter was handed to an operation that takes tensors."""

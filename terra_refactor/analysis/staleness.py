@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from terra_refactor.analysis.boundary import is_restored
-from terra_refactor.analysis.effects import own_field
+from terra_refactor.analysis.effects import MAX_VIA, own_field
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
 from terra_refactor.domain.lattice import references
@@ -32,6 +32,9 @@ FieldKey: TypeAlias = tuple[ObjectKind, str, str]
 
 StaleRead: TypeAlias = tuple[EffectSite, str, tuple[FunctionId, ...]]
 """Where state is read, which field, and the functions that were called on the way there."""
+
+_Way: TypeAlias = tuple[EffectSite, tuple[FunctionId, ...]]
+"""Where state is read, and the functions that were called on the way there."""
 
 _CONSTRUCTORS = frozenset(
     {"__init__", "__new__", "__post_init__", "build", "__setstate__", "__init_subclass__", "setUp", "setup_method"}
@@ -93,7 +96,7 @@ def reads_before_writes(interpreter: Interpreter, frame: Frame) -> frozenset[Sta
     """
     found: set[StaleRead] = set()
     once = frame.function.kind is FunctionKind.MODULE
-    for key, ways in frame.callee_reads.items():
+    for key, ways in _reads_of_written(frame).items():
         if is_restored(frame, key):
             continue
         for (site, way), (first, last) in ways.items():
@@ -107,6 +110,22 @@ def reads_before_writes(interpreter: Interpreter, frame: Frame) -> frozenset[Sta
                     found.add((site, key[1], way))
                     break
     return frozenset(found)
+
+
+def _reads_of_written(frame: Frame) -> Mapping[HeapKey, Mapping[_Way, tuple[OpId, OpId]]]:
+    """Where callees read the state that is written here or in callees, with the first and the last call that does."""
+    found: dict[HeapKey, dict[_Way, tuple[OpId, OpId]]] = {}
+    for op, summary, naming in frame.reading_calls if frame.writes_at else ():
+        for read, (site, via) in summary.state_reads.items():
+            if read[0] in summary.allocated or len(via) >= MAX_VIA:
+                continue
+            actual = naming.outward_object(read[0])
+            if actual is None or (actual, read[1]) not in frame.writes_at:
+                continue
+            ways = found.setdefault((actual, read[1]), {})
+            way = (summary.function.id, *(FunctionId(step.module, step.function) for step in (*via[1:], site)))
+            ways[site, way] = (ways[site, way][0], op) if (site, way) in ways else (op, op)
+    return found
 
 
 def _in_one_loop(interpreter: Interpreter, function: Function, first: OpId, second: OpId) -> bool:

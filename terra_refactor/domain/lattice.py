@@ -382,7 +382,19 @@ def references(value: Value) -> frozenset[int]:
         return frozenset((value.object,))  # type: ignore[union-attr]
     if kind is TensorValue and value.variable is None:  # type: ignore[union-attr]
         return _NO_OBJECTS
+    if kind is FunctionValue and not (value.closure or value.defaults or value.annotations):  # type: ignore[union-attr]
+        return _NO_OBJECTS
     return _references_inside(value)
+
+
+def names_object(value: Value, number: int) -> bool:
+    """Whether `number` is among the `references` of a value."""
+    kind = type(value)
+    if kind in _WITHOUT_OBJECTS:
+        return False
+    if kind is Reference:
+        return value.object == number  # type: ignore[union-attr]
+    return number in references(value)
 
 
 @lru_cache(maxsize=200_000)

@@ -15,7 +15,7 @@ from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.domain.dim import Dim
-from terra_refactor.domain.lattice import list_length, references
+from terra_refactor.domain.lattice import list_length, names_object
 from terra_refactor.domain.state import ITEMS
 from terra_refactor.domain.value import FrozenList, ObjectId, Reference, Value
 from terra_refactor.ir import ops
@@ -44,7 +44,7 @@ def lists_filled(interpreter: Interpreter, frame: Frame, loop: ops.For) -> dict[
     for name in appended:
         number = _only_name_of(interpreter, frame, name) if mentioned[name] == 1 else None
         content = None if number is None else frame.state.get((number, ITEMS))
-        if number is not None and isinstance(content, FrozenList) and number in frame.allocated:
+        if number is not None and isinstance(content, FrozenList):
             found[number] = list_length(content)
     return found
 
@@ -59,7 +59,7 @@ def _appended_to(interpreter: Interpreter, frame: Frame, call: ops.Call) -> str 
 
 
 def _only_name_of(interpreter: Interpreter, frame: Frame, name: str) -> ObjectId | None:
-    """The list that a variable holds, if nothing else leads to it."""
+    """The list that a variable holds, if this call has made it and nothing else leads to it."""
     state = frame.state
     module = interpreter.loader.object_of(frame.function.id.module)
     value: Value | None = state.locals.get(name)
@@ -71,14 +71,17 @@ def _only_name_of(interpreter: Interpreter, frame: Frame, name: str) -> ObjectId
     if not isinstance(value, Reference) or interpreter.objects.facts[value.object].kind is not ObjectKind.LIST:
         return None
     number = value.object
-    if any(number in references(other) for local, other in state.locals.items() if local != name):
+    if number not in frame.allocated:
+        return None
+    if any(names_object(other, number) for local, other in state.locals.items() if local != name):
         return None
     current = state
     while True:
         for key, held in current.heap.items():
-            if key[0] != number and key != (module, name) and number in references(held):
+            if key[0] != number and key != (module, name) and names_object(held, number):
                 return None
-        if current.parent is None:
+        if current.parent is None or (current.reads is not None and frame.function.kind is not FunctionKind.CLASS_BODY):
+            # outside of a call nothing leads to what was made in it (a class body runs in the call around it)
             return number
         current = current.parent
 
