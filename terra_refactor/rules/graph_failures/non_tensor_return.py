@@ -31,8 +31,9 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.walk import operands, walk
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
+from terra_refactor.rules.view import ContextView, has_trait, is_tensorflow_tensor
 from terra_refactor.tf_model.decorators import Decoration, decoration
+from terra_refactor.tf_model.spec import Trait
 
 _OPERATIONS: Final = frozenset(
     {"tensorflow.print", "tensorflow.group", "tensorflow.no_op", "tensorflow.debugging.Assert"}
@@ -80,6 +81,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         return
     op = places[-1]
     text, becomes_tensor = problems[0]
+    if becomes_tensor and op.value is not None and _raises(view, op.value):
+        return
     if becomes_tensor:
         message = f"it returns {text}, which a graph returns as a tensor"
         called = any(not view.facts.contexts[caller.context].in_graph for caller in view.function_facts.callers)
@@ -91,6 +94,19 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     else:
         message = f"it may return {text}: a traced function can only return tensors and None"
         yield LocalHazard(op.id, message, f"it never returns {text}")
+
+
+def _raises(view: ContextView, number: OpId) -> bool:
+    """Whether the result comes out of a call that raises in a graph (TR301, TR302): nothing is returned then."""
+    call = view.op(view.behind_name(number))
+    fact = view.calls.get(call.id)
+    if not isinstance(call, ops.Call) or fact is None:
+        return False
+    symbolic = any(view.holds_symbolic(argument.value) for argument in call.arguments)
+    return any(
+        has_trait(name, Trait.EAGER_ONLY) or (symbolic and has_trait(name, Trait.CONCRETE_ARRAYS))
+        for name in fact.library
+    )
 
 
 def _is_iterator(view: ContextView, number: OpId) -> bool:
@@ -164,7 +180,7 @@ def _is_read(view: ContextView) -> bool:
 
 
 def _without_start_values(alternatives: tuple[Value, ...]) -> tuple[Value, ...]:
-    """The alternatives without Python numbers that stand beside tensors.
+    """The alternatives without numbers that stand beside tensors.
 
     `total = 0.0` before a loop that adds tensors: callers take a tensor already, and AutoGraph makes one of the number.
     """
@@ -175,6 +191,7 @@ def _without_start_values(alternatives: tuple[Value, ...]) -> tuple[Value, ...]:
         for member in alternatives
         if not isinstance(member, Scalar)
         and not (isinstance(member, Constant) and isinstance(member.value, int | float))
+        and not (isinstance(member, TensorValue) and member.kind is TensorKind.NUMPY_SCALAR)
     )
 
 
@@ -213,6 +230,8 @@ def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | 
             return "an object of TensorFlow that is no tensor", False
         case TensorValue(kind=TensorKind.NDARRAY):
             return "an ndarray", True
+        case TensorValue(kind=TensorKind.NUMPY_SCALAR):
+            return "a number of NumPy", True
         case _:
             return None
 
