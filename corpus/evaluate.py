@@ -1,9 +1,10 @@
 """What the refactorings do to the programs of `corpus/programs`, by running them; the tables of docs/evaluation.md.
 
 For each program and for the levels `safe` and `speculative` all proposed changes are applied together, and the program is run before and after with
-everything recorded: exit code, output, global variables, and each call of each changed function. Then it is timed in pairs of runs, one before and
-one after, in processes of their own and without recording. Numbers go to `docs/evaluation.json`, from which the page is written; a run for
-some programs replaces their numbers only.
+everything recorded: exit code, output, global variables, and each call of each changed function. What is left alone is tried (`corpus.trying`).
+Nothing of this is timed by the clock, so each processor takes a program of its own (`corpus.beside`). Then the programs are timed one after
+the other in pairs of runs, one before and one after, in processes of their own and without recording: until two pairs say the same, or
+`--rounds` are done. Numbers go to `docs/evaluation.json`, from which the page is written; a run for some programs replaces their numbers only.
 """
 
 from __future__ import annotations
@@ -18,18 +19,22 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from corpus.beside import on_each_processor
 from corpus.expectations import Program, decisions_of, disagreements, programs, said
 from corpus.trying import SHARE, tried
 from terra_refactor.config import Config
-from terra_refactor.verify.session import Setting
+from terra_refactor.verify.session import Setting, verify_changes
 from terra_refactor.verify.verdict import FunctionVerdict, Limits, Verification
-from terra_refactor.workspace.workspace import Options, fix, verify
+from terra_refactor.workspace.results import FixReport
+from terra_refactor.workspace.workspace import Options, fix
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 NUMBERS = DOCS / "evaluation.json"
 PAGE = DOCS / "evaluation.md"
 LEVELS = ("safe", "speculative")
 SLOWER = 1.05
+AGREE = 1.1
+"""Two pairs of runs say the same if neither is more than so many times as fast as the other, and neither is near to being slower."""
 KINDS = ("safety", "class", "action", "type", "precision")
 """Of disagreements, see `corpus.expectations`."""
 
@@ -38,23 +43,36 @@ def evaluate(names: Sequence[str], rounds: int) -> int:
     """Run, measure, write. Gives 1 if a program was broken or changed."""
     data = json.loads(NUMBERS.read_text()) if NUMBERS.exists() else {"programs": {}}
     chosen = [program for program in programs() if not names or program.name in names]
+    for program, entry in on_each_processor(compared, chosen):
+        print(f"{program.name}: {', '.join(f'{level} {_result(entry[level])}' for level in LEVELS)}", flush=True)
+        data["programs"][program.name] = entry
+        _keep(data)
     for program in chosen:
-        print(f"{program.name} ...", flush=True)
-        data["programs"][program.name] = measure(program, rounds)
-        if data["programs"][program.name]["tensorflow"] is not None:  # None: there was nothing to run
-            data["machine"] = _machine(data["programs"][program.name])
-        NUMBERS.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
+        print(f"{program.name} is timed ...", flush=True)
+        entry = data["programs"][program.name]
+        time_program(entry, program, rounds)
+        if entry["tensorflow"] is not None:  # None: there was nothing to run
+            data["machine"] = _machine(entry)
+        _keep(data)
     return write_page(data)
+
+
+def _result(entry: dict[str, Any]) -> str:
+    return "the same" if entry["difference"] is None else f"different: {entry['difference']}"
+
+
+def _keep(data: dict[str, Any]) -> None:
+    NUMBERS.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
 
 
 def try_all(names: Sequence[str]) -> int:
     """Renew what trying says (`corpus.trying`), and the page."""
     data = json.loads(NUMBERS.read_text())
-    for program in programs():
-        if not names or program.name in names:
-            print(f"{program.name} ...", flush=True)
-            data["programs"][program.name]["tried"] = tried(program)
-            NUMBERS.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
+    chosen = [program for program in programs() if not names or program.name in names]
+    for program, found in on_each_processor(tried, chosen):
+        print(f"{program.name} ...", flush=True)
+        data["programs"][program.name]["tried"] = found
+        _keep(data)
     return write_page(data)
 
 
@@ -93,16 +111,16 @@ def agreement(program: Program) -> dict[str, Any]:
     }
 
 
-def measure(program: Program, rounds: int) -> dict[str, Any]:
-    """Everything about one program."""
-    entry: dict[str, Any] = {}
+def compared(program: Program) -> dict[str, Any]:
+    """Everything about one program that is not timed by the clock."""
+    entry: dict[str, Any] = {"tensorflow": None}
     plans = {level: plan(program, level) for level in LEVELS}
     for level in LEVELS:
-        if level != LEVELS[0] and plans[level] == plans[LEVELS[0]]:
+        if level != LEVELS[0] and _texts(plans[level]) == _texts(plans[LEVELS[0]]):
             entry[level] = entry[LEVELS[0]]
             continue
-        recorded = run(program, level, record=True)
-        entry["tensorflow"] = recorded.tensorflow or entry.get("tensorflow")
+        recorded = run(plans[level], program, record=True)
+        entry["tensorflow"] = recorded.tensorflow or entry["tensorflow"]
         assert recorded.program is not None or not recorded.functions
         entry[level] = {
             "difference": recorded.program.difference if recorded.program else None,
@@ -116,24 +134,35 @@ def measure(program: Program, rounds: int) -> dict[str, Any]:
                 for verdict in recorded.functions
             },
         }
-        if recorded.functions:
-            _time(entry[level], program, level, rounds)
-        print(f"  {level}: {entry[level]['difference'] or 'the same'}", flush=True)
     entry["tried"] = tried(program)
     return entry
 
 
-def _time(entry: dict[str, Any], program: Program, level: str, rounds: int) -> None:
+def time_program(entry: dict[str, Any], program: Program, rounds: int) -> None:
+    """Add what a program and its changed functions take, before and after."""
+    plans = {level: plan(program, level) for level in LEVELS}
+    for level in LEVELS:
+        if level != LEVELS[0] and _texts(plans[level]) == _texts(plans[LEVELS[0]]):
+            entry[level] = entry[LEVELS[0]]
+        elif entry[level]["functions"]:
+            _time(entry[level], plans[level], program, rounds)
+
+
+def _time(entry: dict[str, Any], fixed: FixReport, program: Program, rounds: int) -> None:
     """Pairs of runs; the medians of the pairs' ratios."""
     seconds, cpu = [], []
     calls: dict[str, list[FunctionVerdict]] = {}
     for _ in range(rounds):
-        timed = run(program, level, record=False)
+        timed = run(fixed, program, record=False)
         assert timed.program is not None
         seconds.append(timed.program.seconds)
         cpu.append(timed.program.cpu)
         for verdict in timed.functions:
             calls.setdefault(_key(program, verdict), []).append(verdict)
+        ratios = [before / after for before, after in seconds if before and after]
+        if len(ratios) > 1 and max(ratios) <= AGREE * min(ratios) and min(ratios) > SLOWER:
+            break
+    entry["pairs"] = len(seconds)
     entry["seconds"] = [_median(pair[side] for pair in seconds) for side in (0, 1)]
     entry["cpu"] = [_median(pair[side] for pair in cpu) for side in (0, 1)]
     entry["ratio"] = _median(before / after for before, after in seconds if before and after)
@@ -146,20 +175,27 @@ def _time(entry: dict[str, Any], program: Program, level: str, rounds: int) -> N
         function["tracing"] = _median(each.after.tracing for each in verdicts)
 
 
-def plan(program: Program, level: str) -> dict[str, str]:
-    """The new text of each file that changes."""
-    fixed = fix([str(program.folder)], Options(Config(jobs=1, level=level), use_cache=False))
+def plan(program: Program, level: str) -> FixReport:
+    """What the tool changes, from the program's folder."""
+    before = os.getcwd()
+    os.chdir(program.folder)
+    try:
+        return fix(["."], Options(Config(jobs=1, level=level), use_cache=False))
+    finally:
+        os.chdir(before)
+
+
+def _texts(fixed: FixReport) -> dict[str, str]:
     return {file.source.path: file.new_text for file in fixed.files if file.changed}
 
 
-def run(program: Program, level: str, *, record: bool) -> Verification:
+def run(fixed: FixReport, program: Program, *, record: bool) -> Verification:
     """Both versions of the program, once."""
-    options = Options(Config(jobs=1, level=level), use_cache=False)
     setting = Setting(sys.executable, program.script, Limits(run_seconds=600), record=record)
     before = os.getcwd()
     os.chdir(program.folder)
     try:
-        return verify(["."], options, setting).verification
+        return verify_changes(fixed.files, fixed.report.decisions, fixed.report.sources, setting)
     finally:
         os.chdir(before)
 
