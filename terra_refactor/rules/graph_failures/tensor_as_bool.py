@@ -44,6 +44,12 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 yield LocalHazard(
                     call.id, f"`{view.written(call.id)}` compares tensors as Python bools: in a graph this raises"
                 )
+        if name in ("builtins.max", "builtins.min") and len(call.arguments) > 1:
+            plain = [argument for argument in call.arguments if argument.keyword is None]
+            if len(plain) > 1 and any(view.is_symbolic(argument.value) for argument in plain):
+                yield LocalHazard(
+                    call.id, f"`{view.written(call.id)}` compares tensors as Python bools: in a graph this raises"
+                )
         if name in _COMPARING or name in _ASKING_CALLBACKS:
             yield from _asked_of_elements(view, call)
         if name == "builtins.bool" and call.arguments and view.is_symbolic(call.arguments[0].value):
