@@ -24,7 +24,7 @@ from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Op
 from terra_refactor.ir.program import Program
-from terra_refactor.ir.walk import walk
+from terra_refactor.ir.walk import operands, walk
 from terra_refactor.rules.registry import all_rules, local_hazards, rules_by_effect
 from terra_refactor.rules.rule import CureHint, LocalHazard, Rule, RuleKind
 from terra_refactor.rules.view import CodeIndex, Codes, ContextView, has_trait, unconverted_construct
@@ -364,14 +364,13 @@ class HazardMap:
         parent = index.parents[op]
         while parent is not None:
             holder = index.ops[parent]
-            test = index.ops[holder.test] if isinstance(holder, ops.If) else None
-            if isinstance(test, ops.Compare) and test.operator in ("in", "not in"):
-                key = index.ops[test.left]
-                tested.update({key.name} if isinstance(key, ops.LoadName) else ())
+            if isinstance(holder, ops.If):
+                tested |= _names_behind(index, holder.test)
             parent = index.parents[parent]
+        own = 1 if code.kind is FunctionKind.METHOD else 0
         return any(
             parameter.name in tested and len(parameter.values) > 1
-            for parameter in self.facts.functions[code.id].parameters
+            for parameter in self.facts.functions[code.id].parameters[own:]
         )
 
     def _message(self, rule: Rule, effect: Effect) -> str:
@@ -472,6 +471,22 @@ def _is_first_time_test(index: CodeIndex, branch: ops.If, inner: int) -> bool:
     in_then = any(op.id == inner for op in branch.then_block)
     filled = {op.name for op in walk(branch.then_block if in_then else branch.else_block) if _is_attribute(op)}
     return _says_first_time(index, branch.test, in_then, frozenset(filled))
+
+
+def _names_behind(index: CodeIndex, number: OpId) -> frozenset[str]:
+    """The names that a result is computed from, through local variables."""
+    names: set[str] = set()
+    waiting = [number]
+    while waiting:
+        op = index.ops[waiting.pop()]
+        if isinstance(op, ops.LoadName):
+            if op.name not in names:
+                names.add(op.name)
+                stores = (store for store in index.of_kind(ops.StoreName) if store.name == op.name)
+                waiting.extend(store.value for store in stores if store.value is not None)
+        elif op is not None:
+            waiting.extend(operands(op))
+    return frozenset(names)
 
 
 def _is_attribute(op: Op) -> TypeGuard[ops.LoadAttribute | ops.StoreAttribute]:
