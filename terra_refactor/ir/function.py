@@ -5,13 +5,12 @@ Computes: nothing. Gives: `Function`, frozen and picklable. The module body and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.syntax.location import Span
+from terra_refactor.syntax.location import Span, Spans
 
 if TYPE_CHECKING:
     from terra_refactor.ir.ops import Block
@@ -79,7 +78,7 @@ class Function:
     is_generator: bool
     is_async: bool
     docstring: str | None
-    spans: Sequence[Span]
+    spans: Spans
     """`spans[op.id]` is where an operation comes from."""
     def_line: int
     """The line of `def`, `lambda` or `class` (not of a decorator), from 1."""

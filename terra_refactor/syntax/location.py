@@ -1,12 +1,13 @@
 """Places in a source text.
 
-Computes: nothing. Gives: `Span`, the one form in which every later room, the report and the editor name a place; `MovedSpans`.
+Computes: nothing. Gives: `Span`, the one form in which every later room, the report and the editor name a place; `Spans`.
 Ignores: which file it is (the owner of the span says so) and UTF-16 (the language server converts).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import overload
 
@@ -48,22 +49,22 @@ class Span:
         return f"{self.line}:{self.column}-{self.end_line}:{self.end_column}"
 
 
-class MovedSpans(Sequence[Span]):
-    """Spans that have all moved down by some lines; each is made when it is asked for."""
+class Spans(Sequence[Span]):
+    """Spans as plain numbers, an eighth of what the objects take; each is made when it is asked for. All can move down at once."""
 
-    __slots__ = ("_lines", "_spans")
+    __slots__ = ("_lines", "_numbers")
 
-    def __init__(self, spans: tuple[Span, ...], lines: int) -> None:
-        self._spans = spans
-        self._lines = lines
+    def __init__(self, spans: Iterable[Span]) -> None:
+        self._numbers = array(
+            "I", [number for each in spans for number in (each.line, each.column, each.end_line, each.end_column)]
+        )
+        self._lines = 0
 
-    @staticmethod
-    def of(spans: Sequence[Span], lines: int) -> Sequence[Span]:
+    def down(self, lines: int) -> Spans:
         """The spans, moved by so many lines, which may be negative."""
-        still: Sequence[Span] = spans
-        if isinstance(spans, MovedSpans):
-            still, lines = spans._spans, lines + spans._lines
-        return still if lines == 0 else MovedSpans(tuple(still), lines)
+        moved = Spans(())
+        moved._numbers, moved._lines = self._numbers, self._lines + lines
+        return moved
 
     @overload
     def __getitem__(self, index: int) -> Span: ...
@@ -71,14 +72,20 @@ class MovedSpans(Sequence[Span]):
     def __getitem__(self, index: slice) -> Sequence[Span]: ...
     def __getitem__(self, index: int | slice) -> Span | Sequence[Span]:
         if isinstance(index, slice):
-            return MovedSpans.of(self._spans[index], self._lines)
-        return self._spans[index].down(self._lines)
+            return tuple(self[position] for position in range(*index.indices(len(self))))
+        first = 4 * range(len(self))[index]
+        line, column, end_line, end_column = self._numbers[first : first + 4]
+        return Span(line + self._lines, column, end_line + self._lines, end_column)
 
     def __len__(self) -> int:
-        return len(self._spans)
+        return len(self._numbers) // 4
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, MovedSpans | tuple) and tuple(self) == tuple(other)
+        if not isinstance(other, Spans):
+            return NotImplemented
+        if self._lines == other._lines:
+            return self._numbers == other._numbers
+        return tuple(self) == tuple(other)
 
     def __hash__(self) -> int:
         return hash(tuple(self))

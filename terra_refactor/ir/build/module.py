@@ -14,6 +14,7 @@ from terra_refactor.ir.build.names import local_names, resolve_names
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.program import ModuleIR
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
+from terra_refactor.syntax.location import Spans
 from terra_refactor.syntax.parse import ParsedModule
 from terra_refactor.syntax.positions import measure_spans
 
@@ -82,7 +83,7 @@ def _freeze(function: FunctionBuilder) -> Function:
         is_generator=function.is_generator,
         is_async=function.is_async,
         docstring=function.docstring,
-        spans=tuple(function.spans),
+        spans=Spans(function.spans),
         def_line=function.def_line,
         span=function.span,
     )

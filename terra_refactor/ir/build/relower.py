@@ -29,7 +29,7 @@ from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.program import ModuleIR
 from terra_refactor.syntax.edit import split_lines
 from terra_refactor.syntax.layout import LogicalLines
-from terra_refactor.syntax.location import MovedSpans, Span
+from terra_refactor.syntax.location import Span, Spans
 from terra_refactor.syntax.parse import ParsedModule, parse_module
 from terra_refactor.syntax.source import Source
 
@@ -258,7 +258,7 @@ def _below(function: Function, lines: int) -> Function:
         function,
         parameters=tuple(replace(parameter, span=parameter.span.down(lines)) for parameter in function.parameters),
         decorators=tuple(replace(decorator, span=decorator.span.down(lines)) for decorator in function.decorators),
-        spans=MovedSpans.of(function.spans, lines),
+        spans=function.spans.down(lines),
         def_line=function.def_line + lines,
         span=function.span.down(lines),
     )
@@ -270,7 +270,7 @@ def _moved(function: Function, shifted: Callable[[Span], Span]) -> Function:
         function,
         parameters=tuple(replace(parameter, span=shifted(parameter.span)) for parameter in function.parameters),
         decorators=tuple(replace(decorator, span=shifted(decorator.span)) for decorator in function.decorators),
-        spans=tuple(map(shifted, function.spans)),
+        spans=Spans(map(shifted, function.spans)),
         def_line=shifted(Span(function.def_line, 1, function.def_line, 1)).line,
         span=span,
     )
