@@ -1,8 +1,9 @@
 """Arrays that are changed where they are: `w[0] = x`, `w.fill(0)`, `np.copyto(w, x)`, `np.add(w, x, out=w)`.
 
 Computes: the write, as one of the global variable or the attribute that holds the array, for arrays have no identity of their own here: a
-function that reads the variable later gets another content. Needs: the operation that gave the array. Gives: `array_changed`,
-`changed_by_call`. Ignores: arrays that several variables hold, and those in containers.
+function that reads the variable later gets another content. A view (`w.ravel()`, `w[1:]`, a local variable that is set to one) is a
+way to the array that it shows. Needs: the operation that gave the array. Gives: `array_changed`, `changed_by_call`.
+Ignores: arrays that several global variables hold, and those in containers.
 """
 
 from __future__ import annotations
@@ -13,15 +14,38 @@ from typing import Final
 from terra_refactor.analysis.effects import write_effect
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.interpreter import Interpreter
-from terra_refactor.domain.value import Reference, TensorKind, TensorValue, Value, members
+from terra_refactor.domain.value import (
+    Constant,
+    Reference,
+    Scalar,
+    SliceValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+    members,
+)
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.walk import walk
 from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS
 
 _METHODS: Final = frozenset(
     f"numpy.ndarray.{name}" for name in ("fill", "sort", "put", "resize", "itemset", "partition", "setfield")
 )
+
+_VIEWS: Final = ["ravel", "reshape", "squeeze", "swapaxes", "transpose", "view"]
+_GIVE_VIEWS: Final = frozenset(
+    (
+        *(f"numpy.ndarray.{name}" for name in _VIEWS),
+        *(f"numpy.{name}" for name in _VIEWS if name != "view"),
+        *(f"numpy.{name}" for name in ("asarray", "asanyarray", "atleast_1d", "atleast_2d", "expand_dims", "moveaxis")),
+    )
+)
+"""What gives another view of the same elements, where it can."""
+_VIEW_ATTRIBUTES: Final = frozenset({"T", "flat", "imag", "mT", "real"})
+_MAX_VIEWS: Final = 8
 
 
 def array_changed(interpreter: Interpreter, frame: Frame, op: OpId, holder: OpId) -> None:
@@ -29,12 +53,13 @@ def array_changed(interpreter: Interpreter, frame: Frame, op: OpId, holder: OpId
     value = frame.value(holder)
     if not _is_array(value):
         return
-    source = interpreter.op(frame.function, holder)
+    shown = _shown_by(interpreter, frame, holder)
+    source = interpreter.op(frame.function, shown)
     detail = f"an in-place change of {frame.written(interpreter, holder)}"
     match source:
         case ops.LoadName(name=name, scope=ops.Scope.GLOBAL):
             frame.note_write(op, (frame.module_object, name), frame.site(op))
-            frame.state.set((frame.module_object, name), _without_content(value))
+            frame.state.set((frame.module_object, name), _without_content(frame.value(shown)))
             if frame.function.kind is not FunctionKind.MODULE:
                 write_effect(frame, op, frame.module_object, f".{name}", detail)
         case ops.LoadAttribute(object=owner, name=name):
@@ -43,6 +68,49 @@ def array_changed(interpreter: Interpreter, frame: Frame, op: OpId, holder: OpId
                     write_effect(frame, op, member.object, f".{name}", detail)
         case _:
             return
+
+
+def _shown_by(interpreter: Interpreter, frame: Frame, holder: OpId) -> OpId:
+    """The operation that gave the array of which an operation gave a view; the operation itself where that is none."""
+    for _ in range(_MAX_VIEWS):
+        source = interpreter.op(frame.function, holder)
+        behind: OpId | None = None
+        match source:
+            case ops.LoadItem(object=array, index=index) if _is_array(frame.value(array)):
+                behind = array if _is_basic(frame.value(index)) else None
+            case ops.LoadAttribute(object=array, name=name) if name in _VIEW_ATTRIBUTES:
+                behind = array if _is_array(frame.value(array)) else None
+            case ops.Call(function=function, arguments=arguments):
+                names = frame.call_record(source.id).library
+                method = interpreter.op(frame.function, function)
+                if not any(name in _GIVE_VIEWS for name in names):
+                    behind = None
+                elif isinstance(method, ops.LoadAttribute) and any(name.startswith("numpy.ndarray.") for name in names):
+                    behind = method.object
+                elif arguments:
+                    behind = arguments[0].value
+            case ops.LoadName(name=name, scope=ops.Scope.LOCAL):
+                behind = _set_to(frame, name)
+            case _:
+                behind = None
+        if behind is None or frame.values[behind] is None:
+            return holder
+        holder = behind
+    return holder
+
+
+def _is_basic(index: Value) -> bool:
+    """Whether an index gives a view: it has no arrays or lists."""
+    parts = index.elements if isinstance(index, TupleValue) else (index,)
+    return all(isinstance(part, Constant | Scalar | SliceValue) for part in parts)
+
+
+def _set_to(frame: Frame, name: str) -> OpId | None:
+    """What a local variable is set to, if one operation sets it."""
+    if any(parameter.name == name for parameter in frame.function.parameters):
+        return None
+    stores = [op for op in walk(frame.function.body) if isinstance(op, ops.StoreName) and op.name == name]
+    return stores[0].value if len(stores) == 1 else None
 
 
 def changed_by_call(interpreter: Interpreter, frame: Frame, op: OpId, name: str) -> None:
