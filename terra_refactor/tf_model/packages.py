@@ -37,6 +37,14 @@ PACKAGES: Final = words(
 )
 """Their names as they are imported."""
 
+TENSOR_PACKAGES: Final = words(
+    "decorator deprecated deprecation einops etils gin hydra keras keras_core keras_cv keras_hub keras_nlp "
+    "keras_preprocessing keras_tuner multipledispatch optree ray sacred tensorflow tensorflow_addons "
+    "tensorflow_datasets tensorflow_hub tensorflow_io tensorflow_probability tensorflow_text tensorstore tf_keras "
+    "toolz transformers tree typeguard wrapt"
+)
+"""Those whose functions may give tensors, or what their callers' functions give."""
+
 _ARRAYS: Final = (
     "cv2 h5py imageio imgaug albumentations jax jaxlib librosa lightgbm matplotlib mpl_toolkits networkx nibabel "
     "nltk numba pandas PIL plotly pycocotools "

@@ -48,8 +48,6 @@ class Trait(Enum):
     """Makes variables, layers, metrics, optimizers or models: TR603."""
     TENSOR_STATE = "tensor state"
     """Reads or updates state that TensorFlow owns (variables, optimizers, metrics): fine in a graph."""
-    TRACES_CALLBACK = "traces callback"
-    """Runs a function argument as a graph (`Dataset.map`, `tf.while_loop`)."""
     HOST_CALLBACK = "host callback"
     """Runs a function argument as Python at every execution (`tf.py_function`, `tf.numpy_function`)."""
     XLA_UNSUPPORTED = "xla unsupported"

@@ -277,24 +277,6 @@ _HOST_CALLBACK: Final = (
     "tensorflow.data.Dataset.from_generator"
 )
 
-_TRACES_CALLBACK: Final = " ".join(
-    (
-        within(
-            "tensorflow",
-            "while_loop cond case switch_case map_fn vectorized_map scan foldl foldr function custom_gradient "
-            "recompute_grad",
-        ),
-        within(
-            "tensorflow.data.Dataset",
-            "map filter flat_map interleave reduce scan take_while group_by_window bucket_by_sequence_length "
-            "rejection_resample snapshot",
-        ),
-        within("keras.ops", "cond while_loop scan map fori_loop associative_scan vectorized_map switch"),
-        within("keras.backend", "map_fn foldl foldr rnn switch"),
-        "tensorflow.ragged.map_flat_values tensorflow.distribute.Strategy.run",
-    )
-)
-
 _DATASET: Final = """ tensorflow.data.Dataset.* tensorflow.data.TFRecordDataset tensorflow.data.TextLineDataset
 tensorflow.data.FixedLengthRecordDataset !tensorflow.data.Dataset.element_spec !tensorflow.data.Dataset.cardinality
 !tensorflow.data.Dataset.reduce !tensorflow.data.Dataset.options !tensorflow.data.Dataset.__iter__
@@ -352,7 +334,6 @@ TRAITS: Final[NameTable[Trait]] = name_table(
         Trait.TENSOR_OPERATION: f"{_RETURNS_TENSOR} {_SIDE_OPERATIONS}",
         Trait.RETURNS_TENSOR: _RETURNS_TENSOR,
         Trait.TAKES_TENSORS: f"{_RETURNS_TENSOR} {_SIDE_OPERATIONS} tensorflow.is_tensor tensorflow.get_static_value",
-        Trait.TRACES_CALLBACK: _TRACES_CALLBACK,
         Trait.HOST_CALLBACK: _HOST_CALLBACK,
         Trait.DATASET: _DATASET,
         Trait.XLA_UNSUPPORTED: _XLA_UNSUPPORTED,

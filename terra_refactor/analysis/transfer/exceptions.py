@@ -193,7 +193,13 @@ def _try_and_catch(interpreter: Interpreter, frame: Frame, op: ops.Try, escaping
     """Runs body, `else` and handlers; the state in which control goes on. What may leave by an exception is added to `escaping`."""
     outer = frame.state
     body = outer.fork()
-    reached, raised = _run_guarded(interpreter, frame, body, op.body)
+    # what fails here may be what the handlers are for: `try: x[None, :] ... except IndexError`
+    catches = any(_may_catch_failure(handler) for handler in op.handlers)
+    frame.conditions += catches
+    try:
+        reached, raised = _run_guarded(interpreter, frame, body, op.body)
+    finally:
+        frame.conditions -= catches
     starts = [outer.fork(), _copy(body, outer), *raised]
     escaping.extend(_copy(state, outer) for state in starts)
     exits: list[State] = []
@@ -219,6 +225,45 @@ def _try_and_catch(interpreter: Interpreter, frame: Frame, op: ops.Try, escaping
     finally:
         frame.uncertainty -= 1
     return merged(outer, exits) if exits else None
+
+
+_OTHER_ERRORS: Final = frozenset(
+    {
+        *(
+            "AttributeError",
+            "EOFError",
+            "FileNotFoundError",
+            "GeneratorExit",
+            "IOError",
+            "ImportError",
+            "KeyError",
+            "KeyboardInterrupt",
+        ),
+        *(
+            "MemoryError",
+            "ModuleNotFoundError",
+            "NameError",
+            "NotFoundError",
+            "OSError",
+            "OutOfRangeError",
+            "PermissionError",
+        ),
+        *("StopIteration", "SystemExit", "TimeoutError", "UnicodeDecodeError", "ZeroDivisionError"),
+    }
+)
+"""Exceptions that operations on tensors and arrays do not raise for their shapes or dtypes."""
+
+
+def _may_catch_failure(handler: ops.Handler) -> bool:
+    """Whether a handler may end the exception of an operation whose operands do not go together; one that raises again does not."""
+    if any(isinstance(op, ops.Raise) for op in handler.body):
+        return False
+    if handler.type is None:
+        return True
+    made = {op.id: op for op in handler.type_block}
+    kind = made.get(handler.type)
+    parts = [made.get(part.value) for part in kind.elements] if isinstance(kind, ops.BuildContainer) else [kind]
+    return not all(isinstance(part, ops.LoadName | ops.LoadAttribute) and part.name in _OTHER_ERRORS for part in parts)
 
 
 def _run_guarded(interpreter: Interpreter, frame: Frame, state: State, block: Block) -> tuple[bool, list[State]]:

@@ -36,6 +36,7 @@ from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
 from terra_refactor.analysis.transfer.command_line import COMMAND_LINE
 from terra_refactor.analysis.transfer.containers import thaw
 from terra_refactor.analysis.transfer.deferred_tensors import DEFERRED_TENSORS, defer, note_array_conversion
+from terra_refactor.analysis.transfer.execution_mode import EXECUTION_MODE
 from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
 from terra_refactor.analysis.transfer.keras_shapes import build_sequential
 from terra_refactor.analysis.transfer.keras_training import KERAS_TRAINING
@@ -65,6 +66,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.factories import FACTORIES
+from terra_refactor.tf_model.packages import TENSOR_PACKAGES
 from terra_refactor.tf_model.probability import DEFERRED
 from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS, MUTATING_METHODS
 from terra_refactor.tf_model.spec import BoundCall, Entity, EntityKind, Trait
@@ -79,7 +81,7 @@ _FLOAT_SETTINGS: Final = frozenset(
         "mixed_precision.set_dtype_policy",
     )
 )
-_SPECIAL: Final = {**PYTEST_MARKS, **TENSOR_ARRAYS, **COMMAND_LINE, **DEFERRED_TENSORS}
+_SPECIAL: Final = {**EXECUTION_MODE, **PYTEST_MARKS, **TENSOR_ARRAYS, **COMMAND_LINE, **DEFERRED_TENSORS}
 MAX_COMBINATIONS: Final = 8
 """Rules are asked for at most so many combinations of alternatives of their arguments."""
 
@@ -270,24 +272,14 @@ def _without_rule(interpreter: Interpreter, frame: Frame, op: int, entity: Entit
     if Trait.RETURNS_TENSOR in entity.traits or Trait.TENSOR_OPERATION in entity.traits:
         # a tensor or a structure of tensors: which, only a rule says
         return UNKNOWN
-    return UnknownValue(may_be_tensor=entity.name.startswith(_MAY_GIVE_TENSORS))
+    package = entity.name.partition(".")[0]
+    return UnknownValue(may_be_tensor=package in _HANDING_ON or package in TENSOR_PACKAGES)
 
 
-_MAY_GIVE_TENSORS: Final = (
-    "tensorflow.",
-    "keras.",
-    "tf_keras.",
-    "itertools.",
-    "functools.",
-    "operator.",
-    "collections.",
-    "copy.",
-    "heapq.",
-    "concurrent.",
-    "queue.",
-    "contextlib.",
+_HANDING_ON: Final = frozenset(
+    {"itertools", "functools", "operator", "collections", "copy", "heapq", "concurrent", "queue", "contextlib"}
 )
-"""Libraries whose functions may hand on tensors that they are given."""
+"""Modules of Python whose functions may hand on tensors that they are given."""
 
 
 def _instance_of(interpreter: Interpreter, frame: Frame, op: int, entity: Entity, arguments: CallArguments) -> Value:

@@ -181,7 +181,7 @@ def _cond(call: BoundCall) -> Value:
     for branch in branches:
         if branch is None:
             return UNKNOWN
-        value = map_structure(_without_content, call.invoke(branch, (), graph=True))
+        value = map_structure(_without_content, call.invoke(branch, ()))
         found = value if found is None else _joined(found, value)
     return UNKNOWN if found is None else found
 
@@ -189,7 +189,7 @@ def _cond(call: BoundCall) -> Value:
 def _branches(call: BoundCall, functions: list[Value]) -> Value:
     found: Value | None = None
     for function in functions:
-        value = map_structure(_without_content, call.invoke(function, (), graph=True))
+        value = map_structure(_without_content, call.invoke(function, ()))
         found = value if found is None else _joined(found, value)
     return UNKNOWN if found is None else found
 
@@ -239,7 +239,7 @@ def _while_loop(call: BoundCall) -> Value:
         arguments = elements(state)
         if arguments is None:
             return UNKNOWN
-        after = call.invoke(body, arguments, graph=True)
+        after = call.invoke(body, arguments)
         if not is_structure(after):
             after = TupleValue((after,)) if len(arguments) == 1 else after
         after = _in_form_of(state, map_structure(_without_content, after))
@@ -305,7 +305,8 @@ def _map_fn(call: BoundCall) -> Value:
     if function is None or elems is None:
         return UNKNOWN
     count = _count(elems)
-    made = call.invoke(function, (map_structure(_row, elems),), graph=True)
+    # the others run eagerly where they are called eagerly; this one is always traced
+    made = call.invoke(function, (map_structure(_row, elems),), graph=call.name.endswith("vectorized_map"))
     signature = argument(call, "fn_output_signature", "dtype")
     if signature is None or call.name.endswith("vectorized_map"):
         return _stacked(made, count)
@@ -346,7 +347,7 @@ def _scan(call: BoundCall) -> Value:
     )
     function = call.argument("fn")
     if function is not None:
-        after = map_structure(_without_content, call.invoke(function, (state, map_structure(_row, elems)), graph=True))
+        after = map_structure(_without_content, call.invoke(function, (state, map_structure(_row, elems))))
         if not is_structure(state) and isinstance(after, TensorValue):
             state = _joined(state, after)
     if call.name.endswith("scan"):

@@ -101,3 +101,78 @@ def count(x):
 def test_a_script_that_freezes_layers_between_calls(rest: str, assumed: bool) -> None:
     sentences = analyze_text(FREEZES.format(rest=rest)).decision("count").assumptions
     assert any("trainable_variables" in sentence for sentence in sentences) is assumed
+
+
+POSITIVE = """
+import tensorflow as tf
+
+def positive(row):
+    return tf.range(tf.where(row > 0.0).shape[0])
+
+tf.{call}(positive, tf.ones([2, 3]), fn_output_signature=tf.int32)
+"""
+
+
+def test_map_fn_runs_its_function_eagerly_where_it_is_called_eagerly() -> None:
+    assert not analyze_text(POSITIVE.format(call="map_fn")).findings
+    traced = POSITIVE.format(call="vectorized_map").replace(", fn_output_signature=tf.int32", "")
+    assert analyze_text(traced).lines("TR323") == (5,)
+
+
+GUARDED = """
+import numpy as np
+import tensorflow as tf
+
+def error(true, seen):
+    try:
+        return tf.reduce_mean((true[np.newaxis, :] - seen) ** 2)
+    except {exceptions}:
+        {handled}
+
+error(np.array(3.0), tf.ones([4]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("exceptions", "handled", "reported"),
+    [
+        ("IndexError", "return tf.reduce_mean((true - seen) ** 2)", False),
+        ("(KeyError, ValueError)", "return None", False),
+        ("Exception", "return None", False),
+        ("Exception", "raise", True),
+        ("KeyboardInterrupt", "return None", True),
+        ("(KeyError, tf.errors.OutOfRangeError)", "return None", True),
+    ],
+)
+def test_what_a_handler_may_be_for_is_no_proven_failure(exceptions: str, handled: str, reported: bool) -> None:
+    found = analyze_text(GUARDED.format(exceptions=exceptions, handled=handled)).lines("TR402")
+    assert found == ((7,) if reported else ())
+
+
+def test_a_package_for_tensors_may_give_a_tensor() -> None:
+    text = "import keras_core\nimport tensorflow as tf\n\nclass Words(keras_core.layers.Layer):\n"
+    text += "    def take(self, x):\n        found = self.table.lookup(x)\n        return tf.boolean_mask(x, found == '')\n\n"
+    assert not analyze_text(text + "Words().take(tf.constant(['a']))\n").lines("TR402")
+
+
+ASKS = """
+import tensorflow as tf
+
+def value(x):
+    {scope}
+        eagerly = tf.executing_eagerly() and not tf.inside_function()
+    if eagerly:
+        return x.numpy()
+    return x
+
+@tf.function
+def step(x):
+    return value(x)
+
+step(tf.ones([3]))
+"""
+
+
+@pytest.mark.parametrize(("scope", "lines"), [("if True:", ()), ("with tf.init_scope():", (8,))])
+def test_code_that_a_trace_runs_does_not_run_eagerly(scope: str, lines: tuple[int, ...]) -> None:
+    assert analyze_text(ASKS.format(scope=scope)).lines("TR301") == lines

@@ -132,7 +132,7 @@ FUNCTION = LibraryValue("example.function")
 
 def test_map_fn_stacks_what_the_function_gives() -> None:
     def invoke(function: Value, arguments: Sequence[Value], *, graph: bool = False) -> Value:
-        assert graph and arguments == (tensor((5,)),)
+        assert not graph and arguments == (tensor((5,)),)
         return TupleValue((tensor((5, 5)), tensor(())))
 
     made = rule("tensorflow.map_fn")(

@@ -250,7 +250,6 @@ def test_what_is_pure_has_no_effect(name: str) -> None:
         ("keras.losses.MeanSquaredError", Trait.RETURNS_TENSOR, False),
         ("keras.losses.MeanSquaredError.get_config", Trait.TENSOR_OPERATION, False),
         ("tensorflow.py_function", Trait.HOST_CALLBACK, True),
-        ("tensorflow.data.Dataset.map", Trait.TRACES_CALLBACK, True),
         ("tensorflow.data.Dataset.map", Trait.DATASET, True),
         ("tensorflow.strings.upper", Trait.XLA_UNSUPPORTED, True),
         ("tensorflow.random.set_seed", Trait.RETURNS_TENSOR, False),

@@ -1,0 +1,30 @@
+"""Whether code runs eagerly, as code itself asks.
+
+Computes: the answers in code that a trace runs: there TensorFlow builds a graph. Needs: the context. Gives: `EXECUTION_MODE`, by
+canonical name. Ignores: functions that mention `tf.init_scope`, which leaves the graph. In eager code nothing is said: a decorator may make a graph of it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.transfer.container_methods import BuiltinHandler
+from terra_refactor.domain.value import FALSE, TRUE, Value
+
+
+def _in_graph(answer: Value) -> BuiltinHandler:
+    def handler(
+        interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+    ) -> Value | None:
+        leaves = "init_scope" in interpreter.names.of(frame.function).mentioned
+        return answer if frame.in_graph and not leaves else None
+
+    return handler
+
+
+EXECUTION_MODE: Final = {
+    "tensorflow.executing_eagerly": _in_graph(FALSE),
+    "tensorflow.inside_function": _in_graph(TRUE),
+}
