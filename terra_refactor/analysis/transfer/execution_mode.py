@@ -1,7 +1,8 @@
 """Whether code runs eagerly, as code itself asks.
 
 Computes: the answers in code that a trace runs: there TensorFlow builds a graph. Needs: the context. Gives: `EXECUTION_MODE`, by
-canonical name. Ignores: functions that mention `tf.init_scope`, which leaves the graph. In eager code nothing is said: a decorator may make a graph of it.
+canonical name. Ignores: functions that mention `tf.init_scope`, which leaves the graph. In eager code nothing is said: a decorator may
+make a graph of it.
 """
 
 from __future__ import annotations
