@@ -8,7 +8,7 @@ happen as they would without a change. What a host callback (`tf.py_function`) r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final, TypeGuard
 
@@ -180,9 +180,10 @@ class HazardMap:
                 inner = self.facts.contexts[callee]
                 if self.is_hybrid(inner.function):
                     continue
+                chains: dict[int, tuple[EffectSite, ...]] = {}
                 for hazard in self.unconverted(inner):
                     if len(hazard.via) < MAX_CHAIN and len(hazards) < MAX_HAZARDS:
-                        hazards.append(replace(hazard, via=(site, *hazard.via)))
+                        hazards.append(_through(site, hazard, hazard.parameter, chains))
         return tuple(hazards)
 
     def _local(self, context: ContextFacts) -> Iterator[ReachedHazard]:
@@ -212,6 +213,7 @@ class HazardMap:
             site = EffectSite(here.module, here.index, call.op)
             if call.op in callbacks:
                 continue
+            chains: dict[int, tuple[EffectSite, ...]] = {}
             for callee in call.callees:
                 inner = self.facts.contexts[callee]
                 if self.program.function(inner.function).kind is FunctionKind.CLASS_BODY:
@@ -220,7 +222,7 @@ class HazardMap:
                 if not wrapped and leaves_conversion(self.view(context), call, self.program.function(inner.function)):
                     for hazard in self.unconverted(inner):
                         if len(hazard.via) < MAX_CHAIN:
-                            yield replace(hazard, via=(site, *hazard.via))
+                            yield _through(site, hazard, hazard.parameter, chains)
                 for hazard in self._operations_of(inner):
                     # what is certain there happens as it would without a change; what is assumed there is assumed here
                     if len(hazard.via) >= MAX_CHAIN or hazard.boundary or (wrapped and hazard.assumption is None):
@@ -230,7 +232,7 @@ class HazardMap:
                         parameter = self._passed_on(context, call, inner, hazard.parameter)
                         if parameter is None:
                             continue
-                    yield replace(hazard, via=(site, *hazard.via), parameter=parameter)
+                    yield _through(site, hazard, parameter, chains)
 
     def _passed_on(self, context: ContextFacts, call: CallFact, callee: ContextFacts, name: str) -> str | None:
         """The caller's own parameter that it passes for the callee's parameter `name`."""
@@ -437,6 +439,26 @@ def _moved(before: Program, now: Program) -> frozenset[FunctionId]:
         if (earlier := before.modules[name]) is not module
         for function, old in zip_longest(module.functions, earlier.functions)
         if function is not None and function is not old
+    )
+
+
+def _through(
+    site: EffectSite, hazard: ReachedHazard, parameter: str | None, chains: dict[int, tuple[EffectSite, ...]]
+) -> ReachedHazard:
+    """A callee's hazard as its caller's, whose call is at `site`. `chains` has what became of the callee's ways, by identity."""
+    via = chains.get(id(hazard.via))
+    if via is None:
+        via = chains[id(hazard.via)] = (site, *hazard.via)
+    return ReachedHazard(
+        hazard.rule,
+        hazard.site,
+        via,
+        hazard.message,
+        hazard.assumption,
+        hazard.cure,
+        parameter,
+        hazard.boundary,
+        hazard.is_effect,
     )
 
 
