@@ -24,6 +24,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.walk import walk
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
 from terra_refactor.tf_model import registry
@@ -86,7 +87,7 @@ def _size_of_data_set(view: ContextView, call: ops.Call) -> bool:
 
 def _made_of_number(view: ContextView, number: OpId) -> DType | None:
     """The dtype of what AutoGraph makes of `int(tensor)`, `float(tensor)` or `len(dataset)`; None for anything else."""
-    op = view.op(view.behind_name(number))
+    op = view.op(_behind_name(view, number))
     fact = view.calls.get(op.id)
     if not isinstance(op, ops.Call) or fact is None or len(op.arguments) != 1:
         return None
@@ -100,6 +101,22 @@ def _made_of_number(view: ContextView, number: OpId) -> DType | None:
             return INT64 if _size_of_data_set(view, op) else None
         case _:
             return None
+
+
+def _behind_name(view: ContextView, number: OpId) -> OpId:
+    """The operation that gives a result, as `ContextView.behind_name`, where handlers of exceptions may set the variable, too.
+
+    What `int(tensor)` raises eagerly, a graph, which only casts, does not raise: the handlers never run there.
+    """
+    load = view.op(number)
+    if not isinstance(load, ops.LoadName) or load.scope is not ops.Scope.LOCAL:
+        return view.behind_name(number)
+    if any(parameter.name == load.name for parameter in view.function.parameters):
+        return number
+    handled = {op.id for outer in view.code.of_kind(ops.Try) for handler in outer.handlers for op in walk(handler.body)}
+    stores = [op for op in view.code.of_kind(ops.StoreName) if op.name == load.name and op.id not in handled]
+    value = stores[0].value if len(stores) == 1 else None
+    return number if value is None else view.behind_name(value)
 
 
 def _dtype(view: ContextView, number: OpId) -> DType | None:
