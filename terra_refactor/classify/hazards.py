@@ -7,7 +7,7 @@ happen as they would without a change. What a host callback (`tf.py_function`) r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final, TypeGuard
@@ -18,7 +18,7 @@ from terra_refactor.classify.answers import Answers, Question
 from terra_refactor.classify.conversion import is_never_converted, leaves_conversion, tensor_decisions
 from terra_refactor.classify.decision import Decision
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
-from terra_refactor.domain.value import NONE
+from terra_refactor.domain.value import NONE, FunctionValue, TupleValue, members
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -29,12 +29,15 @@ from terra_refactor.rules.registry import all_rules, local_hazards, rules_by_eff
 from terra_refactor.rules.rule import CureHint, LocalHazard, Rule, RuleKind
 from terra_refactor.rules.view import CodeIndex, Codes, ContextView, has_trait, unconverted_construct
 from terra_refactor.rules.watch import Notes, Watch, changed_looks
+from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.spec import Trait
 
 MAX_HAZARDS = 60
 """So many hazards of one context are kept: one is enough to be unsafe."""
 MAX_CHAIN = 10
 _AS_BOOL = "TR304"
+_OWN = frozenset({RootKind.PARAMETER, RootKind.CLOSURE, RootKind.FRESH})
+"""What an inner function changes there may be its definer's own, made in the same call."""
 _NOT_CONVERTED = "a tensor decides here, in code that AutoGraph does not convert (see TR304): in a graph this raises"
 
 
@@ -153,7 +156,13 @@ class HazardMap:
         if not as_it_is and unconverted_construct(view) is not None:
             # what it decides itself is TR305
             as_it_is = tuple(hazard for hazard in self.unconverted(context) if hazard.via)
-        found_here = (*self._local(context), *as_it_is, *self._from_effects(context), *self._from_calls(context))
+        found_here = (
+            *self._local(context),
+            *as_it_is,
+            *self._from_effects(context, context.effects),
+            *self._from_calls(context),
+            *self._from_gradient(context),
+        )
         for hazard in found_here:
             key = (hazard.rule, hazard.site)
             known = merged.get(key)
@@ -259,9 +268,22 @@ class HazardMap:
         """Whether the function is wrapped by `tf.function`."""
         return self.facts.functions[identity].hybrid is not None
 
-    def _from_effects(self, context: ContextFacts) -> Iterator[ReachedHazard]:
+    def _from_gradient(self, context: ContextFacts) -> Iterator[ReachedHazard]:
+        """What the gradient that a `tf.custom_gradient` function returns does: a tape calls it, in a graph while that is traced."""
+        wrappers = self.facts.functions[context.function].wrappers
+        if not any(decoration(name)[0] is Decoration.GIVES_GRADIENT for name in wrappers):
+            return
+        pairs = [member.elements for member in members(context.returns) if isinstance(member, TupleValue)]
+        for gradient in (function for pair in pairs if len(pair) == 2 for function in members(pair[1])):
+            if isinstance(gradient, FunctionValue):
+                for inner in self.facts.contexts_of(FunctionId(*gradient.function)):
+                    outside = [effect for effect in inner.effects if effect.target.root not in _OWN]
+                    yield from self._from_effects(inner, outside)
+                    yield from (hazard for hazard in self._operations_of(inner) if not hazard.boundary)
+
+    def _from_effects(self, context: ContextFacts, effects: Iterable[Effect]) -> Iterator[ReachedHazard]:
         rules = rules_by_effect()
-        for effect in context.effects:
+        for effect in effects:
             candidates = rules.get(effect.kind, ())
             if not candidates or self._is_harmless(effect) or self._changes_own_keywords(context, effect):
                 continue
