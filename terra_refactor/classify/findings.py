@@ -51,6 +51,9 @@ def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Ite
             for effect in context.effects
             if not wrapped and effect.kind is EffectKind.STATE_WRITE and effect.target.root is RootKind.PARAMETER
         }
+        if not wrapped and program.function(context.function).name == "call":
+            # Keras enters it, and collects the losses that it adds in each trace
+            given.update(effect.site for effect in context.effects if effect.target.path.endswith(".losses"))
         for hazard in hazards.reached(context):
             rule = all_rules()[hazard.rule]
             if hazard.site in given or not (wrapped or rule.inherited):

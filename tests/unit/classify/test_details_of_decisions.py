@@ -72,3 +72,13 @@ def test_tensors_decide_only_in_code_that_autograph_rewrites(way: str, wrong: bo
     )
     result = analyze_text(f"{HEAD}{flag}@tf.function\ndef step(x):\n    return {way}\n\nstep(tf.ones([3]))\n")
     assert ("TR304" in result.rules_of("step")) is wrong
+
+
+@pytest.mark.parametrize(("decorator", "lines"), [("", ()), ("    @tf.function\n", (8,))])
+def test_keras_collects_the_losses_that_call_adds(decorator: str, lines: tuple[int, ...]) -> None:
+    model = (
+        "import keras\nimport numpy as np\nimport tensorflow as tf\n\nclass Model(keras.Model):\n"
+        f"{decorator or '    # plain' + chr(10)}    def call(self, x):\n        self.add_loss(tf.reduce_sum(x))\n        return x\n\n"
+        "model = Model()\nmodel.compile('sgd')\nmodel.fit(np.ones([4, 2], np.float32))\n"
+    )
+    assert analyze_text(model).lines("TR102") == lines
