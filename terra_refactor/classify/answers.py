@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from terra_refactor.rules.watch import Look, Notes
 
@@ -51,6 +51,11 @@ class _Answer:
     running: bool = False
     recursive: bool = False
     """It met a question that was being answered."""
+
+
+_NO_LOOKS: Final[dict[Look | _Answer, object]] = {}
+_NO_USERS: Final[set[_Answer]] = set()
+"""Of answers that nobody keeps, so that they take no room: there are a few for each context."""
 
 
 class Answers:
@@ -108,7 +113,9 @@ class Answers:
         """The answer."""
         found = self._found.get((question, about))
         if found is None:
-            found = self._found[question, about] = _Answer(question, about)
+            found = self._found[question, about] = (
+                _Answer(question, about) if self._keeps else _Answer(question, about, looks=_NO_LOOKS, users=_NO_USERS)
+            )
         value = found.value
         if not found.settled:
             if found.running:
@@ -140,7 +147,7 @@ class Answers:
                 try:
                     found.value = found.question.answer(cast("HazardMap", self._hazards), found.about)
                 except BaseException:
-                    found.looks = {}
+                    found.looks = {} if self._keeps else _NO_LOOKS
                     raise
                 if self._keeps:
                     self._link(found)
@@ -177,6 +184,8 @@ class Answers:
             users.add(answer)
 
     def _unlink(self, answer: _Answer) -> None:
+        if not self._keeps:
+            return
         for look in answer.looks:
             if isinstance(look, _Answer):
                 look.users.discard(answer)
