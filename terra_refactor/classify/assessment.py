@@ -120,7 +120,7 @@ def _assess(hazards: HazardMap, identity: FunctionId) -> Assessment:
     if not count and found.hybrid is None and not takes_tensors(parameters):
         # plain Python: in a graph it runs while the graph is traced, and its callers get the Python value that they got
         reached = tuple(hazard for hazard in reached if not (hazard.rule == "TR318" and hazard.boundary))
-    assumptions = gather_assumptions(facts, code, found, parameters, reached)
+    assumptions = gather_assumptions(hazards.codes, facts, code, found, parameters, reached)
     extra = dict.fromkeys(
         f"what subclasses make of `{name}` has no side effects"
         for context in contexts

@@ -8,13 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from terra_refactor.analysis.facts import FunctionFacts, ObjectKind, ParameterFacts, ProgramFacts
+from terra_refactor.classify.candidates import derives_from
 from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
 from terra_refactor.classify.hazards import ReachedHazard
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import Reference, members
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
-from terra_refactor.rules.view import TAPES
+from terra_refactor.rules.view import TAPES, Codes
 from terra_refactor.tf_model.decorators import Decoration, decoration
+from terra_refactor.tf_model.probability import DEFERRED_CLASSES
 
 _UNDERSTOOD = frozenset(
     {
@@ -60,6 +62,24 @@ def _is_tape(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
     )
 
 
+def _is_rebuilt(codes: Codes, facts: ProgramFacts, parameter: ParameterFacts) -> bool:
+    """Whether objects are passed that a traced function takes apart and puts together again, without what their class adds.
+
+    TensorFlow Probability's deferred tensors are composite tensors; an instance of a subclass comes out as one of the library's class.
+    """
+    names = {
+        facts.objects[member.object].name
+        for value in parameter.values
+        for member in members(value)
+        if isinstance(member, Reference) and facts.objects[member.object].kind is ObjectKind.INSTANCE
+    }
+    return any(
+        derives_from(codes, facts, outline.body, DEFERRED_CLASSES)
+        for name in sorted(names)
+        for outline in codes.classes_named(name)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Assumptions:
     """What must hold for the function to be safe."""
@@ -70,6 +90,7 @@ class Assumptions:
 
 
 def gather_assumptions(
+    codes: Codes,
     facts: ProgramFacts,
     code: Function,
     found: FunctionFacts,
@@ -88,6 +109,12 @@ def gather_assumptions(
             return Assumptions(
                 (),
                 f"`{parameter_facts.name}` is a gradient tape of its caller: a tape that records eagerly knows no tensor of a graph",
+            )
+        if _is_rebuilt(codes, facts, parameter_facts):
+            return Assumptions(
+                (),
+                f"`{parameter_facts.name}` is a deferred tensor of a class of the program: as an argument of a graph it is put "
+                "together again as one of TensorFlow Probability's own class",
             )
     sentences: dict[str, None] = {}
     kinds = {parameter.name: parameter.kind for parameter in code.parameters}

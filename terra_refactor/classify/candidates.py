@@ -5,6 +5,7 @@ Computes: the structural reasons. Needs: the code and the facts about its class.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from terra_refactor.analysis.facts import FunctionFacts, ObjectKind, ProgramFacts
@@ -179,21 +180,28 @@ def _keras_reason(codes: Codes, facts: ProgramFacts, code: Function) -> str | No
 
 def is_keras_class(codes: Codes, facts: ProgramFacts, body: FunctionId) -> bool:
     """Whether the class of that body derives from a Keras base class, directly or through classes of the program."""
-    return _derives_from_keras(codes, facts, body, set())
+    return derives_from(codes, facts, body, _KERAS_BASES)
 
 
-def _derives_from_keras(codes: Codes, facts: ProgramFacts, body: FunctionId, seen: set[FunctionId]) -> bool:
+def derives_from(codes: Codes, facts: ProgramFacts, body: FunctionId, classes: Collection[str]) -> bool:
+    """Whether the class of that body derives from one of these library classes, directly or through classes of the program."""
+    return _derives_from(codes, facts, body, classes, set())
+
+
+def _derives_from(
+    codes: Codes, facts: ProgramFacts, body: FunctionId, classes: Collection[str], seen: set[FunctionId]
+) -> bool:
     if body in seen:
         return False
     seen.add(body)
     for base in base_values(codes, facts, body):
         for member in members(base):
             if isinstance(member, LibraryValue):
-                if any(registry.is_subclass(member.name, keras) for keras in _KERAS_BASES):
+                if any(registry.is_subclass(member.name, cls) for cls in classes):
                     return True
             else:
                 inner = class_body_of(codes, facts, member)
-                if inner is not None and _derives_from_keras(codes, facts, inner, seen):
+                if inner is not None and _derives_from(codes, facts, inner, classes, seen):
                     return True
     return False
 

@@ -29,6 +29,7 @@ from terra_refactor.tf_model.spec import BoundCall, Rule
 
 DEFERRED: Final = "tensorflow_probability.util.DeferredTensor"
 TRANSFORMED: Final = "tensorflow_probability.util.TransformedVariable"
+DEFERRED_CLASSES: Final = (DEFERRED, TRANSFORMED)
 
 KEPT: Final[Mapping[str, str]] = {
     f"{DEFERRED}.shape": "_shape",

@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from analysis_support import analyze_text
 
 from terra_refactor.classify.decide import DecisionOptions
+from terra_refactor.classify.decision import Classification
 
 HEAD = "import tensorflow as tf\n\n"
 WORK = "def work(x):\n    for _ in range(30):\n        x = tf.tanh(x) * 2.0\n    return x\n\n"
@@ -82,3 +83,18 @@ def test_keras_collects_the_losses_that_call_adds(decorator: str, lines: tuple[i
         "model = Model()\nmodel.compile('sgd')\nmodel.fit(np.ones([4, 2], np.float32))\n"
     )
     assert analyze_text(model).lines("TR102") == lines
+
+
+@pytest.mark.parametrize(
+    ("given", "unsafe"), [("Positive(1.0)", True), ("tfp.util.TransformedVariable(1.0, tfp.bijectors.Exp())", False)]
+)
+def test_a_graph_puts_deferred_tensors_together_again_without_what_a_subclass_adds(given: str, unsafe: bool) -> None:
+    text = (
+        "import tensorflow as tf\nimport tensorflow_probability as tfp\n\n"
+        "class Positive(tfp.util.TransformedVariable):\n    def __init__(self, value):\n"
+        "        super().__init__(value, tfp.bijectors.Exp())\n        self.prior = 2.0\n\n"
+        "def weighted(x, scale):\n    for _ in range(20):\n        x = tf.tanh(x * scale)\n    return x\n\n"
+        f"scale = {given}\nfor _ in range(100):\n    weighted(tf.ones([3]), scale)\n"
+    )
+    decision = analyze_text(text).decision("weighted")
+    assert (decision.classification is Classification.UNSAFE and "put together again" in decision.reason) is unsafe
