@@ -8,15 +8,63 @@ from typing import Final
 from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.ir import ops
-from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.walk import walk
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
+from terra_refactor.rules.view import CodeIndex, ContextView
 
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
+    """What is no effect of anything: captured variables, and state of Keras."""
+    yield from _captured_variables(view)
+    yield from _lists_of_variables(view)
+
+
+def _captured_variables(view: ContextView) -> Iterator[LocalHazard]:
+    """Variables of a function around it that are bound again after the function was made: a trace has the value of its time."""
+    read = {op.name: op.id for op in reversed(view.code.of_kind(ops.LoadName)) if op.scope is ops.Scope.FREE}
+    inner = view.function
+    while read and inner.parent is not None:
+        around = view.codes.of(inner.parent)
+        made = [op.id for op in around.of_kind(ops.MakeFunction) if op.function == inner.id]
+        for name, load in sorted(read.items()):
+            if len(made) == 1 and _is_bound_again(around, name, made[0]):
+                yield LocalHazard(
+                    load,
+                    f"`{name}` is read when the graph is traced, and the function around it binds it again later",
+                    f"`{name}` does not change between calls",
+                    boundary=True,
+                )
+        inner = around.function
+
+
+def _is_bound_again(around: CodeIndex, name: str, made: OpId) -> bool:
+    """Whether a variable may get several values while a function that was made once is there."""
+    stores = [op.id for op in around.of_kind(ops.StoreName) if op.name == name and op.scope is ops.Scope.CELL]
+    later = [number for number in stores if number > made]
+    before = len(stores) - len(later) + any(parameter.name == name for parameter in around.function.parameters)
+    return bool(later) and (before + len(later) > 1 or any(_is_repeated(around, number, made) for number in later))
+
+
+def _is_repeated(around: CodeIndex, number: OpId, made: OpId) -> bool:
+    """Whether a loop repeats an operation, and not the one that makes the function."""
+    loops = _loops_around(around, number) - _loops_around(around, made)
+    return bool(loops)
+
+
+def _loops_around(around: CodeIndex, number: OpId) -> frozenset[OpId]:
+    found: set[OpId] = set()
+    parent = around.parents[number]
+    while parent is not None:
+        if isinstance(around.ops[parent], ops.For | ops.While):
+            found.add(parent)
+        parent = around.parents[parent]
+    return frozenset(found)
+
+
+def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
     """Lists of trainable variables, where a script freezes or thaws layers between calls: state of Keras, which is no effect here."""
     reads = [op for op in view.reached(ops.LoadAttribute) if op.name in _LISTS]
     if not reads or not any(_freezes_between_calls(view, context) for context in view.facts.contexts):

@@ -176,3 +176,33 @@ step(tf.ones([3]))
 @pytest.mark.parametrize(("scope", "lines"), [("if True:", ()), ("with tf.init_scope():", (8,))])
 def test_code_that_a_trace_runs_does_not_run_eagerly(scope: str, lines: tuple[int, ...]) -> None:
     assert analyze_text(ASKS.format(scope=scope)).lines("TR301") == lines
+
+
+CAPTURES = """
+import tensorflow as tf
+
+def run(scale):
+    {before}
+    for i in range(3):
+        {inside}
+        step(tf.ones([3]))
+"""
+STEP = "def step(x):\n{}    return x * scale"
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "assumed"),
+    [
+        (STEP.format("    "), "scale = float(i)", True),
+        (STEP.format("    "), "other = float(i)", False),
+        ("other = 1.0", STEP.format("        "), False),
+        # each round makes a function of its own
+        ("other = 1.0", "value = float(i)\n        " + STEP.format("        ").replace("scale", "value"), False),
+        # the function is called before, and again after
+        ("other = 1.0", STEP.format("        ") + "\n        step(tf.ones([2]))\n        scale = 3.0", True),
+    ],
+)
+def test_a_captured_variable_that_is_bound_again(before: str, inside: str, assumed: bool) -> None:
+    text = CAPTURES.format(before=before, inside=inside) + "\nrun(2.0)\n"
+    sentences = analyze_text(text).decision("run.<locals>.step").assumptions
+    assert any("does not change between calls" in sentence for sentence in sentences) is assumed
