@@ -48,9 +48,9 @@ def test_no_type_contradicts_the_reviewer(judged: list[tuple[Program, list[str],
 @pytest.mark.slow
 @pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
 def test_all_changes_together_keep_what_the_program_does(program: Program) -> None:
-    from corpus.evaluate import run  # noqa: PLC0415 - the other tests need less
+    from corpus.evaluate import plan, run  # noqa: PLC0415 - the other tests need less
 
-    verification = run(program, "speculative", record=True)
+    verification = run(plan(program, "speculative"), program, record=True)
     wrong = [f"{each.qualname}: {each.status.value}: {each.detail}" for each in verification.functions if each.status.value in ("different", "fails")]
     assert wrong == []
     if verification.functions:
