@@ -163,6 +163,8 @@ def _try(decision: Decision, share: float, report: WorkspaceReport, script: Scri
                 break  # it fails, or cannot pay
     except UsageError as error:
         difference = str(error)
+    if difference is not None:
+        difference = difference.replace(sys.prefix, "...")  # where this machine keeps its packages says nothing
     where = f"{Path(decision.path).as_posix()}:{decision.qualname}"
     return Try(where, decision.classification.value, round(share, 3), min(ratios, default=None), difference)
 
