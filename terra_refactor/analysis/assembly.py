@@ -141,22 +141,18 @@ def assemble_facts(
     names = unresolved if before is None else before.unresolved ^ unresolved
     # whose parameters are other ones, though nothing calls them
     doubtful |= set() if interpreter.adoption is None else interpreter.adoption.changed_outside
-    functions: dict[FunctionId, FunctionFacts] = {}
-    again: list[Function] = []
-    for module in interpreter.program.modules.values():
-        for function in module.functions:
-            known_function = None if before is None else before.functions.get(function.id)
-            if known_function is None or function.id in doubtful or function.name in names:
-                again.append(function)
-            else:
-                functions[function.id] = known_function
+    known_before: Mapping[FunctionId, FunctionFacts] = {} if before is None else before.functions
+    everything = [function for module in interpreter.program.modules.values() for function in module.functions]
+    again = [
+        function
+        for function in everything
+        if function.id not in known_before or function.id in doubtful or function.name in names
+    ]
     made = _functions(interpreter, again, parts, contexts, evidence, recursive, unresolved)
-    for module in interpreter.program.modules.values():
-        for function in module.functions:
-            identity = function.id
-            if identity in made:
-                known_function = None if before is None else before.functions.get(identity)
-                functions[identity] = made[identity] if made[identity] != known_function else known_function
+    functions: dict[FunctionId, FunctionFacts] = {}
+    for function in everything:
+        known, new = known_before.get(function.id), made.get(function.id)
+        functions[function.id] = known if known is not None and (new is None or new == known) else made[function.id]
     if store is not None:
         changes.forget()
         store.assembled = Assembled(
@@ -173,11 +169,7 @@ def assemble_facts(
             changes,
         )
     return ProgramFacts(
-        functions={
-            function.id: functions[function.id]
-            for module in interpreter.program.modules.values()
-            for function in module.functions
-        },
+        functions=functions,
         contexts=tuple(contexts),
         objects=dict(enumerate(interpreter.objects.facts)),
         missing_rules={name: len(sites) for name, sites in sorted(interpreter.missing_rules.items())},
