@@ -10,11 +10,14 @@ A root is a folder from which imports are looked up. Roots come, in this order o
 3. the folder of a script, which Python puts first on `sys.path` when it runs it, for that script's own imports (and conftest.py alike);
 4. what scripts add to `sys.path` by a constant or `__file__`-relative expression, for that script's own imports and, last, for all.
 Folders without `__init__.py` are namespace packages below the repository's root.
+
+A path that is relative to the current folder does not tell what its folders are called (`x.py` may lie in a package, `../x.py` above one).
+So all of this is asked of absolute paths, and nothing of it depends on where a run was started.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -29,14 +32,16 @@ class ModuleFile:
     Attributes:
         path: the path as in reports.
         name: the dotted module name; `pkg` for `pkg/__init__.py`.
-        root: the folder from which the name counts; `.` for the current folder.
+        folder: the absolute path of the folder that it lies in.
+        root: the folder from which the name counts, absolute.
         is_package: whether it is an `__init__.py`.
-        import_root: the folder that Python would search first for this file's imports: where its topmost regular package lies, or
-            the file's own folder if it is in none, as for a script.
+        import_root: the absolute path of the folder that Python would search first for this file's imports: where its topmost regular
+            package lies, or the file's own folder if it is in none, as for a script.
     """
 
     path: str
     name: str
+    folder: str
     root: str
     is_package: bool
     import_root: str
@@ -53,12 +58,12 @@ class ModuleIndex:
 
     Attributes:
         files: all modules, by path.
-        roots: the import roots, the preferred first.
+        roots: the import roots, absolute, the preferred first.
     """
 
     files: Mapping[str, ModuleFile]
     roots: tuple[str, ...]
-    _by_place: Mapping[str, str] = field(repr=False)  # path without suffix or `/__init__` -> path
+    _by_place: Mapping[str, str] = field(repr=False)  # absolute path without suffix or `/__init__` -> path
     _folders: frozenset[str] = field(repr=False)
     _steps: frozenset[str] = field(repr=False)  # every folder's and file's own name, without suffix
     _by_name: Mapping[str, tuple[str, ...]] = field(repr=False)
@@ -105,7 +110,7 @@ class ModuleIndex:
             return None  # most imports are of what is installed
         module = self.files[importer]
         if level:
-            anchor = _parent(importer)
+            anchor = module.folder
             for _ in range(level - 1):
                 if anchor in (".", "/"):
                     return None
@@ -139,34 +144,42 @@ def build_module_index(
     path_additions: Mapping[str, tuple[str, ...]] | None = None,
     markers: Iterable[str] = (),
     bases: Iterable[str] = (),
+    absolute: Callable[[str], str] = str,
 ) -> ModuleIndex:
     """Index a list of files.
 
     `package_dirs`: folders that a build configuration names as roots of packages. `path_additions`: for a script, the folders it adds
     to `sys.path` (see `path_edits.read_path_additions`). `markers`: paths of files such as `setup.py` or `pyproject.toml`, whose
-    folders are roots of projects. `bases`: the folders that were asked for; the root of what lies in no project. Paths are relative with
-    `/`; the answer does not depend on their order.
+    folders are roots of projects. `bases`: the folders that were asked for; the root of what lies in no project. All paths are as in
+    reports, and `absolute` gives the one spelling of each, with `/`; the answer does not depend on their order.
     """
-    ordered = sorted({path for path in paths if path.endswith(_SUFFIXES)}, key=_preference)
-    additions = dict(path_additions or {})
-    packages = {_parent(path) for path in ordered if _stem(path) == "__init__"}
-    declared = tuple(dict.fromkeys(_normal(folder) for folder in package_dirs))
+    place_of = {path: absolute(path) for path in paths if path.endswith(_SUFFIXES)}
+    ordered = sorted(place_of, key=lambda path: _preference(place_of[path]))
+    parent_of = {path: _parent(place) for path, place in place_of.items()}
+    additions = {path: tuple(map(absolute, roots)) for path, roots in (path_additions or {}).items()}
+    packages = {parent_of[path] for path in ordered if _stem(path) == "__init__"}
+    declared = tuple(dict.fromkeys(_normal(absolute(folder)) for folder in package_dirs))
     projects = tuple(
-        dict.fromkeys(_parent(path) for path in sorted((*markers, *ordered)) if path.rpartition("/")[2] in _ROOT_MARKS)
+        dict.fromkeys(
+            _parent(place)
+            for place in sorted((*map(absolute, markers), *place_of.values()))
+            if place.rpartition("/")[2] in _ROOT_MARKS
+        )
     )
-    places = [PurePosixPath(folder) for folder in sorted({_parent(path) for path in ordered})]
+    asked = tuple(sorted(_normal(absolute(base)) for base in bases))
+    places = [PurePosixPath(folder) for folder in sorted(set(parent_of.values()))]
     sources = tuple(
         sorted(
             {
                 str(folder)
                 for parent in places
                 for folder in (parent, *parent.parents)
-                if folder.name == "src" and str(folder) not in packages
+                if folder.name == "src" and str(folder) not in packages and _is_of_run(folder, (*projects, *asked))
             }
         )
     )
     known = (*declared, *sources, *projects, *sorted({root for roots in additions.values() for root in roots}))
-    fallbacks = (*known, *sorted(_normal(base) for base in bases))
+    fallbacks = (*known, *asked)
     files: dict[str, ModuleFile] = {}
     by_place: dict[str, str] = {}
     folders = {str(folder) for parent in places for folder in (parent, *parent.parents)}
@@ -174,12 +187,12 @@ def build_module_index(
     found_roots: set[str] = set()
     package_roots: set[str] = set()
     for path in ordered:
-        module = _module_file(path, *tops[_parent(path)])
+        module = _module_file(path, parent_of[path], *tops[parent_of[path]])
         files[path] = module
         found_roots.add(module.root)
         if module.is_package:
             package_roots.add(module.import_root)
-        place = _parent(path) if module.is_package else _without_suffix(path)
+        place = module.folder if module.is_package else _without_suffix(place_of[path])
         by_place.setdefault(place, path)
     inferred = (*sorted(found_roots, key=_depth), *sorted(package_roots, key=_depth))
     roots = tuple(dict.fromkeys((*declared, *sources, *inferred, *known)))
@@ -188,7 +201,7 @@ def build_module_index(
     for path, module in files.items():
         by_name.setdefault(module.name, []).append(path)
     named = {
-        name: tuple(sorted(same, key=lambda path: (rank[files[path].root], _preference(path))))
+        name: tuple(sorted(same, key=lambda path: (rank[files[path].root], _preference(place_of[path]))))
         for name, same in sorted(by_name.items())
     }
     children: dict[str, list[str]] = {}
@@ -216,11 +229,16 @@ def _places(
     return str(top), str(root), folder.relative_to(root).parts
 
 
-def _module_file(path: str, top: str, root: str, inner: tuple[str, ...]) -> ModuleFile:
+def _is_of_run(folder: PurePosixPath, around: tuple[str, ...]) -> bool:
+    """Whether a folder lies in one of those that a run is about; no word about them: it does."""
+    return not around or any(_lies_in(folder, PurePosixPath(outer)) for outer in around)
+
+
+def _module_file(path: str, folder: str, top: str, root: str, inner: tuple[str, ...]) -> ModuleFile:
     stem = _stem(path)
     is_package = stem == "__init__"
     name = ".".join(inner if is_package else (*inner, stem))
-    return ModuleFile(path, name or PurePosixPath(path).parent.name or "__init__", root, is_package, top)
+    return ModuleFile(path, name or folder.rpartition("/")[2] or "__init__", folder, root, is_package, top)
 
 
 def _outermost(folder: PurePosixPath) -> PurePosixPath:

@@ -9,6 +9,7 @@ Two files may have one module name (scripts in different folders): the preferred
 
 from __future__ import annotations
 
+import os
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -179,7 +180,14 @@ def index_sources(sources: Mapping[str, Source], markers: Sequence[str], bases: 
             continue  # a build configuration that cannot be read says nothing about packages
         package_dirs.extend(read_package_dirs(posixpath.basename(marker), text, posixpath.dirname(marker)))
     files = [path for path in sources if path != STDIN_NAME]
-    return build_module_index(files, package_dirs=package_dirs, path_additions=additions, markers=markers, bases=bases)
+    return build_module_index(
+        files,
+        package_dirs=package_dirs,
+        path_additions=additions,
+        markers=markers,
+        bases=bases,
+        absolute=lambda path: os.path.abspath(path).replace(os.sep, "/"),
+    )
 
 
 def name_sources(sources: Mapping[str, Source], index: ModuleIndex) -> list[tuple[str, Source, str]]:
