@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Annotated
 
@@ -67,6 +68,7 @@ def batch_command(
         raise UsageError("--executor dask and --scheduler ADDRESS: only together")
     if timeout <= 0 or memory < 0 or (jobs is not None and jobs < 0):
         raise UsageError("--timeout takes more than 0 seconds, --memory and --jobs a whole number from 0")
+    gc.enable()  # this goes on for long
     entries = read_manifest(Path(manifest))
     limits = Limits(timeout, memory)
     opened = ParquetFile(Path(output)) if output.endswith(SUFFIX) else ResultFile(Path(output))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import io
 import logging
@@ -91,7 +92,12 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             with contextlib.suppress(io.UnsupportedOperation):
                 stream.reconfigure(errors="backslashreplace", newline="")
-    app(prog_name="terra-refactor")
+    # A command ends before a search for cyclic garbage pays, the last one included; those that go on for long switch it on again.
+    gc.disable()
+    try:
+        app(prog_name="terra-refactor")
+    finally:
+        gc.freeze()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ pause between two looks grows with what one look costs, so that a large reposito
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +35,7 @@ def watch_files(paths: Sequence[str], options: Options, run: Callable[[], None],
     """
     if STDIN in paths:
         raise UsageError("--watch: standard input cannot be watched")
+    gc.enable()  # this goes on for long
     console = err()
     seen = _times(paths, options)
     console.print("watching; Ctrl-C ends", style="dim")

@@ -5,7 +5,6 @@ Needs: rules. Gives: `print_rule`, `print_rules`, `rules_text`, `rules_json`, `r
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 from rich.console import Console
@@ -13,6 +12,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from terra_refactor.report.indented import indented_json
 from terra_refactor.rules.rule import Rule
 
 
@@ -69,7 +69,7 @@ def rules_json(rules: Iterable[Rule]) -> str:
         }
         for rule in rules
     ]
-    return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
+    return indented_json(entries) + "\n"
 
 
 def rules_markdown(rules: Iterable[Rule]) -> str:

@@ -7,11 +7,11 @@ of severity `blocker`. Paths count from the repository's root.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any, Final
 
+from terra_refactor.report.indented import indented_json
 from terra_refactor.report.places import Places, path_in_repository
 from terra_refactor.rules.rule import Severity
 from terra_refactor.workspace.fingerprints import fingerprints
@@ -56,7 +56,7 @@ def to_gitlab(report: WorkspaceReport) -> str:
         }
         for error in report.errors
     )
-    return json.dumps(issues, indent=2, ensure_ascii=False) + "\n"
+    return indented_json(issues) + "\n"
 
 
 def _digest(path: str, what: str) -> str:

@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
+from terra_refactor.report.indented import indented_json
 from terra_refactor.report.schema import Report
 
 
 def to_json(report: Report) -> str:
     """The whole report; ends in a newline."""
-    return json.dumps(plain(report), indent=2, ensure_ascii=False) + "\n"
+    return indented_json(report) + "\n"
 
 
 def to_json_lines(report: Report) -> str:

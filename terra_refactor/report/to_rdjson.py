@@ -6,10 +6,10 @@ Needs: the results of a run with their sources. Gives: `rdjson`, one document. C
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from terra_refactor.report.indented import indented_json
 from terra_refactor.report.places import Place, Places
 from terra_refactor.rules.rule import Severity
 from terra_refactor.syntax.location import Span
@@ -77,4 +77,4 @@ def to_rdjson(report: WorkspaceReport) -> str:
             }
         )
     document = {"source": {"name": "terra-refactor"}, "diagnostics": diagnostics}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return indented_json(document) + "\n"

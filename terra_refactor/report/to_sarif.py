@@ -14,12 +14,12 @@ notification says so.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from terra_refactor import __version__
+from terra_refactor.report.indented import indented_json
 from terra_refactor.report.places import Place, Places, path_as_uri, repository_root
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import Finding, Rule, RuleKind, Severity
@@ -50,7 +50,7 @@ _KIND_TAGS: Final[Mapping[RuleKind, str]] = {
 def to_sarif(report: WorkspaceReport) -> str:
     """The log; ends in a newline."""
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_Run(report).run()]}
-    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+    return indented_json(log) + "\n"
 
 
 class _Run:

@@ -6,7 +6,6 @@ grows. Times are in seconds; a field is null where nothing was measured.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from terra_refactor import __version__
+from terra_refactor.report.indented import indented_json
 from terra_refactor.verify.verdict import FunctionVerdict, Status, Timing
 from terra_refactor.workspace.results import VerifyReport
 
@@ -86,7 +86,7 @@ def verification_json(report: VerifyReport) -> str:
         ],
         "summary": {status.value.replace(" ", "_"): counts[status] for status in Status},
     }
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    return indented_json(data) + "\n"
 
 
 def _function(verdict: FunctionVerdict) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from terra_refactor.errors import SourceError
 from terra_refactor.ir.program import Program
 from terra_refactor.syntax.modules import ModuleIndex, build_module_index
 from terra_refactor.syntax.package_dirs import read_package_dirs
+from terra_refactor.syntax.path_edits import read_path_additions
 from terra_refactor.syntax.source import STDIN_NAME, Source, read_source, source_from_bytes
 from terra_refactor.workspace.cache import LoweringCache
 from terra_refactor.workspace.pool import Lowered, LoweringResult, LoweringTask, available_jobs, lower_files
@@ -161,17 +162,7 @@ def _program(project: ReadProject, paths: Mapping[str, str], results: Sequence[L
 
 def index_sources(sources: Mapping[str, Source], markers: Sequence[str], bases: Sequence[str]) -> ModuleIndex:
     """The modules that the sources are; `markers` and `bases` as in `DiscoveredFiles`."""
-    additions: dict[str, tuple[str, ...]] = {}
-    for path, source in sources.items():
-        if "sys.path" in source.text or "addsitedir" in source.text:
-            try:
-                # few projects have such files
-                from terra_refactor.syntax.parse import parse_module  # noqa: PLC0415
-                from terra_refactor.syntax.path_edits import read_path_additions  # noqa: PLC0415
-
-                additions[path] = read_path_additions(parse_module(source))
-            except SourceError:
-                continue  # said when the file is lowered
+    additions = {path: read_path_additions(source) for path, source in sources.items()}
     package_dirs: list[str] = []
     for marker in markers:
         try:
@@ -183,7 +174,7 @@ def index_sources(sources: Mapping[str, Source], markers: Sequence[str], bases: 
     return build_module_index(
         files,
         package_dirs=package_dirs,
-        path_additions=additions,
+        path_additions={path: folders for path, folders in additions.items() if folders},
         markers=markers,
         bases=bases,
         absolute=lambda path: os.path.abspath(path).replace(os.sep, "/"),

@@ -8,7 +8,6 @@ import pytest
 
 from terra_refactor.syntax.modules import build_module_index
 from terra_refactor.syntax.package_dirs import read_package_dirs
-from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.path_edits import read_path_additions
 from terra_refactor.syntax.source import source_from_text
 
@@ -123,7 +122,7 @@ circle = circle
 sys.path.append(circle)
 # sys.path.append("comment")
 """
-    additions = read_path_additions(parse_module(source_from_text(text, "scripts/run.py")))
+    additions = read_path_additions(source_from_text(text, "scripts/run.py"))
     assert additions == ("lib", "source", "vendor", "scripts/more", "scripts/plus")
     index = build_module_index(
         ["scripts/run.py", "lib/deep.py", "tests/t.py"], path_additions={"scripts/run.py": additions}
