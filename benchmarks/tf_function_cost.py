@@ -1,11 +1,12 @@
 """Measures what decides whether `tf.function` pays: eager operations, calls of a traced function, and retraces.
 
-Numbers, each the fastest of many short rounds, on the processor only: one small operation run eagerly (several kinds),
-the same operation inside a graph, one call of a traced function by its number of tensor arguments, one trace of a function
-by its number of operations, and the last two again for a function whose caller records it with an eager tape and asks for the
-gradient. From these follows the break-even: with fewer operations than that in a call, the call of the graph costs more than it
-saves. The default of `--min-ops` (`terra_refactor/classify/benefit.py`) and the costs in `terra_refactor/classify/calls.py` come
-from here; docs/benchmarks.md has the numbers of a run.
+Numbers, each the fastest of many short rounds, on the processor only: one small operation run eagerly (several kinds), the same
+operation inside a graph, one call of a traced function by its number of tensor arguments, one trace of a function by its number of
+operations, and the last two again for a function whose caller records it with an eager tape and asks for the gradient; and
+training steps with a tape of their own, by the operations that the analysis counts in them. From these follows the break-even:
+with fewer operations than that in a call, the call of the graph costs more than it saves. The default of `--min-ops`
+(`terra_refactor/classify/benefit.py`) and the costs in `terra_refactor/classify/calls.py` come from here; docs/benchmarks.md has
+the numbers of a run.
 
 Run as `python benchmarks/tf_function_cost.py`; `--quick` takes a fifth of the time and is less exact. Needs TensorFlow.
 """
@@ -15,8 +16,10 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import re
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,8 +34,79 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import tensorflow as tf
 
-from terra_refactor.classify.benefit import DEFAULT_MIN_OPS
+from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, Count
+from terra_refactor.classify.calls import calls_until_paid
+from terra_refactor.config import Config
+from terra_refactor.workspace.workspace import Options, analyze
 
+TRAINING_STEP = """
+import tensorflow as tf
+
+
+def build():
+{build}
+    optimizer = tf.keras.optimizers.Adam(0.01)
+
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = loss_of(y, predict(x))
+        gradients = tape.gradient(loss, variables())
+        optimizer.apply_gradients(zip(gradients, variables()))
+        return loss
+
+    return step
+
+
+def run(count):
+    step = build()
+    for _ in range(count):
+        step({x}, {y})
+"""
+"""A training step in a function, as programs have them."""
+_DENSE = """
+    model = tf.keras.Sequential([
+        tf.keras.Input((8,)), {layers} tf.keras.layers.Dense(4),
+    ])
+    loss_of = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    def predict(x):
+        return model(x, training=True)
+    def variables():
+        return model.trainable_variables
+"""
+_CONVOLUTIONS = """
+    model = tf.keras.Sequential([
+        tf.keras.Input((16, 16, 1)),
+        tf.keras.layers.Conv2D(8, 3, activation="relu"),
+        tf.keras.layers.MaxPooling2D(),
+        tf.keras.layers.Conv2D(16, 3, activation="relu"),
+        tf.keras.layers.Flatten(),
+        tf.keras.layers.Dense(4),
+    ])
+    loss_of = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    def predict(x):
+        return model(x, training=True)
+    def variables():
+        return model.trainable_variables
+"""
+_BY_HAND = """
+    weights = [tf.Variable(tf.random.normal([8, 8], stddev=0.3)) for _ in range({depth})]
+    def loss_of(y, predicted):
+        return tf.reduce_mean(tf.square(predicted - tf.cast(y, tf.float32)[:, None]))
+    def predict(x):
+        for weight in weights:
+            x = tf.nn.softplus(x @ weight) - 0.1 * x
+        return x
+    def variables():
+        return weights
+"""
+_ROWS = ("tf.ones([32, 8])", "tf.zeros([32], tf.int32)")
+TRAINING_STEPS = {
+    "two dense layers": (_DENSE.format(layers='tf.keras.layers.Dense(16, activation="relu"),'), *_ROWS),
+    "five dense layers": (_DENSE.format(layers='tf.keras.layers.Dense(16, activation="relu"),' * 4), *_ROWS),
+    "two convolutions": (_CONVOLUTIONS, "tf.ones([32, 16, 16, 1])", _ROWS[1]),
+    "three layers by hand": (_BY_HAND.format(depth=3), *_ROWS),
+    "ten layers by hand": (_BY_HAND.format(depth=10), *_ROWS),
+}
 CHAIN = 64
 """Operations in the graph from which the cost of one operation inside a graph is read."""
 ROUND = 20
@@ -81,6 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     trace_fixed, trace_each = fit_line(traces)
     _print_traces(console, traces)
     _print_break_even(console, costs, calls, trace_fixed, trace_each)
+    _print_steps(console, {name: measure_step(*parts, max(20, rounds // 2)) for name, parts in TRAINING_STEPS.items()})
     _print_taped(console, {count: measure_taped(count, max(6, rounds // 4)) for count in TAPED_OPERATIONS})
     return 0
 
@@ -198,6 +273,50 @@ def measure_taped(operations_in_it: int, rounds: int) -> TapedCost:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class StepCost:
+    """One training step, in microseconds.
+
+    operations: what the analysis counts in it
+    eager: a call
+    traced: a call of the graph
+    trace: the first call, which makes the graph (twice: the optimizer makes its variables in the first)
+    """
+
+    operations: int
+    eager: float
+    traced: float
+    trace: float
+
+
+def measure_step(build: str, x: str, y: str, calls: int) -> StepCost:
+    """A training step: medians of calls of the step and of its graph, and the first call of two graphs, the faster one."""
+    source = TRAINING_STEP.format(build=build, x=x, y=y)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "program.py")
+        file.write_text(source + '\n\nif __name__ == "__main__":\n    run(1000)\n')
+        report = analyze([str(file)], Options(Config(jobs=1), use_cache=False))
+    (reason,) = (each.reason for each in report.decisions if each.qualname == "build.<locals>.step")
+    (operations,) = re.findall(r"about (\d+) tensor operations", reason)
+    namespace: dict[str, Any] = {}
+    exec(source, namespace)
+    given = [eval(text, {"tf": tf}) for text in (x, y)]
+
+    def times(step: Callable[..., Any]) -> list[float]:
+        results = []
+        for _ in range(calls):
+            before = time.perf_counter()
+            step(*given)
+            results.append((time.perf_counter() - before) * 1e6)
+        return results
+
+    eager = times(namespace["build"]())
+    graphs = [times(tf.function(namespace["build"]())) for _ in range(2)]
+    return StepCost(
+        int(operations), statistics.median(eager), statistics.median(graphs[1]), min(each[0] for each in graphs)
+    )
+
+
 def fastest(call: Callable[[], Any], rounds: int) -> float:
     """Microseconds of one call: the fastest of the rounds, for what else runs on the machine only ever adds.
 
@@ -259,6 +378,22 @@ def _print_taped(console: Console, costs: dict[int, TapedCost]) -> None:
         f"fitted: {call:.0f} µs a call, {saved:.1f} µs saved by an operation, "
         f"{fixed / 1000:.1f} ms a trace and {for_each / 1000:.2f} ms an operation"
     )
+
+
+def _print_steps(console: Console, costs: dict[str, StepCost]) -> None:
+    table = Table(
+        "step", "operations", "eager, ms", "graph, ms", "first, ms", "saved/op, µs", "traced/op, ms", "paid after", "model",
+        title="Training steps with their own tape",
+    )  # fmt: skip
+    for name, cost in costs.items():
+        saved = cost.eager - cost.traced
+        count = Count(cost.operations, cost.operations, differentiated=True)
+        table.add_row(
+            name, str(cost.operations), f"{cost.eager / 1000:.1f}", f"{cost.traced / 1000:.2f}", f"{cost.trace / 1000:.0f}",
+            f"{saved / cost.operations:.0f}", f"{cost.trace / cost.operations / 1000:.2f}", f"{cost.trace / saved:.0f}",
+            f"{calls_until_paid(count):.0f}",
+        )  # fmt: skip
+    console.print(table)
 
 
 def _print_break_even(

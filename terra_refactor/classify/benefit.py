@@ -10,7 +10,7 @@ Source: the default threshold is the break-even point of `benchmarks/tf_function
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind, ContextFacts, ContextId
@@ -59,12 +59,22 @@ class Count:
     """Eagerly."""
     traced: int = 0
     """In a graph, as its trace makes them."""
+    differentiated: bool = False
+    """It computes a gradient of some of them: an operation costs more eagerly then, and more in a trace."""
 
     def __bool__(self) -> bool:
         return bool(self.executed)
 
     def __add__(self, other: Count) -> Count:
-        return Count(self.executed + other.executed, self.traced + other.traced)
+        return Count(
+            self.executed + other.executed,
+            self.traced + other.traced,
+            self.differentiated or other.differentiated,
+        )
+
+    def times(self, eager: int, traced: int) -> Count:
+        """So often as much of each."""
+        return Count(self.executed * eager, self.traced * traced, self.differentiated)
 
 
 NOTHING: Final = Count()
@@ -73,7 +83,11 @@ NOTHING: Final = Count()
 def largest(counts: Iterable[Count]) -> Count:
     """The most of each."""
     found = tuple(counts)
-    return Count(max((count.executed for count in found), default=0), max((count.traced for count in found), default=0))
+    return Count(
+        max((count.executed for count in found), default=0),
+        max((count.traced for count in found), default=0),
+        any(count.differentiated for count in found),
+    )
 
 
 def operations(hazards: HazardMap, context: ContextFacts) -> Count:
@@ -84,15 +98,15 @@ def operations(hazards: HazardMap, context: ContextFacts) -> Count:
 def _count(hazards: HazardMap, number: ContextId) -> Count:
     context = hazards.facts.contexts[number]
     total = NOTHING
-    body = hazards.ask(_BODY, number)
-    for part in body.parts:
+    for part in hazards.ask(_BODY, number):
         count = part.own
         if part.callees:
             count += largest(_of_callee(hazards, context, callee) for callee in part.callees)
         if count:
-            total += Count(count.executed * part.eager, count.traced * part.traced)
-    factor = 1 + BACKWARD_FACTOR if body.backward else 1
-    return Count(min(total.executed * factor, MAX_COUNT), min(total.traced * factor, MAX_COUNT))
+            if part.backward:
+                count = replace(count.times(1 + BACKWARD_FACTOR, 1 + BACKWARD_FACTOR), differentiated=True)
+            total += count.times(part.eager, part.traced)
+    return replace(total, executed=min(total.executed, MAX_COUNT), traced=min(total.traced, MAX_COUNT))
 
 
 def _of_callee(hazards: HazardMap, context: ContextFacts, callee: ContextId) -> Count:
@@ -120,31 +134,29 @@ class _Part:
     """How often the loops around it run it in one call."""
     traced: int
     """How often they trace it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Body:
-    """What counts in a context's own code, in order."""
-
-    parts: tuple[_Part, ...]
     backward: bool
-    """A gradient is computed."""
+    """The gradient goes back through it."""
 
 
-def _body(hazards: HazardMap, context: ContextId) -> _Body:
+def _body(hazards: HazardMap, context: ContextId) -> tuple[_Part, ...]:
+    """What counts in a context's own code, in order."""
     view = hazards.view(hazards.facts.contexts[context])
     parts = []
+    gradient = any(not _GRADIENT.isdisjoint(call.library) for call in view.calls.values())
+    tapes = {op.id for op in view.code.of_kind(ops.With) if view.is_tape(op.manager)} if gradient else set()
     counted = {op.id for kind in _COMPUTING for op in view.code.of_kind(kind)}
     for number in sorted(counted | view.calls.keys()):
         own = _own(view, view.op(number))
         call = view.calls.get(number)
         callees = () if call is None else tuple(call.callees)
         if own or callees:
-            parts.append(_Part(own, callees, *_repetitions(view, number)))
-    return _Body(tuple(parts), any(not _GRADIENT.isdisjoint(call.library) for call in view.calls.values()))
+            # of a tape that the caller opened, nobody sees here what it records
+            backward = gradient and (not tapes or any(outer.id in tapes for outer in view.enclosing(number)))
+            parts.append(_Part(own, callees, *_repetitions(view, number), backward))
+    return tuple(parts)
 
 
-_BODY: Final = Question(_body, _Body((), backward=False))
+_BODY: Final = Question[ContextId, tuple[_Part, ...]](_body, ())
 _OPERATIONS: Final = Question(_count, NOTHING)
 _OPERATIONS_OF_FUNCTION: Final = Question(_count_of_function, NOTHING)
 

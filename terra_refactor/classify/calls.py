@@ -1,8 +1,9 @@
 """How often a function is called in one run of the program, where that can be told; and how often it must be for a trace to pay.
 
 Computes: an upper bound of the calls from code outside of graphs: calls of the caller, in whichever module it is, times the
-known lengths of the loops around; whether a tape records them. Needs: facts. Gives: `CallCount`, `calls_until_paid`. Ignores: what
-cannot be told (loops of unknown length, callers outside of the program): it may be called any number of times.
+known lengths of the loops around; whether a tape records them; how often a `def` in a function is run. Needs: facts. Gives:
+`CallCount`, `calls_until_paid`. Ignores: what cannot be told (loops of unknown length, callers outside of the program): it may be
+called any number of times.
 
 Only a program tells: a notebook, or what a module does under `if __name__ == "__main__"`. A call at the top of a module
 may be an example of what others call often.
@@ -11,7 +12,7 @@ may be an example of what others call often.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,7 +22,7 @@ from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import DatasetValue
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
-from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.view import ContextView
 
 
@@ -40,8 +41,11 @@ class GraphCost:
 
 
 PLAIN: Final = GraphCost(18.0, 0.77, 140.0, 15.5)
+DIFFERENTIATED: Final = GraphCost(18.0, 1.5, 140.0, 45.0)
+"""If the function has a tape of its own: eagerly the tape records and plays back in Python; the trace is made twice where an optimizer
+makes its variables in the first."""
 UNDER_TAPE: Final = GraphCost(60.0, 2.5, 330.0, 40.0)
-"""If a tape of the eager caller records the calls: the gradient becomes a graph as well. Source of both:
+"""If a tape of the eager caller records the calls: the gradient becomes a graph as well. Source of all three:
 `benchmarks/tf_function_cost.py`, see docs/benchmarks.md."""
 MARGIN: Final = 1.25
 """What is to be converted must be called so much more often than it takes to pay its trace: the estimate is not exact."""
@@ -49,7 +53,7 @@ MARGIN: Final = 1.25
 
 def calls_until_paid(count: Count, *, traces: int = 1, under_tape: bool = False) -> float:
     """After how many calls a graph that saves so many operations has won back what its traces cost; infinite if never."""
-    cost = UNDER_TAPE if under_tape else PLAIN
+    cost = UNDER_TAPE if under_tape else DIFFERENTIATED if count.differentiated else PLAIN
     saved = count.executed * cost.saved_microseconds - cost.call_microseconds
     traced = traces * (cost.trace_milliseconds + count.traced * cost.trace_milliseconds_for_each)
     return math.ceil(traced * 1000 / saved) if saved > 0 else math.inf
@@ -76,11 +80,7 @@ class CallCount:
         if any(context.entry is not EntryKind.CALLED for context in contexts):
             return None
         total = 0
-        places: dict[tuple[FunctionId, int], list[ContextFacts]] = {}
-        for caller in found.callers:
-            context = facts.contexts[caller.context]
-            places.setdefault((context.function, caller.op), []).append(context)
-        for (caller_id, op), calling in places.items():
+        for (caller_id, op), calling in self._places(identity).items():
             if is_graph(caller_id):
                 continue
             if self.hazards.whole_program.function(caller_id).kind is FunctionKind.MODULE:
@@ -89,10 +89,61 @@ class CallCount:
                 outer = self._of(caller_id, is_graph, seen | {identity})
             if outer is None:
                 return None
-            times = [self._repetitions(self.hazards.view(context), op) for context in calling]
-            if any(each is None for each in times):
+            times = self._most(calling, op)
+            if times is None:
                 return None
-            total += outer * max(each for each in times if each is not None)
+            total += outer * times
+        return total
+
+    def _places(self, identity: FunctionId) -> dict[tuple[FunctionId, OpId], list[ContextFacts]]:
+        """The calls of a function, each with the contexts in which it is made."""
+        facts = self.hazards.whole_facts
+        places: dict[tuple[FunctionId, OpId], list[ContextFacts]] = {}
+        for caller in facts.functions[identity].callers:
+            context = facts.contexts[caller.context]
+            places.setdefault((context.function, caller.op), []).append(context)
+        return places
+
+    def _most(self, contexts: Iterable[ContextFacts], op: OpId) -> int | None:
+        """The most often that the loops around an operation run it in one call, over contexts; None if nobody can tell."""
+        times = [self._repetitions(self.hazards.view(context), op) for context in contexts]
+        return None if None in times else max(each for each in times if each is not None)
+
+    def definitions(self, identity: FunctionId) -> int | None:
+        """At most so many times a `def` in a function is run, which makes a function of its own each time; None if nobody can tell.
+
+        A call at the top of a module counts as one: it runs once, whoever else may call the function that it calls.
+        """
+        code, facts = self.hazards.whole_program.function(identity), self.hazards.whole_facts
+        if code.kind is not FunctionKind.NESTED or code.parent is None:
+            return 1
+        made = next(
+            (op.id for op in self.hazards.index(code.parent).of_kind(ops.MakeFunction) if op.function == identity), None
+        )
+        contexts = facts.contexts_of(code.parent)
+        if made is None or not contexts:
+            return None
+        times = self._most(contexts, made)
+        runs = self._runs(code.parent, frozenset())
+        return None if times is None or runs is None else times * runs
+
+    def _runs(self, identity: FunctionId, seen: frozenset[FunctionId]) -> int | None:
+        """At most so many times a function is called from anywhere in the program."""
+        facts = self.hazards.whole_facts
+        found, code = facts.functions[identity], self.hazards.whole_program.function(identity)
+        if code.kind is FunctionKind.MODULE:
+            return 1
+        if found.recursive or found.open_callers or identity in seen or not found.callers:
+            return None
+        if any(context.entry is not EntryKind.CALLED for context in facts.contexts_of(identity)):
+            return None
+        seen |= {identity}
+        total = 0
+        for (caller, op), calling in self._places(identity).items():
+            times, runs = self._most(calling, op), self._runs(caller, seen)
+            if times is None or runs is None:
+                return None
+            total += times * runs
         return total
 
     def under_tape(self, identity: FunctionId, is_graph: Callable[[FunctionId], bool]) -> bool:

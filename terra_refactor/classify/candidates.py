@@ -17,6 +17,7 @@ from terra_refactor.domain.value import Constant, LibraryValue, PythonType, Refe
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.program import Program
 from terra_refactor.rules.view import Codes
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.decorators import Decoration, decoration
@@ -73,8 +74,8 @@ def why_not_a_candidate(
         return "a lambda takes no decorator"
     if code.is_async or code.is_generator:
         return "a generator or coroutine cannot be a graph"
-    if code.kind is FunctionKind.NESTED:
-        return "it is defined anew at each call of the function around it: each of them would be traced anew"
+    if code.kind is FunctionKind.NESTED and has_own_gradient(codes.program, facts, code.id):
+        return "TensorFlow calls it while it computes gradients"
     if code.name.startswith("__") and code.name.endswith("__") and code.name != "__call__":
         return f"{code.name} is called by Python itself"
     if found.callers == () and (code.name.startswith("test") or code.name in ("main", "setUp", "tearDown")):
@@ -96,6 +97,18 @@ def why_not_a_candidate(
     if _gets_new_objects(codes, facts, code, found):
         return "its calls bring a new object each: a graph would be traced for each (TR204)"
     return varying_python_value(code, found, parameters)
+
+
+def has_own_gradient(program: Program, facts: ProgramFacts, function: FunctionId) -> bool:
+    """Whether it is a `tf.custom_gradient` function, or defined in one (as the function of its gradient is): TensorFlow calls both."""
+    identity: FunctionId | None = function
+    while identity is not None:
+        found = facts.functions.get(identity)
+        wrappers = () if found is None else found.wrappers
+        if any(decoration(name)[0] is Decoration.GIVES_GRADIENT for name in wrappers):
+            return True
+        identity = program.function(identity).parent
+    return False
 
 
 def _is_reached_from_keras_call(codes: Codes, facts: ProgramFacts, found: FunctionFacts) -> bool:

@@ -16,13 +16,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind, CallFact
-from terra_refactor.classify.candidates import is_keras_class
+from terra_refactor.classify.candidates import has_own_gradient, is_keras_class
 from terra_refactor.domain.value import FALSE
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function
-from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.view import ContextView
-from terra_refactor.tf_model.decorators import Decoration, decoration
 
 _CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "__post_init__"})
 _CALLED_BY_KERAS: Final = frozenset({"call", "train_step", "test_step", "predict_step", "compute_loss"})
@@ -67,18 +66,6 @@ def leaves_conversion(view: ContextView, call: CallFact, callee: Function) -> bo
     )
 
 
-def _has_own_gradient(view: ContextView) -> bool:
-    """Whether it is a `tf.custom_gradient` function, or defined in one (as the function of its gradient is): TensorFlow calls both."""
-    identity: FunctionId | None = view.function.id
-    while identity is not None:
-        found = view.facts.functions.get(identity)
-        wrappers = () if found is None else found.wrappers
-        if any(decoration(name)[0] is Decoration.GIVES_GRADIENT for name in wrappers):
-            return True
-        identity = view.program.function(identity).parent
-    return False
-
-
 def is_never_converted(view: ContextView) -> bool:
     """Whether the function is run as it is however it is reached (save by its name, in the case of Keras's methods)."""
     function = view.function
@@ -86,7 +73,7 @@ def is_never_converted(view: ContextView) -> bool:
         return True
     if dict(view.function_facts.hybrid or ()).get("autograph") == FALSE:
         return True
-    if _has_own_gradient(view):
+    if has_own_gradient(view.program, view.facts, view.function.id):
         return True
     return (
         function.name in _CALLED_BY_KERAS

@@ -62,6 +62,7 @@ _WORTH_CO_EXECUTING: Final = frozenset(
 """Hazards that the shim's exact Python semantics take away."""
 _SET_UP: Final = frozenset({"TR311", "TR603"})
 """Hazards of code that builds models: it runs once, and speed is not its problem."""
+_DEFINED_ANEW: Final = "it is defined anew at each call of the function around it: each of them would be traced anew"
 _DECIDED_KINDS: Final = (FunctionKind.FUNCTION, FunctionKind.METHOD, FunctionKind.NESTED, FunctionKind.LAMBDA)
 
 
@@ -215,19 +216,25 @@ class _Decider:
         proposed = proposal_of(self.hazards, identity)
         varies = proposed is not None and any(name == "reduce_retracing" for name, _ in proposed.arguments)
         # of shapes that vary, the first is traced as it is, and the second relaxed
-        needed = calls_until_paid(judgement.count, traces=2 if varies else 1, under_tape=under_tape)
+        definitions = self.calls.definitions(identity)
+        if definitions is None:
+            return _DEFINED_ANEW
+        traces = definitions * (2 if varies else 1)
+        needed = calls_until_paid(judgement.count, traces=traces, under_tape=under_tape)
         where = "outside of graphs, under a tape of the caller" if under_tape else "outside of graphs"
         if math.isinf(needed):
             return (
                 f"it is called {where}: a graph's call there costs more than {judgement.count.executed} operations do"
             )
         calls = self.calls.of(identity, is_graph)
+        if calls is None and definitions > 1:
+            return _DEFINED_ANEW
         if calls is None or calls >= MARGIN * needed:
             return None
         plural = "s" if calls != 1 else ""
-        traces = "two traces cost" if varies else "a trace costs"
+        cost = {1: "a trace costs", 2: "two traces cost"}.get(traces, f"{traces} traces cost")
         return (
-            f"the program calls it {calls} time{plural} {where}: {traces} more than that saves "
+            f"the program calls it {calls} time{plural} {where}: {cost} more than that saves "
             f"(paid after some {needed:.0f} calls)"
         )
 
@@ -238,6 +245,8 @@ class _Decider:
         structural = structural_reason(self.hazards, judgement.code.id)
         if structural is not None:
             return structural
+        if judgement.code.kind is FunctionKind.NESTED and self.calls.definitions(judgement.code.id) is None:
+            return _DEFINED_ANEW
         if not judgement.tensor_computation:
             return "no tensor computation: a graph would not help"
         if not takes_tensors(judgement.parameters) and any(
@@ -414,7 +423,7 @@ class _Decider:
         """A function that cannot be a graph, but whose tensor work would pay, may run under the shim."""
         if judgement.classification is not Classification.UNSAFE or judgement.count.executed < max(self.min_ops, 1):
             return
-        if structural_reason(self.hazards, judgement.code.id) is not None:
+        if structural_reason(self.hazards, judgement.code.id) is not None or judgement.code.kind is FunctionKind.NESTED:
             return
         if judgement.assumptions.unknowable is not None and not any(h.assumption is None for h in judgement.hazards):
             return

@@ -248,7 +248,7 @@ _GRAPH_OBJECTS: Final = (
     "reset_default_graph "
     "disable_v2_behavior enable_v2_behavior enable_eager_execution disable_eager_execution enable_resource_variables "
     "disable_resource_variables add_to_collection get_collection get_collection_ref global_variables trainable_variables local_variables "
-    "model_variables moving_average_variables summary.merge_all summary.merge app.run logging.info logging.set_verbosity logging.warn "
+    "model_variables moving_average_variables summary.merge_all summary.merge logging.info logging.set_verbosity logging.warn "
     "logging.warning logging.error logging.debug train.start_queue_runners train.summary_iterator is_variable_initialized "
     "report_uninitialized_variables enable_control_flow_v2 disable_control_flow_v2 enable_tensor_equality disable_tensor_equality "
     "wrap_function no_regularizer add_check_numerics_ops"

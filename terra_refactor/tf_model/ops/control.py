@@ -338,6 +338,14 @@ def minimize(call: BoundCall) -> Value:
     return UNKNOWN
 
 
+def _run_program(call: BoundCall) -> Value:
+    """absl's `app.run(main)` calls `main` with the arguments of the command line, once."""
+    main = call.argument("main") or call.extra_keywords.get("main") or next(iter(call.extra_arguments), None)
+    if main is not None and not is_none(main):
+        call.invoke(main, (FrozenList(None, UNKNOWN_STR),))
+    return NONE
+
+
 def _scan(call: BoundCall) -> Value:
     elems, initial = call.argument("elems"), call.argument("initializer")
     if elems is None:
@@ -549,6 +557,8 @@ RULES: Final[Mapping[str, Rule]] = {
     "tensorflow.while_loop": _while_loop,
     "tensorflow.map_fn": _map_fn,
     "tensorflow.vectorized_map": _map_fn,
+    "absl.app.run": _run_program,
+    "tensorflow.compat.v1.app.run": _run_program,
     "tensorflow.scan": _scan,
     "tensorflow.foldl": _scan,
     "tensorflow.foldr": _scan,

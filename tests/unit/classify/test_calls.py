@@ -108,6 +108,7 @@ def main():
     def step(x):
         with tf.GradientTape() as tape:
             value = loss(weights * x)
+        print(value.numpy())
         return tape.gradient(value, weights)
 
     for _ in range({count}):
