@@ -1,12 +1,14 @@
 """What can be said of a function from its code alone, once for as long as the code is the same.
 
-Computes: the names that it mentions, the globals that it sets. Needs: the IR. Gives: `CodeNames`, `CodeNamesTable`.
+Computes: the names that it mentions, the globals that it sets, what it has to do with the types of weights. Needs: the IR.
+Gives: `CodeNames`, `CodeNamesTable`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from terra_refactor.analysis.weight_dtypes import WeightCode
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Block, DeleteName, LoadAttribute, LoadName, Scope, StoreName
@@ -22,18 +24,20 @@ class CodeNames:
     """Variables and attributes that it reads."""
     globals_set: frozenset[str]
     """Globals that it sets or deletes."""
+    weights: WeightCode
 
     @staticmethod
     def of(function: Function) -> CodeNames:
         """The names of a function."""
         mentioned: set[str] = set()
         globals_set: set[str] = set()
-        for op in walk(function.body):
+        code = {op.id: op for op in walk(function.body)}
+        for op in code.values():
             if isinstance(op, LoadName | LoadAttribute):
                 mentioned.add(op.name)
             elif isinstance(op, StoreName | DeleteName) and op.scope is Scope.GLOBAL:
                 globals_set.add(op.name)
-        return CodeNames(function.body, frozenset(mentioned), frozenset(globals_set))
+        return CodeNames(function.body, frozenset(mentioned), frozenset(globals_set), WeightCode.of(code))
 
 
 class CodeNamesTable:

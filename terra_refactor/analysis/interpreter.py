@@ -42,6 +42,7 @@ from terra_refactor.analysis.notes import Notes
 from terra_refactor.analysis.reuse import Adoption, Flags, Log, called, called_with_others
 from terra_refactor.analysis.sharing import Sharing
 from terra_refactor.analysis.summaries import summary_of
+from terra_refactor.analysis.weight_dtypes import weights_are_default
 from terra_refactor.domain.dtype import FLOAT32, DType
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, references, widen
@@ -154,6 +155,8 @@ class Interpreter(AbstractHeap, Notes):
         """What users tell of functions, by full name."""
         self.floats: DType | None = FLOAT32
         """What Keras computes in by default; None where the program sets it and it is not known to what."""
+        self.default_weights = weights_are_default(program, lambda function: self.names.of(function).weights)
+        """No code of the program gives weights another type than that."""
         self.one_of_several = 0
         """How many enclosing calls of library functions are tried with one alternative of their arguments after the other."""
         self._active: dict[Key, list[_Running]] = {}
@@ -449,7 +452,7 @@ class Interpreter(AbstractHeap, Notes):
 
     def circumstances(self, *, general: bool) -> Flags:
         """What has a say in which failures are noted, beside the arguments."""
-        return bool(self.expecting_errors), bool(self.one_of_several), self.floats, general
+        return bool(self.expecting_errors), bool(self.one_of_several), self.floats, self.default_weights, general
 
     def _note_recursion(self, identity: FunctionId, key: Key) -> None:
         """Records that what is running has met a context of that function that is running further out, and found none that is finished."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from terra_refactor.config import ProjectModel
     from terra_refactor.domain.dtype import DType
 
-Flags: TypeAlias = "tuple[bool, bool, DType | None, bool]"
+Flags: TypeAlias = "tuple[bool, bool, DType | None, bool, bool]"
 Step: TypeAlias = "Callable[[Adoption], bool]"
 
 MAX_GROWTH: Final = 3

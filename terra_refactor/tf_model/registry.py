@@ -178,6 +178,14 @@ def attribute(name: str, attr: str) -> str | None:
     return _former(name, attr, full)
 
 
+_NOT_FINITE: Final[Mapping[str, Value]] = {
+    f"{module}.{name}": Constant(value)
+    for module in ("numpy", "math")
+    for name, value in (("inf", float("inf")), ("nan", float("nan")))
+}
+"""Constants that have no literal, which the catalogue could hold."""
+
+
 def _constant(name: str) -> Value | None:
     """The value of a constant of the catalogue."""
     found = entry(name)
@@ -307,7 +315,7 @@ def lookup(name: str) -> Entity | None:
         case "M":
             return Entity(name, EntityKind.MODULE)
         case "v":
-            return Entity(name, EntityKind.VALUE, value=parse_value(rest))
+            return Entity(name, EntityKind.VALUE, value=_NOT_FINITE.get(name) or parse_value(rest))
         case "p":
             return Entity(name, EntityKind.VALUE)
         case "c":

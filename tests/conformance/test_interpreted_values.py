@@ -26,6 +26,97 @@ from terra_refactor.ir.walk import walk
 pytestmark = pytest.mark.tensorflow
 
 PROGRAMS = {
+    "lengths of ranges of floats": """
+        import numpy as np
+
+        half = 32 / 2
+        depths = np.arange(half)[np.newaxis, :] / half
+        centres = np.arange(8 / 2, 64, 8)
+        thirds = np.arange(0.0, 1.0, 1 / 3)
+        none = np.arange(2.5, 1.0)
+        down = np.arange(3.0, 0.0, -0.7)
+        whole = np.arange(0.5, 5.5, dtype=np.float32)
+    """,
+    "first elements of datasets": """
+        import tensorflow as tf
+
+        batches = tf.data.Dataset.from_tensor_slices((tf.zeros([40, 2]), tf.zeros([40], tf.int32))).batch(16)
+        first, labels = next(iter(batches))
+        rest_open, _open = list(batches)[-1]
+        iterator = iter(batches)
+        for i_open in range(2):
+            next(iterator)
+        last_open, _open = next(iterator)
+        kept, _open = next(iter(batches.prefetch(2)))
+        for taken, _open in batches.take(1):
+            pass
+    """,
+    "weights of models": """
+        import keras
+        import tensorflow as tf
+
+        class Net(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.norm = keras.layers.BatchNormalization()
+                self.out = keras.layers.Dense(2)
+
+            def call(self, x):
+                return self.out(self.norm(x))
+
+        net = Net()
+        functional = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(net(tf.ones([4, 3]), training=True)) + tf.reduce_sum(functional(tf.ones([4, 3])))
+        gradients_open = tape.gradient(loss, net.trainable_variables + functional.trainable_weights)
+        clipped_open, norm = tf.clip_by_global_norm(gradients_open, 1.0)
+        decay = tf.nn.l2_loss(net.trainable_variables[0])
+        total = tf.linalg.global_norm(net.trainable_weights)
+    """,
+    "weights of models of another type": """
+        import keras
+        import tensorflow as tf
+
+        class Net(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.out = keras.layers.Dense(2, dtype="float64")
+
+            def call(self, x):
+                return self.out(x)
+
+        net = Net()
+        made = net(tf.ones([4, 3]))
+        total_open = tf.linalg.global_norm(net.trainable_variables)
+    """,
+    "numbers without end": """
+        import math
+        import keras
+        import numpy as np
+        import tensorflow as tf
+
+        best = tf.constant(-np.inf, tf.float64)
+        worst = tf.constant(math.inf)
+        gaps = np.full([3], np.nan)
+        lowest = tf.fill([2, 3], -np.inf)
+        cast = tf.cast([1, 2], keras.config.floatx())
+        empty = tf.zeros([4], keras.backend.floatx())
+    """,
+    "counts and entropies": """
+        import tensorflow as tf
+        from tensorflow.keras import backend as K
+
+        values = tf.constant([1, 1, 2, 3])
+        counts = tf.math.bincount(values, minlength=5, maxlength=5)
+        weighted = tf.math.bincount(values, weights=tf.ones([4]), minlength=5, maxlength=5)
+        at_least_open = tf.math.bincount(values, minlength=2)
+        probabilities = tf.fill([3, 4, 5], 0.2)
+        binary = K.binary_crossentropy(probabilities, probabilities)
+        logits = K.binary_crossentropy(probabilities, probabilities, from_logits=True)
+        rows = K.categorical_crossentropy(probabilities, probabilities)
+        columns = K.categorical_crossentropy(probabilities, probabilities, axis=1)
+        scores = K.categorical_crossentropy(probabilities, probabilities, from_logits=True)
+    """,
     "tensor arrays": """
         import tensorflow as tf
         filled = tf.TensorArray(tf.float32, size=4)

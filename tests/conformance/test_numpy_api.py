@@ -239,6 +239,7 @@ def cases() -> list[Case]:
                 st.tuples(st.integers(0, 3), st.integers(0, 9), st.sampled_from([1, 2, -1])),
                 st.just((0.0, 1.0, 0.25)),
                 st.just((2.5,)),
+                st.tuples(st.floats(-3, 3), st.floats(-3, 9), st.sampled_from([0.5, 0.3, -0.7, 1.0, 1])),
             ),
             options(dtype=st.sampled_from([np.float32, "int32"])),
         ),

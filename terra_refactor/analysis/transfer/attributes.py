@@ -19,8 +19,8 @@ from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Handler, Interpreter
 from terra_refactor.analysis.modules import library_member
 from terra_refactor.analysis.transfer.command_line import flag_value
-from terra_refactor.analysis.transfer.containers import size_value
-from terra_refactor.analysis.transfer.layer_weights import setting_attribute, weight_attribute
+from terra_refactor.analysis.transfer.containers import size_value, thaw
+from terra_refactor.analysis.transfer.layer_weights import setting_attribute, trainable_weights, weight_attribute
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import filter_members, join, join_all
 from terra_refactor.domain.state import CLASS
@@ -292,9 +292,15 @@ def _bound_attribute(
         kept = KEPT.get(attribute.name)
         if kept is not None:
             return _object_attribute(interpreter, frame, op, value, kept)
-        owner, _, name = attribute.name.rpartition(".")
-        rule = registry.attribute_rule(owner, name)
-        return UnknownValue() if rule is None else rule(value)
+        weights = trainable_weights(interpreter, attribute.name)
+        if weights is None:
+            owner, _, name = attribute.name.rpartition(".")
+            rule = registry.attribute_rule(owner, name)
+            found = UnknownValue() if rule is None else rule(value)
+        else:
+            found = weights
+        # a new list each time
+        return thaw(interpreter, frame, op, found, "attribute")
     method = _descriptor_method(interpreter, frame, attribute, "__get__")
     if method is not None:
         return interpreter.call_value(frame, op, method, CallArguments((value, cls)))

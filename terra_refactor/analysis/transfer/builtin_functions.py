@@ -18,6 +18,7 @@ from terra_refactor.analysis.effects import external_effect, unknown_target, wri
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.lost_shapes import concrete
 from terra_refactor.analysis.transfer.attributes import attribute_of, set_attribute
 from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler, argument
 from terra_refactor.analysis.transfer.containers import (
@@ -25,6 +26,7 @@ from terra_refactor.analysis.transfer.containers import (
     length_of,
     new_list,
     new_set,
+    thaw,
 )
 from terra_refactor.analysis.transfer.iterators import ITERATORS
 from terra_refactor.analysis.transfer.makers import MAKERS
@@ -450,7 +452,7 @@ def iter_(
         return UNKNOWN
     value = arguments.positional[0]
     if isinstance(value, DatasetValue):
-        return DatasetValue(value.element, value.cardinality, iterator=True)
+        return DatasetValue(value.element, value.cardinality, iterator=True, lead=value.lead)
     if any(isinstance(member, UnknownValue) for member in members(value)):
         return UnknownValue()
     return SequenceValue(iterate(interpreter, frame, op, value).element, "iterator")
@@ -479,7 +481,17 @@ def next_(
             return interpreter.call_value(frame, op, method, CallArguments())
     if not isinstance(value, DatasetValue) and not _is_local_iterator(interpreter, frame, op):
         external_effect(frame, op, EffectKind.ITERATE, "next(...)", assumed=not isinstance(value, SequenceValue))
+    if isinstance(value, DatasetValue) and value.lead is not None and _is_fresh(interpreter, frame, op):
+        first = thaw(interpreter, frame, op, value.lead[0], "element")
+        return first if frame.in_graph else concrete(first)
     return iterate(interpreter, frame, op, value).element
+
+
+def _is_fresh(interpreter: Interpreter, frame: Frame, op: int) -> bool:
+    """Whether `next` is asked of what `iter` has just made: `next(iter(dataset))`."""
+    call = interpreter.op(frame.function, op)
+    source = interpreter.op(frame.function, call.arguments[0].value) if isinstance(call, ops.Call) else None
+    return isinstance(source, ops.Call) and frame.call_record(source.id).library.keys() == {"builtins.iter"}
 
 
 def sum_(

@@ -1,9 +1,9 @@
 """The weights of Keras's own layers: `layer.kernel`, `layer.weights`.
 
 Computes: their types from what the layer was made with and what it was last called on. Needs: the tables `WEIGHTS` of `tf_model.keras`.
-Gives: `note_input`, which a call of a layer notes; `weight_attribute`, which attributes are asked for.
+Gives: `note_input`, which a call of a layer notes; `weight_attribute`, which attributes are asked for; `trainable_weights`.
 
-Ignores: layers of the program's own classes that derive from Keras's, and the weights of models.
+Ignores: the shapes of weights of models, and of layers of the program's own classes that derive from Keras's.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from terra_refactor.tf_model.ops.recurrent import CELLS
 
 _INPUT: Final = "@input"
 _LISTS: Final = frozenset({"weights", "variables"})
+_TRAINABLE: Final = frozenset({"trainable_weights", "trainable_variables"})
 _BIAS: Final = "bias"
 
 
@@ -78,6 +79,17 @@ def weight_attribute(interpreter: Interpreter, frame: Frame, op: int, layer: Ref
         elements = tuple(TensorValue(type_, TensorKind.VARIABLE) for type_ in types.values())
         return new_list(interpreter, frame, op, FrozenList(elements))
     return None
+
+
+def trainable_weights(interpreter: Interpreter, attribute: str) -> FrozenList | None:
+    """`model.trainable_variables`, by its canonical name: which and how many is not told; None for any other attribute.
+
+    Keras keeps the weights of all layers in its default type, whatever they compute in, unless code asks for another.
+    """
+    if not attribute.startswith("keras.") or attribute.rpartition(".")[2] not in _TRAINABLE:
+        return None
+    dtype = interpreter.floats if interpreter.default_weights else None
+    return FrozenList(None, TensorValue(TensorType(dtype), TensorKind.VARIABLE))
 
 
 def setting_attribute(frame: Frame, instance: Reference, name: str) -> Value | None:

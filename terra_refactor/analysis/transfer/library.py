@@ -43,7 +43,7 @@ from terra_refactor.analysis.transfer.keras_training import KERAS_TRAINING
 from terra_refactor.analysis.transfer.layer_weights import note_input
 from terra_refactor.analysis.transfer.tensor_arrays import TENSOR_ARRAYS
 from terra_refactor.analysis.transfer.weight_functions import call_weight_functions
-from terra_refactor.domain.dtype import dtype_named
+from terra_refactor.domain.dtype import FLOAT32, dtype_named
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import join, join_all, list_element, references
 from terra_refactor.domain.state import CLASS, ITEMS
@@ -81,7 +81,23 @@ _FLOAT_SETTINGS: Final = frozenset(
         "mixed_precision.set_dtype_policy",
     )
 )
-_SPECIAL: Final = {**EXECUTION_MODE, **PYTEST_MARKS, **TENSOR_ARRAYS, **COMMAND_LINE, **DEFERRED_TENSORS}
+
+
+def _floatx(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """`keras.config.floatx()`, in a program that leaves it as it is."""
+    return Constant(str(FLOAT32)) if interpreter.floats == FLOAT32 else None
+
+
+_SPECIAL: Final = {
+    "keras.config.floatx": _floatx,
+    **EXECUTION_MODE,
+    **PYTEST_MARKS,
+    **TENSOR_ARRAYS,
+    **COMMAND_LINE,
+    **DEFERRED_TENSORS,
+}
 MAX_COMBINATIONS: Final = 8
 """Rules are asked for at most so many combinations of alternatives of their arguments."""
 

@@ -423,6 +423,22 @@ def _einsum(call: BoundCall) -> Value:
     return read.tensor(dtype, tuple(sizes.get(label) for label in output), unknown.kind)
 
 
+def _probability_loss(*, reduced: bool) -> Rule:
+    """`keras.backend.binary_crossentropy(target, output)`: a number for each number; `categorical_crossentropy`: one for each row."""
+
+    def rule(call: BoundCall) -> Value:
+        values = [call.argument("target"), call.argument("output")]
+        shape = shapes.elementwise(_name(call), *(read.converted_type(value).shape for value in values))
+        if reduced:
+            axis = call.argument("axis")
+            axes = (-1,) if axis is None else axes_argument(axis)
+            shape = None if not shape or isinstance(axes, bool) else shapes.reduced(_name(call), shape, axes, False)
+        dtype = common_dtype(values)
+        return read.tensor(dtype if dtype in FLOATING else None, shape, _kind(values))
+
+    return rule
+
+
 _FLOAT_UNARY: Final = (
     "exp log sqrt sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arccosh arctanh log1p expm1 log2 log10 rsqrt erf erfinv "
     "sigmoid relu relu6 softplus softsign silu gelu elu selu leaky_relu hard_sigmoid hard_silu log_sigmoid "
@@ -507,6 +523,8 @@ def _rules() -> dict[str, Rule]:
         ("maximum minimum", _binary(_numeric)),
         ("stop_gradient", _unary(_keep)),
         ("permute_dimensions", _transpose),
+        ("binary_crossentropy", _probability_loss(reduced=False)),
+        ("categorical_crossentropy", _probability_loss(reduced=True)),
     )
     for names, rule in legacy:
         for name in names.split():

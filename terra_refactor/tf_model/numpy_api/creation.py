@@ -5,6 +5,7 @@ Computes: output types, and the content of small arrays. Gives: `RULES`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -144,7 +145,12 @@ def _arange(call: BoundCall) -> Value:
             and isinstance(size := subtract(read.integer(stop), read.integer(start)), int)
         ):
             return array(dtype, (max(size, 0),))
-    return array(dtype, (None,))
+        return array(dtype, (None,))
+    # NumPy counts in double precision, whatever the element type
+    try:
+        return array(dtype, (max(0, math.ceil((high - low) / step)),))
+    except (OverflowError, ValueError, ZeroDivisionError):
+        return array(dtype, (None,))
 
 
 def _linspace(call: BoundCall) -> Value:

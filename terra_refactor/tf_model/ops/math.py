@@ -308,8 +308,7 @@ def _clip_by_norm(call: BoundCall) -> Value:
 
 def _clip_by_global_norm(call: BoundCall) -> Value:
     clipped = call.argument("t_list")
-    known = elements(clipped)
-    first = operand(known[0]).type.dtype if known else None
+    first = _dtype_of_list(clipped)
     if isinstance(clipped, TupleValue | FrozenList):
         return TupleValue((_dense_list(clipped), result(first, ())))
     return TupleValue((UNKNOWN, result(first, ())))
@@ -329,8 +328,16 @@ def _dense_list(values: TupleValue | FrozenList) -> Value:
 
 
 def _global_norm(call: BoundCall) -> Value:
-    known = elements(call.argument("t_list"))
-    return result(operand(known[0]).type.dtype if known else None, ())
+    return result(_dtype_of_list(call.argument("t_list")), ())
+
+
+def _dtype_of_list(values: Value | None) -> DType | None:
+    """The element type of a list of tensors that have one."""
+    known = elements(values)
+    if known is None:
+        element = values.element if isinstance(values, FrozenList) else None
+        return operand(element).type.dtype if isinstance(element, TensorValue) else None
+    return operand(known[0]).type.dtype if known else None
 
 
 def _add_n(call: BoundCall) -> Value:
@@ -552,9 +559,11 @@ def _bincount(call: BoundCall) -> Value:
     wanted = call.argument("dtype")
     if not is_none(axis) or binary is not False:
         return result(None)
+    least, most = integer(call.argument("minlength")), integer(call.argument("maxlength"))
+    size = least if isinstance(least, int) and least == most else None
     if not is_none(weights):
-        return result(operand(weights).type.dtype, (None,))
-    return result(INT32 if is_none(wanted) else dtype_argument(wanted), (None,))
+        return result(operand(weights).type.dtype, (size,))
+    return result(INT32 if is_none(wanted) else dtype_argument(wanted), (size,))
 
 
 def _confusion_matrix(call: BoundCall) -> Value:
