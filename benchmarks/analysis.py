@@ -194,6 +194,7 @@ def _finished(cost: Cost | None) -> Cost:
 def measure(command: Sequence[str], work: Path, cache: Path, timeout: float) -> Cost | None:
     """Run a command; None if it takes too long. RuntimeError if it fails in another way than linters do when they find something."""
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "XDG_CACHE_HOME": str(cache), "NO_COLOR": "1"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed is compiled once, not for each run
     started = time.perf_counter()
     seconds: dict[int, float] = {}
     peak = 0

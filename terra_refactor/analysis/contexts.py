@@ -51,7 +51,7 @@ class Contexts:
     def find(self, key: Key, state: State, naming: Naming | None) -> Summary | None:
         """The summary of that key whose reads hold in a state."""
         for summary in self._by_key.get(key, ()):
-            if same_reads(state, summary.reads, summary.absent, naming):
+            if same_reads(state, summary.reads, summary.absent, naming, summary.suspect):
                 self.touch(summary)
                 return summary
         return None

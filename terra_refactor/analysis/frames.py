@@ -14,7 +14,7 @@ from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.facts import BranchFact, EntryKind, FailureFact
 from terra_refactor.domain.effect import Effect, EffectSite
 from terra_refactor.domain.lattice import join_all
-from terra_refactor.domain.state import HeapKey, Naming, State
+from terra_refactor.domain.state import HeapKey, Naming, State, Suspect
 from terra_refactor.domain.value import BOTTOM, FunctionValue, ObjectId, Value
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -136,6 +136,7 @@ class Summary:
     """The last round that reached it."""
     log: Log | None = None
     """What it asked and told the analysis, where summaries are kept for another run and this one can be."""
+    suspect: Suspect = field(default_factory=Suspect, compare=False)
 
 
 class Frame:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from terra_refactor.analysis.conditions import speaks_of_parameters
 from terra_refactor.analysis.facts import EntryKind, FailureFact
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.journal import Journal
@@ -56,6 +57,7 @@ class Notes:
         self._ops: dict[FunctionId, tuple[Op | None, ...]] = {}
         self._stored: dict[FunctionId, dict[str, tuple[OpId, ...]]] = {}
         self._iterated: dict[FunctionId, frozenset[str]] = {}
+        self._of_parameters: dict[tuple[FunctionId, OpId], bool] = {}
 
     def op(self, function: Function, number: OpId) -> Op | None:
         """The operation with that number (refinement of conditions needs to see how a value was made)."""
@@ -77,6 +79,14 @@ class Notes:
                     found.setdefault(op.name, []).append(op.value)
             table = self._stored[function.id] = {each: tuple(values) for each, values in found.items()}
         return table.get(name, ())
+
+    def is_about_parameters(self, function: Function, test: OpId) -> bool:
+        """Whether a condition is computed from a parameter; found once, for all contexts."""
+        place = (function.id, test)
+        known = self._of_parameters.get(place)
+        if known is None:
+            known = self._of_parameters[place] = speaks_of_parameters(self, function, test)
+        return known
 
     def note_failure(self, frame: Frame, op: OpId, failure: FailureFact) -> None:
         """Records an operation that certainly fails in this context."""

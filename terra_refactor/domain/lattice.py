@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from typing import Final
 
 from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.shape import join_shapes
@@ -384,7 +385,20 @@ def references(value: Value) -> frozenset[int]:
         return _NO_OBJECTS
     if kind is FunctionValue and not (value.closure or value.defaults or value.annotations):  # type: ignore[union-attr]
         return _NO_OBJECTS
-    return _references_inside(value)
+    # the same few values are asked about again and again, and hashing one goes through all of it
+    known = _references_of.get(id(value))
+    if known is not None:
+        return known[1]
+    found = _references_inside(value)
+    if len(_references_of) >= _MOST_REFERENCES:
+        _references_of.clear()
+    _references_of[id(value)] = (value, found)
+    return found
+
+
+_references_of: dict[int, tuple[Value, frozenset[int]]] = {}
+"""By identity; each value is held, so that no other can have its identity meanwhile."""
+_MOST_REFERENCES: Final = 20_000
 
 
 def names_object(value: Value, number: int) -> bool:

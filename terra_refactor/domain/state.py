@@ -259,15 +259,41 @@ def read_across(outside: State, key: HeapKey, naming: Naming | None) -> Value | 
     return None if value is None else naming.inward(value)
 
 
+class Suspect:
+    """The read at which a comparison of a summary's reads failed last: the next one begins there, since most fail at the same."""
+
+    __slots__ = ("key",)
+
+    def __init__(self) -> None:
+        self.key: HeapKey | None = None
+
+
 def same_reads(
-    state: State, reads: Mapping[HeapKey, Value | None], absent: Set[HeapKey], naming: Naming | None
+    state: State,
+    reads: Mapping[HeapKey, Value | None],
+    absent: Set[HeapKey],
+    naming: Naming | None,
+    suspect: Suspect | None = None,
 ) -> bool:
     """Whether every recorded read gives the same value in `state`, for a call that names objects so, and what was absent still is.
 
     What a summary says of an object that this call does not give is about another call's object, and does not matter.
     What was looked at in vain is not recorded as read: nothing depends on a summary that does not hold.
     """
+    if absent and _is_one_here(state, absent):
+        return False
     marks: list[tuple[State, int, int]] | None = None
+    doubtful = None if suspect is None else suspect.key
+    if (
+        doubtful is not None
+        and doubtful in reads
+        and (naming is None or naming.outward_object(doubtful[0]) is not None)
+    ):
+        marks = marks_of(state)
+        differs = read_across(state, doubtful, naming) != reads[doubtful]
+        forget_since(marks)  # reads are recorded in their own order
+        if differs:
+            return False
     for key, value in tuple(reads.items()):  # a context that is still running reads on while it is asked
         if naming is not None and naming.outward_object(key[0]) is None:
             continue
@@ -276,12 +302,26 @@ def same_reads(
         current = read_across(state, key, naming)
         if current is not value and current != value:
             forget_since(marks)
+            if suspect is not None:
+                suspect.key = key
             return False
     if not still_absent(state, absent):
         if marks is not None:
             forget_since(marks)
         return False
     return True
+
+
+def _is_one_here(state: State, absent: Set[HeapKey]) -> bool:
+    """Whether one of these objects is there for sure: what most states that a summary does not fit differ in, and seen at once."""
+    level: State | None = state
+    while level is not None and absent:
+        if not level.heap.keys().isdisjoint(absent):
+            return True
+        if level.absent:
+            absent = absent - level.absent.keys()
+        level = level.parent
+    return False
 
 
 def marks_of(state: State) -> list[tuple[State, int, int]]:

@@ -19,6 +19,7 @@ import pickle
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
@@ -90,7 +91,7 @@ class LoweringCache:
     """Lowered modules by what they were made of."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._entries = _Entries(folder, generation(), _MODULE)
+        self._entries = _Entries(folder, generation, _MODULE)
 
     def find(self, digest: str, name: str, path: str, *, is_package: bool) -> ModuleIR | None:
         """The lowered module, or None if it has to be made."""
@@ -106,7 +107,7 @@ class ResultCache:
     """Results of files that were analysed together, by a text that tells all that they depend on."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._entries = _Entries(folder, result_generation(), _RESULT)
+        self._entries = _Entries(folder, result_generation, _RESULT)
 
     def find(self, key: str) -> object:
         """What was kept under that key, or None."""
@@ -124,8 +125,9 @@ def _module_key(digest: str, name: str, path: str, *, is_package: bool) -> str:
 class _Entries:
     """Files with a checksum, each written in one step, below the folder of one generation."""
 
-    def __init__(self, folder: Path | None, generation: str, suffix: str) -> None:
-        self._folder = (folder if folder is not None else cache_folder()) / generation
+    def __init__(self, folder: Path | None, generation: Callable[[], str], suffix: str) -> None:
+        self._outer = folder if folder is not None else cache_folder()
+        self._generation = generation
         self._suffix = suffix
 
     def read(self, key: str) -> object:
@@ -160,7 +162,8 @@ class _Entries:
 
     def _file(self, key: str) -> Path:
         name = blake2b(key.encode(), digest_size=_DIGEST_SIZE).hexdigest()
-        return self._folder / name[:2] / f"{name[2:]}{self._suffix}"
+        # told only now: a run that finds all results need not know the identity of what lowers modules
+        return self._outer / self._generation() / name[:2] / f"{name[2:]}{self._suffix}"
 
 
 def cache_info(folder: Path | None = None) -> CacheInfo:

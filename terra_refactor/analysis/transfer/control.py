@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from terra_refactor.analysis.classes import class_of_instance, resolution_order
-from terra_refactor.analysis.conditions import speaks_of_parameters
 from terra_refactor.analysis.effects import external_effect
 from terra_refactor.analysis.facts import BranchFact, BranchKind, ObjectKind
 from terra_refactor.analysis.frames import Collector, Frame, LoopFrame
@@ -96,7 +95,7 @@ def _two_ways(
     selects = (
         answer.value is None
         and answer.kind is not BranchKind.TENSOR
-        and speaks_of_parameters(interpreter, frame.function, op.test)
+        and interpreter.is_about_parameters(frame.function, op.test)
     )
     frame.conditions += selects
     exits = frame.exits

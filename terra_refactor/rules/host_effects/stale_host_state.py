@@ -9,7 +9,6 @@ from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.ir.walk import walk
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import CodeIndex, ContextView
 
@@ -79,8 +78,7 @@ def _freezes_between_calls(view: ContextView, module: ContextFacts) -> bool:
     """Whether a module body sets some `trainable` after a call that reaches the function, and before another."""
     if module.entry is not EntryKind.MODULE:
         return False
-    body = view.program.function(module.function).body
-    sets = [op.id for op in walk(body) if isinstance(op, ops.StoreAttribute) and op.name == "trainable"]
+    sets = [op.id for op in view.codes.of(module.function).of_kind(ops.StoreAttribute) if op.name == "trainable"]
     if not sets:
         return False
     calls = [call.op for call in module.calls if _reaches(view, call.callees, view.function.id)]
