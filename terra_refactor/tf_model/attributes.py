@@ -134,6 +134,11 @@ ATTRIBUTES: Final[Mapping[str, Callable[[Value], Value]]] = {
     "keras.KerasTensor.dtype": _dtype_name,
     "keras.KerasTensor.ndim": _rank,
     "keras.KerasTensor.name": _always(UNKNOWN_STR),
+    **{
+        f"numpy.finfo.{name}": _always(TensorValue(TensorType(None, ()), TensorKind.NUMPY_SCALAR, UNKNOWN_FLOAT))
+        for name in ("eps", "epsneg", "max", "min", "tiny", "resolution", "smallest_normal", "smallest_subnormal")
+    },
+    **{f"numpy.iinfo.{name}": _always(UNKNOWN_INT) for name in ("max", "min", "bits")},
     "tensorflow.Module.name": _always(UNKNOWN_STR),
     "tensorflow.Module.variables": _always(_VARIABLES),
     "tensorflow.Module.trainable_variables": _always(_VARIABLES),

@@ -101,6 +101,44 @@ PROGRAMS = {
         lowest = tf.fill([2, 3], -np.inf)
         cast = tf.cast([1, 2], keras.config.floatx())
         empty = tf.zeros([4], keras.backend.floatx())
+        small = np.finfo(np.float32).eps.item()
+        shifted = tf.zeros([3]) / (tf.ones([]) + small)
+        stepped = tf.zeros([3]) + np.finfo(np.float32).eps
+        most = tf.zeros([3], tf.int32) + np.iinfo(np.int32).max
+    """,
+    "lists that a loop reads and fills": """
+        import tensorflow as tf
+
+        def states(first, steps):
+            xs = [first]
+            for _ in range(steps):
+                xs.append(tf.tanh(xs[-1]))
+            return tf.stack(xs)
+
+        def backwards(first, steps):
+            xs = [first]
+            for _ in range(steps):
+                xs.insert(0, xs[0] * 2.0)
+            return tf.stack(xs, axis=1)
+
+        def replaced(first, steps):
+            xs = [first, first]
+            for _ in range(steps):
+                xs[1:] = []
+                xs.append(xs[0])
+            return tf.stack(xs)
+
+        def shortened(first, steps):
+            xs = [first, first]
+            for _ in range(steps):
+                xs.append(xs[0])
+                del xs[0]
+            return tf.stack(xs)
+
+        forward = states(tf.zeros([3]), 40)
+        back = backwards(tf.zeros([3]), 40)
+        kept_open = replaced(tf.zeros([3]), 40)
+        short_open = shortened(tf.zeros([3]), 40)
     """,
     "functions of the host": """
         import numpy as np

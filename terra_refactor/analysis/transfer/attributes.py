@@ -246,6 +246,10 @@ def _object_attribute(interpreter: Interpreter, frame: Frame, op: int, value: Re
     found = _through_class(interpreter, frame, op, value, cls, name)
     if found is not None:
         return found
+    # what the constructor sets, of which the catalogue does not know
+    rule = registry.attribute_rule(cls.name, name) if isinstance(cls, LibraryValue) else None
+    if rule is not None:
+        return thaw(interpreter, frame, op, rule(value), "attribute")
     if value.object in interpreter.open_instances:
         return UnknownValue(reason=f"attribute {name} is not set in the program")
     return UnknownValue(reason=f"no attribute {name}")

@@ -3,8 +3,8 @@
 Computes: the lists to which each iteration of a loop appends exactly one element. Needs: the IR of the loop and the state before it. Gives:
 `lists_filled`, from which the loop knows how long they are when it ends.
 
-Ignores: lists that have a second name, or that the loop names more than once; loops that an iteration may leave early; what is
-appended below a condition.
+Ignores: lists that have a second name, or that the loop names more than once other than to read an element; loops that an iteration
+may leave early; what is appended below a condition.
 """
 
 from __future__ import annotations
@@ -35,9 +35,16 @@ def lists_filled(interpreter: Interpreter, frame: Frame, loop: ops.For) -> dict[
     if not appended:
         return {}
     mentioned: Counter[str] = Counter()
-    for op in walk(loop.body):
+    code = tuple(walk(loop.body))
+    # `xs[-1]`: what is read of a list keeps its length
+    read = {op.object for op in code if isinstance(op, ops.LoadItem)} - {
+        op.object for op in code if isinstance(op, ops.StoreItem | ops.DeleteItem)
+    }
+    for op in code:
         if isinstance(op, _LEAVING):
             return {}
+        if op.id in read:
+            continue
         if isinstance(op, ops.LoadName | ops.StoreName | ops.DeleteName):
             mentioned[op.name] += 1
     found: dict[ObjectId, Dim] = {}
@@ -50,9 +57,9 @@ def lists_filled(interpreter: Interpreter, frame: Frame, loop: ops.For) -> dict[
 
 
 def _appended_to(interpreter: Interpreter, frame: Frame, call: ops.Call) -> str | None:
-    """`name` where the call is `name.append(...)`."""
+    """`name` where the call is `name.append(...)` or `name.insert(...)`."""
     method = interpreter.op(frame.function, call.function)
-    if not isinstance(method, ops.LoadAttribute) or method.name != "append":
+    if not isinstance(method, ops.LoadAttribute) or method.name not in ("append", "insert"):
         return None
     owner = interpreter.op(frame.function, method.object)
     return owner.name if isinstance(owner, ops.LoadName) else None
