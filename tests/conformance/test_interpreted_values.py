@@ -140,6 +140,18 @@ PROGRAMS = {
         kept_open = replaced(tf.zeros([3]), 40)
         short_open = shortened(tf.zeros([3]), 40)
     """,
+    "what the backend decides": """
+        import keras
+        import numpy as np
+        import tensorflow as tf
+
+        if keras.backend.backend() == "tensorflow":
+            norm = tf.norm
+        else:
+            norm = np.linalg.norm
+        length = norm(tf.ones([3, 4]), axis=1)
+        made = tf.zeros([2]) if keras.config.backend() == "tensorflow" else np.zeros([3])
+    """,
     "functions of the host": """
         import numpy as np
         import tensorflow as tf

@@ -19,6 +19,7 @@ from terra_refactor.domain.value import (
     NOT_A_TENSOR,
     UNKNOWN,
     UNKNOWN_BOOL,
+    Constant,
     DatasetValue,
     FrozenDict,
     FrozenList,
@@ -299,7 +300,8 @@ _NO_TENSORS: Final = (
 _PYTHON_RESULTS: Final[Mapping[str, Value]] = {
     "keras.config.epsilon": Scalar(PythonType.FLOAT),
     "keras.config.floatx": Scalar(PythonType.STR),
-    "keras.config.backend": Scalar(PythonType.STR),
+    # under another one there are no graphs of TensorFlow to speak of
+    "keras.config.backend": Constant("tensorflow"),
     "keras.config.image_data_format": Scalar(PythonType.STR),
     "keras.utils.is_keras_tensor": UNKNOWN_BOOL,
     "keras.utils.get_file": Scalar(PythonType.STR),
