@@ -50,6 +50,9 @@ UNDER_TAPE: Final = GraphCost(60.0, 2.5, 330.0, 40.0)
 MARGIN: Final = 1.25
 """What is to be converted must be called so much more often than it takes to pay its trace: the estimate is not exact."""
 
+OFTEN: Final = 160
+"""So many calls are expected of a function where nobody can tell how many there are."""
+
 
 def calls_until_paid(count: Count, *, traces: int = 1, under_tape: bool = False) -> float:
     """After how many calls a graph that saves so many operations has won back what its traces cost; infinite if never."""

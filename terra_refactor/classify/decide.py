@@ -27,7 +27,7 @@ from terra_refactor.classify.assessment import (
 )
 from terra_refactor.classify.assumptions import Assumptions
 from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, Count
-from terra_refactor.classify.calls import MARGIN, CallCount, calls_until_paid
+from terra_refactor.classify.calls import MARGIN, OFTEN, CallCount, calls_until_paid
 from terra_refactor.classify.candidates import varying_python_value
 from terra_refactor.classify.decision import (
     Action,
@@ -88,6 +88,8 @@ class _Judgement:
     reason: str = ""
     covered: bool = False
     covered_at_speculative: bool = False
+    paid_after: float | None = None
+    """So many calls pay its trace, and nobody can tell whether there are as many."""
 
     @property
     def hazards(self) -> tuple[ReachedHazard, ...]:
@@ -189,7 +191,10 @@ class _Decider:
                 self.consider_co_execution(judgement, wanted)
 
     def leave_out_short_lived(self, wanted: dict[FunctionId, _Judgement]) -> None:
-        """Take out what is called too seldom to pay back a trace; that may uncover what it calls, which is then looked at again."""
+        """Take out what is called too seldom to pay back a trace; that may uncover what it calls, which is then looked at again.
+
+        What may be called too seldom, because nobody can tell how often, is left to those who ask for more than what is safe.
+        """
         if self.min_ops == 0:
             return
         settled = False
@@ -208,9 +213,15 @@ class _Decider:
                     judgement.reason = reason
                     del wanted[identity]
                     settled = False
+                elif judgement.paid_after is not None and level is Level.SAFE:
+                    judgement.level = Level.SPECULATIVE
+                    settled = False
 
     def why_not_paid(self, judgement: _Judgement, is_graph: Callable[[FunctionId], bool]) -> str | None:
-        """Why the calls of the function outside of graphs do not win back what its traces cost; None if they may."""
+        """Why the calls of the function outside of graphs do not win back what its traces cost; None if they may.
+
+        Notes with the function how many calls it takes, if nobody can tell whether there are so many.
+        """
         identity = judgement.code.id
         under_tape = self.calls.under_tape(identity, is_graph)
         proposed = proposal_of(self.hazards, identity)
@@ -229,6 +240,7 @@ class _Decider:
         calls = self.calls.of(identity, is_graph)
         if calls is None and definitions > 1:
             return _DEFINED_ANEW
+        judgement.paid_after = needed if calls is None and MARGIN * needed > OFTEN else None
         if calls is None or calls >= MARGIN * needed:
             return None
         plural = "s" if calls != 1 else ""
@@ -281,6 +293,8 @@ class _Decider:
             count = len(judgement.assumptions.sentences)
             held = "one assumption holds" if count == 1 else f"{count} assumptions hold"
             what = f"about {judgement.count.executed} tensor operations per call; safe if {held}"
+        if judgement.paid_after is not None:
+            what += f"; paid after some {judgement.paid_after:.0f} calls, and nobody can tell how many there are"
         return what
 
     def is_covered(

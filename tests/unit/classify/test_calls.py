@@ -67,6 +67,74 @@ def test_often_pays(tmp_path: Path, rest: str) -> None:
     assert found["inner"].action.value == "none" and found["inner"].covered_by_graph_callers
 
 
+SMALL = """\
+import tensorflow as tf
+
+
+def small(x):
+    for _ in range(COUNT):
+        x = tf.tanh(x)
+    return x
+
+
+def main(count):
+    for _ in range(count):
+        small(tf.ones([2]))
+
+
+if __name__ == "__main__":
+    main(CALLS)
+"""
+
+
+@pytest.mark.parametrize(
+    ("operations", "calls", "level"),
+    [(20, "int(input())", "speculative"), (20, "1000", "safe"), (200, "int(input())", "safe")],
+)
+def test_what_needs_many_calls_that_nobody_can_count_is_no_safe_change(
+    tmp_path: Path, operations: int, calls: str, level: str
+) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(SMALL.replace("COUNT", str(operations)).replace("CALLS", calls))
+    report = analyze([str(file)], Options(Config(jobs=1), use_cache=False))
+    found = next(decision for decision in report.decisions if decision.qualname == "small")
+    assert found.classification.value == "safe"
+    assert (found.action.value, found.level.value) == ("add_tf_function", level), found.reason
+    assert found.reason.endswith("nobody can tell how many there are") is (level == "speculative")
+
+
+OUTER = """\
+import tensorflow as tf
+
+
+def inner(x):
+    for _ in range(20):
+        x = tf.tanh(x)
+    return x
+
+
+def outer(x):
+    return inner(x) + 1.0
+
+
+def many(x):
+    for _ in range(40):
+        x = inner(x)
+    return x
+"""
+
+
+def test_the_levels_of_callers_decide_what_is_covered(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(OUTER)
+    report = analyze([str(file)], Options(Config(jobs=1), use_cache=False))
+    found = {decision.qualname: decision for decision in report.decisions}
+    assert found["many"].level.value == "safe" and found["outer"].level.value == "speculative"
+    assert found["many"].action.value == found["outer"].action.value == "add_tf_function"
+    # called from `outer` it would be eager at `safe`; that it needs many calls itself leaves it to `speculative`, where it is covered
+    assert found["inner"].action.value == "none" and found["inner"].covered_by_graph_callers
+
+
 def test_without_a_least_number_of_operations_everything_counts(tmp_path: Path) -> None:
     assert decide(tmp_path, ONCE, min_ops=0)["step"].action.value == "add_tf_function"
 
