@@ -74,7 +74,12 @@ def surviving_writes(frame: Frame, returns: Value) -> dict[HeapKey, Value]:
 
 
 def is_restored(frame: Frame, key: HeapKey) -> bool:
-    """Whether a finished call leaves a field that it has written as it found it: nobody outside sees that it wrote."""
+    """Whether a finished call leaves a field that it has written as it found it: nobody outside sees that it wrote.
+
+    Outside of a generator is whoever goes on where it yields.
+    """
+    if frame.function.is_generator:
+        return False
     found = (frame.root.reads or {}).get(key)
     return found is not None and _is_exact(found) and frame.root.heap.get(key) == found
 

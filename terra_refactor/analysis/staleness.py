@@ -97,11 +97,13 @@ def reads_before_writes(interpreter: Interpreter, frame: Frame) -> frozenset[Sta
     found: set[StaleRead] = set()
     once = frame.function.kind is FunctionKind.MODULE
     for key, ways in _reads_of_written(frame).items():
-        if is_restored(frame, key):
-            continue
+        restored = is_restored(frame, key)
         for (site, way), (first, last) in ways.items():
             for written, by in frame.writes_at.get(key, ()):
                 if (by.module, by.function) == (site.module, site.function):
+                    continue
+                if restored and not first < written < last:
+                    # the value of the time between is the only one that is met
                     continue
                 if interpreter.code_of(FunctionId(by.module, by.function)).name in _CONSTRUCTORS:
                     continue
