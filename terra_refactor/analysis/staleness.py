@@ -92,13 +92,16 @@ def _through_containers(
 def reads_before_writes(interpreter: Interpreter, frame: Frame) -> frozenset[StaleRead]:
     """The reads of callees after which this function, or another callee, writes the same state: the next call meets another value.
 
-    A function is called again, so its last write may come before its first read; a module runs once.
+    A function is called again, so its last write may come before its first read; a module runs once, and what a call makes is
+    written and read in that call alone.
     """
     found: set[StaleRead] = set()
-    once = frame.function.kind is FunctionKind.MODULE
+    module = frame.function.kind is FunctionKind.MODULE
     for key, ways in _reads_of_written(frame).items():
         restored = is_restored(frame, key)
+        once = module or key[0] in frame.allocated
         for (site, way), (first, last) in ways.items():
+            made = _made_at(interpreter, frame.function, way)
             for written, by in frame.writes_at.get(key, ()):
                 if (by.module, by.function) == (site.module, site.function):
                     continue
@@ -108,7 +111,9 @@ def reads_before_writes(interpreter: Interpreter, frame: Frame) -> frozenset[Sta
                 if interpreter.code_of(FunctionId(by.module, by.function)).name in _CONSTRUCTORS:
                     continue
                 between = first < written and (last > written or not once)
-                if between or any(_in_one_loop(interpreter, frame.function, read, written) for read in (first, last)):
+                if between or any(
+                    _in_one_loop(interpreter, frame.function, read, written, made) for read in (first, last)
+                ):
                     found.add((site, key[1], way))
                     break
     return frozenset(found)
@@ -130,7 +135,20 @@ def _reads_of_written(frame: Frame) -> Mapping[HeapKey, Mapping[_Way, tuple[OpId
     return found
 
 
-def _in_one_loop(interpreter: Interpreter, function: Function, first: OpId, second: OpId) -> bool:
+def _made_at(interpreter: Interpreter, function: Function, way: Sequence[FunctionId]) -> OpId | None:
+    """The `def` in this function that makes one of those called; None if it makes none of them."""
+    inner = next((each for each in way if interpreter.code_of(each).parent == function.id), None)
+    if inner is None:
+        return None
+    return next(
+        (op.id for op in walk(function.body) if isinstance(op, ops.MakeFunction) and op.function == inner), None
+    )
+
+
+def _in_one_loop(
+    interpreter: Interpreter, function: Function, first: OpId, second: OpId, made: OpId | None = None
+) -> bool:
+    """Whether a loop repeats both operations, and not the one that makes what is called anew each time."""
     spans = interpreter.loop_spans.get(function.id)
     if spans is None:
         spans = interpreter.loop_spans[function.id] = tuple(
@@ -138,7 +156,10 @@ def _in_one_loop(interpreter: Interpreter, function: Function, first: OpId, seco
             for op in walk(function.body)
             if isinstance(op, ops.For | ops.While | ops.Comprehension)
         )
-    return any(start <= first <= end and start <= second <= end for start, end in spans)
+    return any(
+        start <= first <= end and start <= second <= end and not (made is not None and start <= made <= end)
+        for start, end in spans
+    )
 
 
 # --- of the program ---------------------------------------------------------------------------------------------------------------
@@ -154,7 +175,12 @@ class StateChanges:
         for summary in live:
             for site, name, way in () if summary.function.name.startswith("test") else summary.stale_reads:
                 # of another function that comes to the same read, this says nothing: whoever changes a setting looks at it, too
-                self._certain.setdefault((site, name), set()).update(way)
+                self._certain.setdefault((site, name), set()).update(
+                    # a function that another on the way makes anew, and calls, has no earlier trace
+                    function
+                    for position, function in enumerate(way)
+                    if interpreter.code_of(function).parent not in way[:position]
+                )
         self._writers: dict[FieldKey, set[FunctionId]] = {}
         before = _constructing(interpreter, live)
         for summary in live:

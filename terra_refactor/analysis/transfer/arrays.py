@@ -1,6 +1,6 @@
 """Arrays that are changed where they are: `w[0] = x`, `w.fill(0)`, `np.copyto(w, x)`, `np.add(w, x, out=w)`.
 
-Computes: the write, as one of the global variable or the attribute that holds the array, for arrays have no identity of their own here: a
+Computes: the write, as one of the variable or the attribute that holds the array, for arrays have no identity of their own here: a
 function that reads the variable later gets another content. A view (`w.ravel()`, `w[1:]`, a local variable that is set to one) is a
 way to the array that it shows. Needs: the operation that gave the array. Gives: `array_changed`, `changed_by_call`.
 Ignores: arrays that several global variables hold, and those in containers.
@@ -14,6 +14,7 @@ from typing import Final
 from terra_refactor.analysis.effects import write_effect
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.transfer.names import bind_name
 from terra_refactor.domain.value import (
     Constant,
     Reference,
@@ -62,6 +63,8 @@ def array_changed(interpreter: Interpreter, frame: Frame, op: OpId, holder: OpId
             frame.state.set((frame.module_object, name), _without_content(frame.value(shown)))
             if frame.function.kind is not FunctionKind.MODULE:
                 write_effect(frame, op, frame.module_object, f".{name}", detail)
+        case ops.LoadName(name=name, scope=ops.Scope.CELL | ops.Scope.FREE as scope):
+            bind_name(interpreter, frame, op, name, scope, _without_content(frame.value(shown)))
         case ops.LoadAttribute(object=owner, name=name):
             for member in members(frame.value(owner)):
                 if isinstance(member, Reference):

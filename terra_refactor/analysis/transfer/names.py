@@ -115,6 +115,7 @@ def bind_name(interpreter: Interpreter, frame: Frame, op: int, name: str, scope:
             frame.state.locals[name] = value
         case ops.Scope.CELL:
             frame.state.set((frame.cells[name], CELL), value)
+            frame.note_write(op, (frame.cells[name], CELL), frame.site(op))
         case ops.Scope.FREE:
             cell = frame.closure.get(name)
             if cell is not None:

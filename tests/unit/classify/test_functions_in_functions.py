@@ -144,3 +144,14 @@ def test_it_is_not_co_executed(tmp_path: Path) -> None:
     )
     # the same function at the top of its module is
     assert decide(tmp_path, f"{plain}\n\ndef main():\n{loop}{MAIN}")["step"].action.value == "co_execute"
+
+
+@pytest.mark.parametrize(("definition", "stale"), [("for fold in range(3):", False), ("if input():", True)])
+def test_a_variable_that_changes_with_the_definition_is_not_stale(tmp_path: Path, definition: str, stale: bool) -> None:
+    made = f"    {definition}\n        def step(x):\n            return x * scale\n"
+    loop = "        for scale in (1.0, 2.0):\n            pass\n        step(tf.ones([2]))\n"
+    if stale:
+        loop = "        for scale in (1.0, 2.0):\n            step(tf.ones([2]))\n"
+    found = decide(tmp_path, f"def main():\n    scale = 0.0\n{made}{loop}{MAIN}")["main.<locals>.step"]
+    certain = [hazard for hazard in found.hazards if hazard.rule == "TR106" and not hazard.assumed]
+    assert bool(certain) is stale
