@@ -1,6 +1,6 @@
-"""Programs side by side, one on each processor.
+"""Programs or packages side by side, one on each processor.
 
-Computes: what a function gives for each program, in processes that are bound to one processor each, so that what they run has one for itself
+Computes: what a function gives for each of them, in processes that are bound to one processor each, so that what they run has one for itself
 and the processor time that it takes is comparable. Needs: a function at the top of a module. Gives: `on_each_processor`.
 """
 
@@ -13,20 +13,19 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing.queues import Queue
 from typing import Any, TypeVar
 
-from corpus.expectations import Program
-
+_Item = TypeVar("_Item")
 _T = TypeVar("_T")
 
 
-def on_each_processor(function: Callable[[Program], _T], programs: Sequence[Program]) -> Iterator[tuple[Program, _T]]:
-    """Each program with its result, as they come. What the function raises is raised here."""
+def on_each_processor(function: Callable[[_Item], _T], items: Sequence[_Item]) -> Iterator[tuple[_Item, _T]]:
+    """Each program or package with its result, as they come. What the function raises is raised here."""
     processors = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     context = multiprocessing.get_context("spawn")
     free: Queue[int] = context.Queue()
     for processor in processors:
         free.put(processor)
     with ProcessPoolExecutor(len(processors) or 1, context, _bind, (free,)) as pool:
-        waiting = {pool.submit(function, program): program for program in programs}
+        waiting = {pool.submit(function, item): item for item in items}
         for done in as_completed(waiting):
             yield waiting[done], done.result()
 

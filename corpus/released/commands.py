@@ -11,9 +11,11 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from corpus.beside import on_each_processor
 from corpus.released import summary
 from corpus.released.manifest import Package
 from corpus.released.trial import Trial, analyze_folder, try_folder
@@ -29,8 +31,8 @@ def analyze(wanted: Sequence[Package], *, renew: bool, fix: bool, timeout: float
     for package in wanted:
         if not package.fetched:
             print(f"{package.key}: not fetched (python -m corpus fetch)")
-            continue
-        trial = (try_folder if fix else analyze_folder)(package.folder, timeout)
+    fetched = [package for package in wanted if package.fetched]
+    for package, trial in on_each_processor(partial(_tried, fix=fix, timeout=timeout), fetched):
         code |= _tell(trial)
         if not trial.report:
             continue
@@ -44,6 +46,10 @@ def analyze(wanted: Sequence[Package], *, renew: bool, fix: bool, timeout: float
             print("\n".join(changed[:SHOWN]))
             code = 1
     return code
+
+
+def _tried(package: Package, *, fix: bool, timeout: float) -> Trial:
+    return (try_folder if fix else analyze_folder)(package.folder, timeout)
 
 
 def analyze_folders(folders: Sequence[Path], timeout: float) -> int:

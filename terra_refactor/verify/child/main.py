@@ -87,6 +87,7 @@ def _script(recorder: Recorder, request: dict[str, Any], targets: Any, started: 
     cpu_before = time.process_time()
     try:
         if request["module"]:
+            sys.path.insert(0, os.getcwd())  # as `python -m` does
             _, spec, code = runpy._get_module_details(request["module"])  # type: ignore[attr-defined]
             module.__spec__ = spec
             module.__package__ = spec.parent

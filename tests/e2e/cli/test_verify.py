@@ -109,6 +109,19 @@ def test_a_recorded_run_is_the_same_and_changes_no_file(project: Path) -> None:
     assert contents(project) == before
 
 
+def test_a_package_below_the_project_runs_from_its_own_folder(project: Path) -> None:
+    (project / "pyproject.toml").write_text("")
+    inner = project / "examples" / "first"
+    (inner / "app").mkdir(parents=True)
+    (project / "lib.py").rename(inner / "app" / "lib.py")
+    (project / "train.py").rename(inner / "app" / "__main__.py")
+    main = (inner / "app" / "__main__.py").read_text().replace("from lib import", "from app.lib import")
+    (inner / "app" / "__main__.py").write_text(main)
+    done = command(inner, "verify", ".", "--level", "speculative", "--format", "json", "--run", "python -m app 12")
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert statuses(json.loads(done.stdout)) == {"smooth": "same", "Model.step": "same"}
+
+
 def test_made_inputs_reach_functions_and_methods(project: Path) -> None:
     (project / "train.py").unlink()
     (project / "caller.py").write_text(CALLER)
