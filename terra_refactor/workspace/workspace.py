@@ -26,7 +26,7 @@ from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source
 from terra_refactor.verify.verdict import Status, Verification
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
-from terra_refactor.workspace.collection import without_collection
+from terra_refactor.workspace.collection import collect_after_many, without_collection
 from terra_refactor.workspace.components import Caches, Coverage, Judge, judge_components
 from terra_refactor.workspace.judging import judge_program
 from terra_refactor.workspace.loading import StandardInput, read_project
@@ -207,6 +207,7 @@ def _run(paths: Sequence[str], options: Options) -> WorkspaceReport:
         files = sorted(path for result in results for path in result.files)
         sources = {path: project.tasks[path].source for path in files}
         selection = _select(paths, options, sources, decisions, findings)
+    collect_after_many(len(files))
     return WorkspaceReport(
         decisions=tuple(decisions),
         findings=selection.findings,
