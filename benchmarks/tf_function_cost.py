@@ -63,17 +63,23 @@ def run(count):
         step({x}, {y})
 """
 """A training step in a function, as programs have them."""
-_DENSE = """
-    model = tf.keras.Sequential([
-        tf.keras.Input((8,)), {layers} tf.keras.layers.Dense(4),
-    ])
+_OF_A_MODEL = """
     loss_of = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     def predict(x):
         return model(x, training=True)
     def variables():
         return model.trainable_variables
 """
-_CONVOLUTIONS = """
+_DENSE = (
+    """
+    model = tf.keras.Sequential([
+        tf.keras.Input((8,)), {layers} tf.keras.layers.Dense(4),
+    ])
+"""
+    + _OF_A_MODEL
+)
+_CONVOLUTIONS = (
+    """
     model = tf.keras.Sequential([
         tf.keras.Input((16, 16, 1)),
         tf.keras.layers.Conv2D(8, 3, activation="relu"),
@@ -82,12 +88,9 @@ _CONVOLUTIONS = """
         tf.keras.layers.Flatten(),
         tf.keras.layers.Dense(4),
     ])
-    loss_of = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    def predict(x):
-        return model(x, training=True)
-    def variables():
-        return model.trainable_variables
 """
+    + _OF_A_MODEL
+)
 _BY_HAND = """
     weights = [tf.Variable(tf.random.normal([8, 8], stddev=0.3)) for _ in range({depth})]
     def loss_of(y, predicted):

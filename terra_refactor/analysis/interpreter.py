@@ -142,8 +142,6 @@ class Interpreter(AbstractHeap, Notes):
         if adoption is not None:
             adoption.interpreter = self
             self.world.settled.noted = True
-        self.loop_spans: dict[FunctionId, tuple[tuple[OpId, OpId], ...]] = {}
-        """The first and last operation of each loop of a function."""
         self.problems: dict[FunctionId, str] = {}
         self.open_instances: dict[ObjectId, None] = {}
         """Instances that stand for any object of a class or of a subclass: made for functions that nobody calls."""

@@ -57,6 +57,8 @@ class Notes:
         self._ops: dict[FunctionId, tuple[Op | None, ...]] = {}
         self._stored: dict[FunctionId, dict[str, tuple[OpId, ...]]] = {}
         self._iterated: dict[FunctionId, frozenset[str]] = {}
+        self._loops: dict[FunctionId, tuple[tuple[OpId, OpId], ...]] = {}
+        self._inner: dict[FunctionId, dict[FunctionId, OpId]] = {}
         self._of_parameters: dict[tuple[FunctionId, OpId], bool] = {}
 
     def op(self, function: Function, number: OpId) -> Op | None:
@@ -79,6 +81,26 @@ class Notes:
                     found.setdefault(op.name, []).append(op.value)
             table = self._stored[function.id] = {each: tuple(values) for each, values in found.items()}
         return table.get(name, ())
+
+    def loops_of(self, function: Function) -> tuple[tuple[OpId, OpId], ...]:
+        """The first and the last operation of each loop in the function."""
+        spans = self._loops.get(function.id)
+        if spans is None:
+            spans = self._loops[function.id] = tuple(
+                (op.id, max(inner.id for inner in walk((op,))))
+                for op in walk(function.body)
+                if isinstance(op, ops.For | ops.While | ops.Comprehension)
+            )
+        return spans
+
+    def definition_of(self, inner: FunctionId, function: Function) -> OpId | None:
+        """The operation of a function that makes one defined in it."""
+        table = self._inner.get(function.id)
+        if table is None:
+            table = self._inner[function.id] = {
+                op.function: op.id for op in walk(function.body) if isinstance(op, ops.MakeFunction)
+            }
+        return table.get(inner)
 
     def is_about_parameters(self, function: Function, test: OpId) -> bool:
         """Whether a condition is computed from a parameter; found once, for all contexts."""

@@ -18,10 +18,8 @@ from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKin
 from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import CELL, CLASS, EXISTS, ITEMS, HeapKey
 from terra_refactor.domain.value import ObjectId
-from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.ir.walk import walk
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.frames import Frame, Summary
@@ -101,7 +99,6 @@ def reads_before_writes(interpreter: Interpreter, frame: Frame) -> frozenset[Sta
         restored = is_restored(frame, key)
         once = module or key[0] in frame.allocated
         for (site, way), (first, last) in ways.items():
-            made = _made_at(interpreter, frame.function, way)
             for written, by in frame.writes_at.get(key, ()):
                 if (by.module, by.function) == (site.module, site.function):
                     continue
@@ -112,7 +109,7 @@ def reads_before_writes(interpreter: Interpreter, frame: Frame) -> frozenset[Sta
                     continue
                 between = first < written and (last > written or not once)
                 if between or any(
-                    _in_one_loop(interpreter, frame.function, read, written, made) for read in (first, last)
+                    _in_one_loop(interpreter, frame.function, read, written, way) for read in (first, last)
                 ):
                     found.add((site, key[1], way))
                     break
@@ -138,28 +135,20 @@ def _reads_of_written(frame: Frame) -> Mapping[HeapKey, Mapping[_Way, tuple[OpId
 def _made_at(interpreter: Interpreter, function: Function, way: Sequence[FunctionId]) -> OpId | None:
     """The `def` in this function that makes one of those called; None if it makes none of them."""
     inner = next((each for each in way if interpreter.code_of(each).parent == function.id), None)
-    if inner is None:
-        return None
-    return next(
-        (op.id for op in walk(function.body) if isinstance(op, ops.MakeFunction) and op.function == inner), None
-    )
+    return None if inner is None else interpreter.definition_of(inner, function)
 
 
 def _in_one_loop(
-    interpreter: Interpreter, function: Function, first: OpId, second: OpId, made: OpId | None = None
+    interpreter: Interpreter, function: Function, first: OpId, second: OpId, way: Sequence[FunctionId]
 ) -> bool:
     """Whether a loop repeats both operations, and not the one that makes what is called anew each time."""
-    spans = interpreter.loop_spans.get(function.id)
-    if spans is None:
-        spans = interpreter.loop_spans[function.id] = tuple(
-            (op.id, max(inner.id for inner in walk((op,))))
-            for op in walk(function.body)
-            if isinstance(op, ops.For | ops.While | ops.Comprehension)
-        )
-    return any(
-        start <= first <= end and start <= second <= end and not (made is not None and start <= made <= end)
-        for start, end in spans
-    )
+    around = [
+        (start, end)
+        for start, end in interpreter.loops_of(function)
+        if start <= first <= end and start <= second <= end
+    ]
+    made = _made_at(interpreter, function, way) if around else None
+    return any(made is None or not start <= made <= end for start, end in around)
 
 
 # --- of the program ---------------------------------------------------------------------------------------------------------------

@@ -226,10 +226,9 @@ class _Decider:
         under_tape = self.calls.under_tape(identity, is_graph)
         proposed = proposal_of(self.hazards, identity)
         varies = proposed is not None and any(name == "reduce_retracing" for name, _ in proposed.arguments)
-        # of shapes that vary, the first is traced as it is, and the second relaxed
         definitions = self.calls.definitions(identity)
-        if definitions is None:
-            return _DEFINED_ANEW
+        assert definitions is not None, "why_not leaves out what nobody can count"
+        # of shapes that vary, the first is traced as it is, and the second relaxed
         traces = definitions * (2 if varies else 1)
         needed = calls_until_paid(judgement.count, traces=traces, under_tape=under_tape)
         where = "outside of graphs, under a tape of the caller" if under_tape else "outside of graphs"
