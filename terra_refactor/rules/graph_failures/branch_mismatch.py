@@ -57,10 +57,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if branch.kind is not BranchKind.TENSOR or not isinstance(op, ops.If) or op.is_assert:
             continue
         if all(branch.falls_through):
-            used = _loaded_after(view, op)
             for name, first, second in branch.changed:
                 problem = mismatch(first, second)
-                if problem is not None and name in used:
+                if problem is not None and is_live(view, op, name):
                     yield LocalHazard(
                         op.id, f"`{name}` {problem} after the branch on a tensor: in a graph both sides must agree"
                     )
@@ -379,18 +378,6 @@ def _returned(view: ContextView, number: OpId) -> Value:
         case _:
             pass
     return view.value(number)
-
-
-def _loaded_after(view: ContextView, branch: ops.If) -> set[str]:
-    """The names that are read behind the branch, or anywhere if it is in a loop."""
-    in_loop = any(isinstance(outer, ops.For | ops.While) for outer in view.enclosing(branch.id))
-    inside = {op.id for op in walk((branch,))}
-    last = max(inside)
-    return {
-        op.name
-        for op in view.code.ops
-        if isinstance(op, ops.LoadName) and op.id not in inside and (in_loop or op.id > last)
-    }
 
 
 def mismatch(first: Value, second: Value) -> str | None:
