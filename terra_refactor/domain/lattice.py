@@ -8,6 +8,7 @@ never wrong.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -224,7 +225,14 @@ def _join_structures(left: Value, right: Value) -> Value | None:
         cardinality = left.cardinality if left.cardinality == right.cardinality else None
         last = left.last if left.last == right.last else None
         lead = left.lead if left.lead == right.lead else None
-        return DatasetValue(join(left.element, right.element), cardinality, left.iterator, last, lead)
+        return DatasetValue(
+            join(left.element, right.element),
+            cardinality,
+            left.iterator,
+            last,
+            lead,
+            left.open_batches and right.open_batches,
+        )
     if isinstance(left, ShapeValue) and isinstance(right, ShapeValue):
         return ShapeValue(join_shapes(left.shape, right.shape))
     if isinstance(left, DTypeValue) and isinstance(right, DTypeValue):
@@ -508,7 +516,7 @@ def rename(value: Value, mapping: Mapping[int, int]) -> Value:
         case DatasetValue():
             last = None if value.last is None else rename(value.last, mapping)
             lead = None if value.lead is None else (rename(value.lead[0], mapping), value.lead[1])
-            return DatasetValue(rename(value.element, mapping), value.cardinality, value.iterator, last, lead)
+            return replace(value, element=rename(value.element, mapping), last=last, lead=lead)
         case TensorValue():
             variable = None if value.variable is None else mapping.get(value.variable, value.variable)
             return TensorValue(value.type, value.kind, value.content, variable)

@@ -250,6 +250,8 @@ class DatasetValue:
     """The last element where that is known to be another one: the rest that does not fill a batch."""
     lead: tuple[Value, int] | None = None
     """What is known of the first so many elements, where that is more: they are whole batches."""
+    open_batches: bool = False
+    """Whether `element_spec` has None as the first size of tensors: batches, of which the last may be smaller."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from terra_refactor.domain.value import (
     Constant,
     Reference,
     Scalar,
+    ShapeValue,
     TensorKind,
     TensorValue,
     TupleValue,
@@ -243,6 +244,22 @@ class ContextView:
                 break
             op = self.op(value)
         return op.id
+
+    def tensor_of_shape(self, number: OpId) -> OpId | None:
+        """The tensor of which a result is the static shape: `x.shape`, `x.get_shape()`, `x.shape.as_list()`; None if it is no such."""
+        op = self.op(self.behind_name(number))
+        if isinstance(op, ops.Call) and not op.arguments:
+            method = self.op(op.function)
+            if isinstance(method, ops.LoadAttribute) and method.name == "as_list":
+                return self.tensor_of_shape(method.object)
+            if isinstance(method, ops.LoadAttribute) and method.name == "get_shape" and self._is_shape(op.id):
+                return method.object
+        if isinstance(op, ops.LoadAttribute) and op.name == "shape" and self._is_shape(op.id):
+            return op.object
+        return None
+
+    def _is_shape(self, number: OpId) -> bool:
+        return all(isinstance(member, ShapeValue) for member in members(self.value(number)))
 
     def parameter_behind(self, number: OpId) -> str | None:
         """The parameter that a result is, or is computed from by operators and items; None if there is none, or several."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from terra_refactor.analysis.classes import (
@@ -363,7 +364,7 @@ def enumerate_(
         dataset = arguments.positional[0]
         # AutoGraph makes `dataset.enumerate()` of it, whose numbers are tensors
         number = UNKNOWN_INT if dataset.iterator else as_symbolic(UNKNOWN_INT)
-        return DatasetValue(TupleValue((number, dataset.element)), dataset.cardinality, dataset.iterator)
+        return replace(dataset, element=TupleValue((number, dataset.element)), last=None, lead=None)
     found = iterate(interpreter, frame, op, arguments.positional[0])
     start = argument(arguments, 1, "start")
     first = (
@@ -452,7 +453,7 @@ def iter_(
         return UNKNOWN
     value = arguments.positional[0]
     if isinstance(value, DatasetValue):
-        return DatasetValue(value.element, value.cardinality, iterator=True, lead=value.lead)
+        return replace(value, iterator=True, last=None)
     if any(isinstance(member, UnknownValue) for member in members(value)):
         return UnknownValue()
     return SequenceValue(iterate(interpreter, frame, op, value).element, "iterator")

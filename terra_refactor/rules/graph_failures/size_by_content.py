@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.domain.dtype import BOOL
-from terra_refactor.domain.value import Constant, ShapeValue, TensorValue, members
+from terra_refactor.domain.value import Constant, TensorValue, members
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.walk import operands
@@ -52,7 +52,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 continue
             case _:
                 continue
-        tensor = _shape_of(view, shape)
+        tensor = view.tensor_of_shape(shape)
         if tensor is None or position is None or not view.is_symbolic(tensor) or not _is_open(view, tensor, position):
             continue
         if _by_content(view, tensor, 0) and _is_used(view, op.id):
@@ -66,15 +66,6 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 def _is_unstacked(view: ContextView, call: ops.Call) -> bool:
     fact = view.calls.get(call.id)
     return fact is not None and fact.library == ("tensorflow.unstack",) and len(call.arguments) == 1
-
-
-def _shape_of(view: ContextView, number: OpId) -> OpId | None:
-    """The tensor of which the result is the static shape."""
-    op = view.op(view.behind_name(number))
-    if isinstance(op, ops.LoadAttribute) and op.name == "shape":
-        if all(isinstance(member, ShapeValue) for member in members(view.value(op.id))):
-            return op.object
-    return None
 
 
 def _is_open(view: ContextView, tensor: OpId, position: int) -> bool:

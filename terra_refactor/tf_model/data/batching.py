@@ -49,6 +49,12 @@ def _batch_size(call: BoundCall, dataset: DatasetValue) -> tuple[Dim, Dim]:
     return None, None
 
 
+def _is_open(call: BoundCall) -> bool:
+    """Whether the last batch may be smaller, as far as TensorFlow knows."""
+    drop = call.argument("drop_remainder")
+    return drop is None or read.truth(drop) is False
+
+
 def _batched(value: Value, size: Dim) -> Value:
     match value:
         case TensorValue(TensorType(dtype, shape), kind) if kind not in (TensorKind.RAGGED, TensorKind.INDEXED_SLICES):
@@ -65,15 +71,16 @@ def _batch(call: BoundCall, dataset: DatasetValue) -> Value:
     size, count = _batch_size(call, dataset)
     if isinstance(dataset.element, UnknownValue):
         return DatasetValue(UNKNOWN, count)
+    is_open = _is_open(call)
     element = map_components(lambda value: _batched(value, size), dataset.element)
     rest = _rest(call, dataset)
     if rest is None:
-        return DatasetValue(element, count)
+        return DatasetValue(element, count, open_batches=is_open)
     whole, total = read.integer(call.argument("batch_size")), dataset.cardinality
     assert isinstance(whole, int) and isinstance(total, int)
     last = map_components(lambda value: _batched(value, rest), dataset.element)
     full = map_components(lambda value: _batched(value, whole), dataset.element)
-    return DatasetValue(element, count, last=last, lead=(full, total // whole))
+    return DatasetValue(element, count, last=last, lead=(full, total // whole), open_batches=is_open)
 
 
 def _rest(call: BoundCall, dataset: DatasetValue) -> int | None:
@@ -91,7 +98,7 @@ def _padded_batch(call: BoundCall, dataset: DatasetValue) -> Value:
     size, count = _batch_size(call, dataset)
     targets = call.argument("padded_shapes")
     element = _pad(dataset.element, None if read.is_none(targets) else targets, size)
-    return DatasetValue(element, count)
+    return DatasetValue(element, count, open_batches=_is_open(call))
 
 
 def _pad(element: Value, target: Value | None, size: Dim) -> Value:
@@ -142,7 +149,8 @@ def _unbatch(call: BoundCall, dataset: DatasetValue) -> Value:
 def _bucket(call: BoundCall, dataset: DatasetValue) -> Value:
     """`bucket_by_sequence_length`: padded batches of a size that depends on the bucket."""
     targets = call.argument("padded_shapes")
-    return DatasetValue(_pad(dataset.element, None if read.is_none(targets) else targets, None))
+    element = _pad(dataset.element, None if read.is_none(targets) else targets, None)
+    return DatasetValue(element, open_batches=_is_open(call))
 
 
 def _window(call: BoundCall, dataset: DatasetValue) -> Value:

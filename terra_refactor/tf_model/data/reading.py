@@ -42,12 +42,13 @@ def _numpy_iterator(call: BoundCall, dataset: DatasetValue) -> Value:
     element = (
         dataset.element if isinstance(dataset.element, UnknownValue) else map_components(_as_array, dataset.element)
     )
+    # what `as_numpy_iterator` gives are arrays, whose sizes are known
     return DatasetValue(element, dataset.cardinality, iterator=True)
 
 
 def iterator(call: BoundCall, dataset: DatasetValue) -> Value:
     """`iter(dataset)`."""
-    return DatasetValue(dataset.element, dataset.cardinality, iterator=True)
+    return DatasetValue(dataset.element, dataset.cardinality, iterator=True, open_batches=dataset.open_batches)
 
 
 def next_element(call: BoundCall, dataset: DatasetValue) -> Value:

@@ -160,17 +160,21 @@ def _zip(call: BoundCall) -> Value:
             return DatasetValue(UNKNOWN)
         given = parts[0] if len(parts) == 1 else TupleValue(parts)
     sizes: list[Dim] = []
+    are_open: list[bool] = []
 
     def element(value: Value) -> Value:
         if isinstance(value, DatasetValue):
             sizes.append(value.cardinality)
+            are_open.append(value.open_batches)
             return value.element
         sizes.append(None)
+        are_open.append(False)
         return UNKNOWN
 
     if isinstance(given, FrozenList) and given.elements is not None:
         given = TupleValue(given.elements)
-    return DatasetValue(map_components(element, given), _least(sizes))
+    zipped = map_components(element, given)
+    return DatasetValue(zipped, _least(sizes), open_batches=bool(are_open) and all(are_open))
 
 
 def _least(sizes: Sequence[Dim]) -> Dim:
@@ -183,13 +187,13 @@ def _least(sizes: Sequence[Dim]) -> Dim:
 def mixed(call: BoundCall) -> Value:
     """`sample_from_datasets`, `choose_from_datasets`: an element of any of them."""
     items = read.elements(call.argument("datasets"))
-    elements = [item.element for item in items or () if isinstance(item, DatasetValue)]
-    if items is None or not elements or len(elements) < len(items):
+    parts = [item for item in items or () if isinstance(item, DatasetValue)]
+    if items is None or not parts or len(parts) < len(items):
         return DatasetValue(UNKNOWN)
-    whole = elements[0]
-    for element in elements[1:]:
-        whole = join_elements(whole, element)
-    return DatasetValue(whole)
+    whole = parts[0].element
+    for part in parts[1:]:
+        whole = join_elements(whole, part.element)
+    return DatasetValue(whole, open_batches=all(part.open_batches for part in parts))
 
 
 def unknown_dataset(call: BoundCall) -> Value:

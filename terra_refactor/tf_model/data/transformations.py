@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from terra_refactor.domain.dim import add, multiply
+from terra_refactor.domain.dim import Dim, add, multiply
 from terra_refactor.domain.value import (
     UNKNOWN,
     DatasetValue,
     FrozenList,
+    TensorValue,
     TupleValue,
     UnknownValue,
     Value,
@@ -41,7 +42,12 @@ def _shuffled(call: BoundCall, dataset: DatasetValue) -> Value:
 
 def _fewer(call: BoundCall, dataset: DatasetValue) -> Value:
     """`filter`, `take_while`, `shard`, `unique`: some of the elements."""
-    return DatasetValue(dataset.element)
+    return _some(dataset)
+
+
+def _some(dataset: DatasetValue, count: Dim = None) -> DatasetValue:
+    """Some of the elements, so many if that is known."""
+    return DatasetValue(dataset.element, count, open_batches=dataset.open_batches)
 
 
 def _take(call: BoundCall, dataset: DatasetValue) -> Value:
@@ -49,17 +55,15 @@ def _take(call: BoundCall, dataset: DatasetValue) -> Value:
     if count == -1:
         return dataset
     if isinstance(count, int) and dataset.lead is not None and 0 <= count <= dataset.lead[1]:
-        return DatasetValue(dataset.lead[0], count)
-    if isinstance(count, int) and isinstance(size, int):
-        return DatasetValue(dataset.element, min(count, size))
-    return DatasetValue(dataset.element)
+        return DatasetValue(dataset.lead[0], count, open_batches=dataset.open_batches)
+    return _some(dataset, min(count, size) if isinstance(count, int) and isinstance(size, int) else None)
 
 
 def _skip(call: BoundCall, dataset: DatasetValue) -> Value:
     count, size = read.integer(call.argument("count")), dataset.cardinality
     if isinstance(count, int) and isinstance(size, int):
-        return DatasetValue(dataset.element, 0 if count == -1 else max(size - count, 0))
-    return DatasetValue(dataset.element)
+        return _some(dataset, 0 if count == -1 else max(size - count, 0))
+    return _some(dataset)
 
 
 def _repeat(call: BoundCall, dataset: DatasetValue) -> Value:
@@ -69,7 +73,7 @@ def _repeat(call: BoundCall, dataset: DatasetValue) -> Value:
         times = None
     last = None if times == 0 else dataset.last
     lead = None if times == 0 else dataset.lead
-    return DatasetValue(dataset.element, multiply(dataset.cardinality, times), last=last, lead=lead)
+    return replace(dataset, cardinality=multiply(dataset.cardinality, times), last=last, lead=lead)
 
 
 def _arguments(element: Value) -> list[Value]:
@@ -90,8 +94,20 @@ def _map_function(call: BoundCall, dataset: DatasetValue) -> Value:
     function = call.argument("map_func")
     if function is None or isinstance(dataset.element, UnknownValue):
         return DatasetValue(UNKNOWN, dataset.cardinality)
-    outcome = call.invoke(function, _arguments(dataset.element), graph=True)
-    return DatasetValue(_returned(outcome), dataset.cardinality)
+    element = _returned(call.invoke(function, _arguments(dataset.element), graph=True))
+    return DatasetValue(element, dataset.cardinality, open_batches=_keeps_batches(dataset, element))
+
+
+def _keeps_batches(dataset: DatasetValue, element: Value) -> bool:
+    """Whether what a function made of batches whose first size is open is of that size, as far as the sizes tell."""
+    before, after = _first_sizes(dataset.element), _first_sizes(element)
+    return dataset.open_batches and len(before) == 1 and before == after
+
+
+def _first_sizes(element: Value) -> frozenset[Dim]:
+    return frozenset(
+        leaf.type.shape[0] for leaf in read.leaves(element) or () if isinstance(leaf, TensorValue) and leaf.type.shape
+    )
 
 
 def _flat_map(call: BoundCall, dataset: DatasetValue) -> Value:
@@ -107,7 +123,7 @@ def _filter(call: BoundCall, dataset: DatasetValue) -> Value:
     predicate = call.argument("predicate")
     if predicate is not None and not isinstance(dataset.element, UnknownValue):
         call.invoke(predicate, _arguments(dataset.element), graph=True)
-    return DatasetValue(dataset.element)
+    return _some(dataset)
 
 
 def _apply(call: BoundCall, dataset: DatasetValue) -> Value:
@@ -120,11 +136,16 @@ def _concatenate(call: BoundCall, dataset: DatasetValue) -> Value:
     other = call.argument("dataset")
     if not isinstance(other, DatasetValue):
         return DatasetValue(UNKNOWN)
-    return DatasetValue(join_elements(dataset.element, other.element), add(dataset.cardinality, other.cardinality))
+    return DatasetValue(
+        join_elements(dataset.element, other.element),
+        add(dataset.cardinality, other.cardinality),
+        open_batches=dataset.open_batches and other.open_batches,
+    )
 
 
 def _enumerate(call: BoundCall, dataset: DatasetValue) -> Value:
-    return DatasetValue(TupleValue((INT64_SCALAR, dataset.element)), dataset.cardinality)
+    element = TupleValue((INT64_SCALAR, dataset.element))
+    return DatasetValue(element, dataset.cardinality, open_batches=dataset.open_batches)
 
 
 def _reduce(call: BoundCall, dataset: DatasetValue) -> Value:

@@ -182,7 +182,7 @@ def _directory_dataset(call: BoundCall, sample: Value) -> Value:
     labels = _labels(mode, None, call.argument("class_names"))
     if isinstance(labels, TensorValue) and labels.type.dtype == INT32:
         labels = read.tensor(INT32, (None,))
-    dataset = DatasetValue(sample if labels is None else TupleValue((sample, labels)))
+    dataset = DatasetValue(sample if labels is None else TupleValue((sample, labels)), open_batches=True)
     subset = call.argument("subset")
     if subset is None or read.is_none(subset):
         return dataset
@@ -219,10 +219,11 @@ def _timeseries(call: BoundCall) -> Value:
     windows = read.tensor(data.dtype, shape)
     targets = call.argument("targets")
     if read.is_none(targets):
-        return DatasetValue(windows)
+        return DatasetValue(windows, open_batches=True)
     target = read.converted_type(targets, numpy=True)
     return DatasetValue(
-        TupleValue((windows, read.tensor(target.dtype, None if target.shape is None else (None, *target.shape[1:]))))
+        TupleValue((windows, read.tensor(target.dtype, None if target.shape is None else (None, *target.shape[1:])))),
+        open_batches=True,
     )
 
 
@@ -359,7 +360,7 @@ def _split_dataset(call: BoundCall) -> Value:
     """`keras.utils.split_dataset`: two data sets of the same elements."""
     data = call.argument("dataset")
     if isinstance(data, DatasetValue):
-        part = DatasetValue(data.element)
+        part = DatasetValue(data.element, open_batches=data.open_batches)
         return TupleValue((part, part))
     return UNKNOWN
 
