@@ -1,8 +1,8 @@
 """Tensors of a graph whose rank TensorFlow itself does not know.
 
-Computes: which results are such (`py_function`, `decode_image`), and what keeps them so. Gives: `with_lost_shape`, which marks them, and
-`concrete`, which takes the mark off where a graph's result becomes an eager tensor. The mark is `LOST_SHAPE` in the place of the content;
-every operation that is not named here drops it, so that what is marked is certain.
+Computes: which results are such (`py_function`, `decode_image`), and what keeps them so. Gives: `LOSES_RANK`, `KEEPS_RANK`;
+`with_lost_shape`, which marks them, and `concrete`, which takes the mark off where a graph's result becomes an eager tensor. The mark is
+`LOST_SHAPE` in the place of the content; every operation that is not named here drops it, so that what is marked is certain.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from terra_refactor.domain.value import LOST_SHAPE, TensorKind, TensorValue, TupleValue, Value
 from terra_refactor.tf_model.arguments import map_structure
 
-_LOSE: Final = frozenset(
+LOSES_RANK: Final = frozenset(
     {
         "tensorflow.compat.v1.py_func",
         "tensorflow.io.decode_image",
@@ -22,15 +22,15 @@ _LOSE: Final = frozenset(
         "tensorflow.py_function",
     }
 )
-_KEEP: Final = frozenset(
+KEEPS_RANK: Final = frozenset(
     {"tensorflow.cast", "tensorflow.compat.v1.to_float", "tensorflow.identity", "tensorflow.image.convert_image_dtype"}
 )
 
 
 def with_lost_shape(name: str, arguments: Sequence[tuple[Value, ...]], result: Value) -> Value:
     """The result of a library function in a graph, marked if TensorFlow does not know its rank."""
-    lost = name in _LOSE or (
-        name in _KEEP
+    lost = name in LOSES_RANK or (
+        name in KEEPS_RANK
         and bool(arguments)
         and all(isinstance(value, TensorValue) and value.content == LOST_SHAPE for value in arguments[0])
     )

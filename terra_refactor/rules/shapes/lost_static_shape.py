@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.domain.value import LOST_SHAPE, TensorValue, members
+from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.open_axes import OpenAxes
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView
 
@@ -36,16 +38,12 @@ _LAYERS: Final = frozenset(
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    if not view.context.in_graph:
-        return
+    axes = OpenAxes(view)
     for call, name in view.library_calls():
         if name not in _IMAGES and name not in _LAYERS:
             continue
         data = view.library_argument(call, name, "images", "image", "inputs", "sequences", "sequence")
-        alternatives = () if data is None else members(view.value(data))
-        if data is None or not alternatives:
-            continue
-        if all(isinstance(value, TensorValue) and value.content == LOST_SHAPE for value in alternatives):
+        if data is not None and _has_no_rank(view, axes, data):
             yield LocalHazard(
                 call.id,
                 f"`{view.written(data)}` has a shape that a graph does not know, not even its rank, since a Python function or a decoded "
@@ -53,10 +51,20 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             )
 
 
+def _has_no_rank(view: ContextView, axes: OpenAxes, number: OpId) -> bool:
+    """Whether a graph certainly does not know the rank: as a context in a graph tells, or as eager code would have it in a graph."""
+    alternatives = members(view.value(number))
+    if view.context.in_graph:
+        return bool(alternatives) and all(
+            isinstance(value, TensorValue) and value.content == LOST_SHAPE for value in alternatives
+        )
+    return axes.has_no_rank(number)
+
+
 RULE: Final = Rule(
     id="TR406",
     name="lost-static-shape",
-    kind=RuleKind.DIAGNOSTIC,
+    kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
     summary="An operation needs the rank of a tensor that `py_function`, `numpy_function` or `decode_image` left unknown.",
     explanation=(

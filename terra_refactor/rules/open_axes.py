@@ -1,0 +1,720 @@
+"""Axes whose size a graph does not know while it is traced, although eager code does.
+
+Computes: for the tensors of one function, in one context, such axes and why: batches of a data set whose last one may be smaller, and
+sizes that the content of a tensor decides. They are followed through names, unpacking, items, operators, operations and layers. Needs: a
+view; `DatasetValue.open_batches`. Gives: `OpenAxes`, `Origin`, `gives_batches`. Ignores: what is kept in attributes and containers, and
+what functions of the program return. An axis that is not found may be open all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Final, TypeAlias
+
+from terra_refactor.analysis.lost_shapes import KEEPS_RANK, LOSES_RANK
+from terra_refactor.domain.dim import Dim
+from terra_refactor.domain.dtype import BOOL
+from terra_refactor.domain.value import (
+    NONE,
+    Constant,
+    DatasetValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+    members,
+)
+from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.view import ContextView, has_trait, is_tensorflow_tensor
+from terra_refactor.tf_model.spec import Trait
+
+
+class Origin(Enum):
+    """Why the size of an axis is not known while a graph is traced."""
+
+    BATCH = "batch"
+    """It is that of a data set's batches."""
+    CONTENT = "content"
+    """The content of a tensor decides."""
+
+
+Axes: TypeAlias = Mapping[int, Origin]
+"""The open axes of a tensor, counted from 0; of a structure those of each of its tensors."""
+
+_CLOSED: Final[Axes] = {}
+_FIRST: Final[Axes] = {0: Origin.CONTENT}
+_FIRST_OF_BATCH: Final[Axes] = {0: Origin.BATCH}
+_NEXT: Final = frozenset(
+    {
+        *("builtins.next", "tensorflow.data.Iterator.get_next", "tensorflow.data.Iterator.__next__"),
+        "tensorflow.compat.v1.data.Iterator.get_next",
+    }
+)
+_MAX_DEPTH: Final = 12
+
+_FIRST_BY_CONTENT: Final = frozenset(
+    {
+        *("tensorflow.boolean_mask", "tensorflow.dynamic_partition", "tensorflow.py_function"),
+        *("tensorflow.numpy_function", "tensorflow.compat.v1.py_func", "tensorflow.image.non_max_suppression"),
+        *("tensorflow.image.non_max_suppression_with_scores", "tensorflow.unique", "tensorflow.unique_with_counts"),
+        *("tensorflow.math.segment_sum", "tensorflow.math.segment_mean", "tensorflow.math.segment_max"),
+        *("tensorflow.math.segment_min", "tensorflow.math.segment_prod"),
+    }
+)
+"""Operations of which the first size of the result is never known to a graph."""
+_IMAGES: Final = frozenset(
+    {
+        "tensorflow.io.decode_png",
+        "tensorflow.io.decode_jpeg",
+        "tensorflow.io.decode_bmp",
+        "tensorflow.io.decode_and_crop_jpeg",
+    }
+)
+_SPARSE_BY_CONTENT: Final = frozenset(
+    {
+        *("tensorflow.sparse.from_dense", "tensorflow.sparse.retain", "tensorflow.sparse.slice"),
+        *("tensorflow.sets.difference", "tensorflow.sets.intersection", "tensorflow.sets.union"),
+    }
+)
+"""Operations that give a sparse tensor of as many values as the content says."""
+_SHAPES: Final = {
+    **dict.fromkeys(("tensorflow.zeros", "tensorflow.ones", "tensorflow.reshape", "tensorflow.broadcast_to"), "shape"),
+    **dict.fromkeys(
+        (f"tensorflow.random.{name}" for name in ("normal", "uniform", "truncated_normal", "gamma")), "shape"
+    ),
+    **dict.fromkeys(
+        (f"tensorflow.random.stateless_{name}" for name in ("normal", "uniform", "truncated_normal")), "shape"
+    ),
+    "tensorflow.scatter_nd": "shape",
+    "tensorflow.fill": "dims",
+    "tensorflow.slice": "size",
+}
+"""Operations whose result has the shape that an argument says, a size an element."""
+_REPEATS: Final = {"tensorflow.tile": "multiples", "tensorflow.pad": "paddings"}
+"""Operations that keep the axes of their first argument, and change each by an element of another one."""
+_SIZES: Final = {
+    "tensorflow.range": (0, ("start", "limit", "delta")),
+    "tensorflow.linspace": (0, ("num",)),
+    "tensorflow.eye": (0, ("num_rows",)),
+    "tensorflow.one_hot": (-1, ("depth",)),
+    "tensorflow.sequence_mask": (-1, ("maxlen",)),
+    "tensorflow.math.top_k": (-1, ("k",)),
+    "tensorflow.signal.frame": (-1, ("frame_length",)),
+    "tensorflow.math.unsorted_segment_sum": (0, ("num_segments",)),
+    "tensorflow.math.unsorted_segment_mean": (0, ("num_segments",)),
+    "tensorflow.math.unsorted_segment_max": (0, ("num_segments",)),
+}
+"""Operations of which one size of the result is what arguments say."""
+_SAME_CONTENT: Final = frozenset(
+    {
+        "tensorflow.zeros_like",
+        "tensorflow.ones_like",
+        "tensorflow.zeros",
+        "tensorflow.ones",
+        "tensorflow.constant",
+        "tensorflow.rank",
+    }
+)
+"""Operations whose content follows from shapes and from what is written there."""
+_CONVERSIONS: Final = frozenset(
+    {"tensorflow.convert_to_tensor", "tensorflow.cast", "tensorflow.identity", "tensorflow.stack"}
+)
+_ELEMENT_WISE: Final = frozenset(
+    {
+        *("tensorflow.math.add", "tensorflow.math.subtract", "tensorflow.math.multiply", "tensorflow.math.divide"),
+        *(
+            "tensorflow.math.maximum",
+            "tensorflow.math.minimum",
+            "tensorflow.math.pow",
+            "tensorflow.math.squared_difference",
+        ),
+        *(
+            "tensorflow.math.equal",
+            "tensorflow.math.not_equal",
+            "tensorflow.math.greater",
+            "tensorflow.math.greater_equal",
+        ),
+        *(
+            "tensorflow.math.less",
+            "tensorflow.math.less_equal",
+            "tensorflow.math.logical_and",
+            "tensorflow.math.logical_or",
+        ),
+        *(
+            "tensorflow.math.floordiv",
+            "tensorflow.math.floormod",
+            "tensorflow.math.divide_no_nan",
+            "tensorflow.math.atan2",
+        ),
+    }
+)
+"""Operations of two tensors, element by element."""
+
+
+class OpenAxes:
+    """The axes of one function's tensors that are open, in one context. `parameters` are those that are given tensors with open axes."""
+
+    __slots__ = ("_contents", "_known", "_stores", "_view", "parameters")
+
+    def __init__(self, view: ContextView, parameters: Mapping[str, Axes] | None = None) -> None:
+        self._view = view
+        self.parameters = {} if parameters is None else parameters
+        self._known: dict[OpId, Axes] = {}
+        self._contents: dict[OpId, bool] = {}
+        self._stores: dict[str, list[ops.StoreName]] | None = None
+
+    def of(self, number: OpId) -> Axes:
+        """The open axes of a result, if that is a tensor of TensorFlow of known rank; else none."""
+        value = self._view.value(number)
+        if not rank_of(value) or not all(is_tensorflow_tensor(member) for member in members(value)):
+            return _CLOSED
+        return self._axes(number, 0)
+
+    def origin(self, number: OpId, position: int) -> Origin | None:
+        """Why an axis of a result is open; None if it is not, as far as is known. A negative position counts from the end."""
+        if self.has_no_rank(number):
+            return Origin.CONTENT
+        value = self._view.value(number)
+        rank = rank_of(value)
+        if (
+            rank is None
+            and position >= 0
+            and _is_tensor(value)
+            and all(is_tensorflow_tensor(member) for member in members(value))
+        ):
+            return self._axes(number, 0).get(position)
+        return self.of(number).get(position + (rank or 0) if position < 0 else position)
+
+    def has_no_rank(self, number: OpId) -> bool:
+        """Whether a result is a tensor of which a graph does not know the rank: what a Python function or a file gave."""
+        view = self._view
+        for _ in range(_MAX_DEPTH):
+            value, op = view.value(number), view.op(number)
+            if not _is_tensor(value) or rank_of(value) is not None:
+                return False
+            if isinstance(op, ops.LoadName) and (stored := self._stored(op)) is not None:
+                number = stored
+            elif isinstance(op, ops.Call) and len(names := self._library(op)) == 1 and names[0] in LOSES_RANK:
+                return True
+            elif isinstance(op, ops.Call) and op.arguments and len(names) == 1 and names[0] in KEEPS_RANK:
+                number = op.arguments[0].value
+            else:
+                return False
+        return False
+
+    def _axes(self, number: OpId, depth: int) -> Axes:
+        if depth > _MAX_DEPTH:
+            return _CLOSED
+        known = self._known.get(number)
+        if known is None:
+            self._known[number] = _CLOSED  # of what depends on itself
+            known = self._known[number] = self._find(number, depth + 1)
+        return known
+
+    def _find(self, number: OpId, depth: int) -> Axes:
+        view = self._view
+        op = view.op(number)
+        match op:
+            case ops.NextItem():
+                return self._of_element(number, depth)
+            case ops.UnpackElement(source=source, position=position):
+                return self._of_member(source, position, depth)
+            case ops.LoadItem(object=container, index=index):
+                if _is_tensor(view.value(container)):
+                    return self._of_slice(container, index, depth)
+                key = view.value(index)
+                return self._of_member(container, key.value, depth) if isinstance(key, Constant) else _CLOSED
+            case ops.LoadAttribute(object=owner, name=name):
+                if _has_kind(view.value(owner), TensorKind.SPARSE, TensorKind.RAGGED):
+                    return (
+                        _FIRST if name in ("values", "indices", "flat_values") and self._is_computed(owner) else _CLOSED
+                    )
+                return _CLOSED if _is_tensor(view.value(owner)) else self._of_member(owner, name, depth)
+            case ops.LoadName(name=name):
+                value = self._stored(op)
+                return self.parameters.get(name, _CLOSED) if value is None else self._axes(value, depth)
+            case ops.Unary(operand=operand):
+                return self._axes(operand, depth)
+            case ops.Binary(operator="@", left=left, right=right):
+                return self._of_product(left, right, number, depth)
+            case ops.Binary(left=left, right=right):
+                return self._of_sides((left, right), number, depth)
+            case ops.Call():
+                return _FIRST_OF_BATCH if self._is_next(number) else self._of_call(op, depth)
+            case _:
+                return _CLOSED
+
+    def _stored(self, load: ops.LoadName) -> OpId | None:
+        """What the variable was set to last before it is read; None of a parameter that is not set."""
+        if self._stores is None:
+            self._stores = {}
+            for store in self._view.reached_stores():
+                self._stores.setdefault(store.name, []).append(store)
+        before = [store for store in self._stores.get(load.name, ()) if store.id < load.id]
+        return before[-1].value if before else None
+
+    def _is_computed(self, number: OpId) -> bool:
+        """Whether a sparse or ragged tensor is given, or of as many values as a content says: not put together from parts here."""
+        view = self._view
+        op = view.op(view.behind_name(number))
+        if isinstance(op, ops.LoadName):
+            return self._stored(op) is None and not view.is_captured(op.id)
+        return isinstance(op, ops.Call) and not _SPARSE_BY_CONTENT.isdisjoint(self._names(op))
+
+    def _of_element(self, number: OpId, depth: int) -> Axes:
+        """Of what a loop hands to its target: an element of a data set, or a row of a tensor."""
+        parent = self._view.code.parents[number]
+        loop = None if parent is None else self._view.op(parent)
+        if not isinstance(loop, ops.For):
+            return _CLOSED
+        value = self._view.value(loop.iterable)
+        if gives_batches(value):
+            return _FIRST_OF_BATCH
+        return _rows(self._axes(loop.iterable, depth)) if _is_tensor(value) else _CLOSED
+
+    def _of_member(self, number: OpId, key: object, depth: int) -> Axes:
+        """Of one tensor of a structure; of a tensor that is unpacked, of its rows."""
+        if _is_tensor(self._view.value(number)):
+            return _rows(self._axes(number, depth))
+        source = self._view.op(self._view.behind_name(number))
+        if isinstance(source, ops.Call) and key in (1, "idx") and any("unique" in name for name in self._names(source)):
+            return _CLOSED  # one for each element of what is searched
+        return self._axes(number, depth)
+
+    def _of_slice(self, container: OpId, index: OpId, depth: int) -> Axes:
+        """Of what a subscript takes of a tensor: `x[:, 0]`, `x[:n]`, `x[mask]`, `x[..., None]`."""
+        view = self._view
+        rank, axes = rank_of(view.value(container)), self._axes(container, depth)
+        whole = view.op(index)
+        parts = [element.value for element in whole.elements] if isinstance(whole, ops.BuildContainer) else [index]
+        found: dict[int, Origin] = {}
+        source = place = 0
+        if rank is None:
+            parts = parts[:1]  # what the first one does to the first axis needs no rank
+        for position, part in enumerate(parts):
+            op, value = view.op(part), view.value(part)
+            if isinstance(op, ops.BuildSlice):
+                if any(bound is not None and self._by_content(bound, depth) for bound in (op.lower, op.upper)):
+                    found[place] = Origin.CONTENT
+                elif source in axes:
+                    found[place] = axes[source]
+                source, place = source + 1, place + 1
+            elif isinstance(op, ops.Literal) and op.value is ... and rank is not None:
+                rest = sum(view.value(other) != NONE for other in parts[position + 1 :])
+                while source < rank - rest:
+                    if source in axes:
+                        found[place] = axes[source]
+                    source, place = source + 1, place + 1
+            elif value == NONE:
+                place += 1
+            elif _is_mask(value):
+                found[place] = Origin.CONTENT
+                source, place = source + (rank_of(value) or 1), place + 1
+            elif rank_of(value) == 0:
+                source += 1
+            else:
+                return _CLOSED
+        for axis in range(source, rank or 0):
+            if axis in axes:
+                found[place + axis - source] = axes[axis]
+        return found
+
+    def _of_product(self, left: OpId, right: OpId, result: OpId, depth: int) -> Axes:
+        """Of a product of matrices: rows of one, columns of the other."""
+        sizes = [rank_of(self._view.value(number)) for number in (left, right, result)]
+        if None in sizes or not all(size is not None and size >= 2 for size in sizes) or sizes[0] != sizes[2]:
+            return _CLOSED
+        last = (sizes[0] or 0) - 1
+        found = {axis: origin for axis, origin in self._axes(left, depth).items() if axis != last}
+        columns = self._axes(right, depth).get((sizes[1] or 0) - 1)
+        return found if columns is None else {**found, last: columns}
+
+    def _of_sides(self, sides: Sequence[OpId], result: OpId, depth: int) -> Axes:
+        """Of an element-wise operation: the open axes of its sides that no other side fixes."""
+        view = self._view
+        rank = rank_of(view.value(result)) or 0
+        found: dict[int, Origin] = {}
+        for axis in range(-rank, 0):
+            origins = []
+            for side in sides:
+                own = rank_of(view.value(side)) or 0
+                if -axis > own:
+                    continue  # it has no such axis
+                origin = self._axes(side, depth).get(axis + own)
+                sizes = _sizes(view.value(side))
+                if origin is None and (not sizes or sizes[axis] != 1):
+                    break
+                origins.append(origin)
+            else:
+                known = [origin for origin in origins if origin is not None]
+                if known:
+                    found[axis + rank] = known[0]
+        return found
+
+    def _library(self, call: ops.Call) -> tuple[str, ...]:
+        """The library functions that a call reaches, whatever functions they call in turn."""
+        fact = self._view.calls.get(call.id)
+        return () if fact is None or fact.unknown is not None else fact.library
+
+    def _names(self, call: ops.Call) -> tuple[str, ...]:
+        """The same of a call that reaches no function of the program."""
+        fact = self._view.calls.get(call.id)
+        return () if fact is None or fact.callees else fact.library
+
+    def _is_next(self, number: OpId) -> bool:
+        view = self._view
+        op = view.op(number)
+        if not isinstance(op, ops.Call):
+            return False
+        names = self._names(op)
+        if not names or not _NEXT.issuperset(names):
+            return False
+        if "builtins.next" in names:
+            return bool(op.arguments) and gives_batches(view.value(op.arguments[0].value))
+        method = view.op(op.function)
+        return isinstance(method, ops.LoadAttribute) and gives_batches(view.value(method.object))
+
+    # --- calls ----------------------------------------------------------------------------------------------------------------
+
+    def _of_call(self, call: ops.Call, depth: int) -> Axes:
+        view = self._view
+        fact, first = view.calls.get(call.id), call.arguments[0].value if call.arguments else None
+        if (
+            fact is not None
+            and fact.library
+            and all(name.startswith("keras.") and name.endswith("__call__") for name in fact.library)
+        ):
+            origin = None if first is None else self._axes(first, depth).get(0)
+            return {0: origin} if origin is not None and rank_of(view.value(call.id)) else _CLOSED
+        names = self._names(call)
+        if self._library(call) == ("tensorflow.map_fn",):
+            elements = view.library_argument(call, "tensorflow.map_fn", "elems")
+            origin = None if elements is None else self._axes(elements, depth).get(0)
+            return _CLOSED if origin is None else {0: origin}
+        if len(names) != 1:
+            return _CLOSED
+        (name,) = names
+        if name == "tensorflow.RaggedTensor.to_tensor":
+            return {1: Origin.CONTENT} if view.library_argument(call, name, "shape") is None else _CLOSED
+        if not has_trait(name, Trait.TENSOR_OPERATION) or first is None:
+            return _CLOSED
+        result = view.value(call.id)
+        rank = rank_of(result.elements[0] if isinstance(result, TupleValue) and result.elements else result)
+        if name in _FIRST_BY_CONTENT or (name == "tensorflow.where" and len(call.arguments) == 1):
+            return _FIRST if view.library_argument(call, name, "axis") is None else _CLOSED
+        if rank is None:
+            return _CLOSED
+        seeds = self._by_arguments(call, name, rank, depth)
+        if seeds is not None:
+            return seeds
+        if name in _ELEMENT_WISE:
+            return self._of_sides([argument.value for argument in call.arguments[:2]], call.id, depth)
+        if name == "tensorflow.linalg.matmul" and len(call.arguments) == 2:
+            return self._of_product(first, call.arguments[1].value, call.id, depth)
+        others = [argument.value for argument in call.arguments[1:]]
+        if call.arguments[0].keyword is not None or any(
+            _is_tensor(view.value(other)) and rank_of(view.value(other)) for other in others
+        ):
+            return _CLOSED
+        return self._moved(name, first, call.id, depth)
+
+    def _by_arguments(self, call: ops.Call, name: str, rank: int, depth: int) -> Axes | None:
+        """Of operations whose arguments say which sizes are open, or their kind says it of several; None for others."""
+        view = self._view
+
+        def argument(*parameters: str) -> OpId | None:
+            return view.library_argument(call, name, *parameters)
+
+        def is_open(number: OpId | None) -> bool:
+            return number is not None and self._any_content(number, depth)
+
+        def by_content(positions: Iterable[int]) -> Axes:
+            return {position: Origin.CONTENT for position in positions if 0 <= position < max(rank, 1)}
+
+        if name == "tensorflow.strings.split" or (
+            name == "tensorflow.io.decode_raw" and argument("fixed_length") is None
+        ):
+            return by_content((rank - 1,))
+        if name in _IMAGES:
+            channels = argument("channels")
+            return by_content((0, 1) if channels is not None and view.value(channels) != Constant(0) else (0, 1, 2))
+        if name in _SHAPES:
+            shape = argument(_SHAPES[name])
+            found = _CLOSED if shape is None else self._positions(shape, rank, depth)
+            if name == "tensorflow.reshape" and shape is not None:
+                tensor = argument("tensor")
+                return found if tensor is None else self._with_rest(tensor, shape, found, depth)
+            return found
+        if name in _REPEATS:
+            factors, tensor = argument(_REPEATS[name]), argument("input", "tensor")
+            if factors is None or tensor is None:
+                return _CLOSED
+            return {**self._axes(tensor, depth), **self._positions(factors, rank, depth)}
+        if name == "tensorflow.eye":
+            rows, columns = argument("num_rows"), argument("num_columns")
+            columns = rows if columns is None else columns
+            if argument("batch_shape") is not None:
+                return _CLOSED
+            return by_content((*((0,) if is_open(rows) else ()), *((1,) if is_open(columns) else ())))
+        if name in _SIZES:
+            axis, parameters = _SIZES[name]
+            if argument("axis") is not None:
+                return _CLOSED
+            given = [value for parameter in parameters if (value := argument(parameter)) is not None]
+            if name == "tensorflow.sequence_mask" and not given:
+                given = [value for value in [argument("lengths")] if value is not None]
+            return by_content((axis % max(rank, 1),) if any(is_open(each) for each in given) else ())
+        if name == "tensorflow.repeat":
+            repeats, along = argument("repeats"), argument("axis")
+            axis_value = Constant(0) if along is None else view.value(along)
+            if repeats is None or not isinstance(axis_value, Constant) or type(axis_value.value) is not int:
+                return _CLOSED
+            several = rank_of(view.value(repeats)) != 0 or isinstance(
+                view.op(view.behind_name(repeats)), ops.BuildContainer
+            )
+            return by_content((axis_value.value % max(rank, 1),) if several or is_open(repeats) else ())
+        if name == "tensorflow.gather":
+            indices = argument("indices")
+            plain = indices is not None and argument("axis", "batch_dims") is None
+            return self._axes(indices, depth) if plain and indices is not None else _CLOSED
+        if name == "tensorflow.image.resize":
+            size = argument("size")
+            spatial = _CLOSED if size is None else self._positions(size, 2, depth)
+            return {axis + rank - 3: origin for axis, origin in spatial.items()}
+        if name == "tensorflow.image.crop_to_bounding_box":
+            sizes = (argument("target_height"), argument("target_width"))
+            return by_content(rank - 3 + place for place, size in enumerate(sizes) if is_open(size))
+        if name == "tensorflow.concat":
+            return self._of_joined(call, name, rank, depth)
+        return None
+
+    def _with_rest(self, tensor: OpId, shape: OpId, found: Axes, depth: int) -> Axes:
+        """Of a reshaped tensor: the axis of size -1 takes what the others leave, which is open if any of them, or the tensor, is."""
+        op = self._view.op(self._view.behind_name(shape))
+        before = self._axes(tensor, depth)
+        if not isinstance(op, ops.BuildContainer) or not (found or before):
+            return found
+        rest = [place for place, element in enumerate(op.elements) if self._view.value(element.value) == Constant(-1)]
+        if not before and len({*found, *rest}) == 1:
+            return _CLOSED  # what the other sizes leave is known
+        return {**found, **dict.fromkeys(rest, next(iter((*found.values(), *before.values()))))}
+
+    def _of_joined(self, call: ops.Call, name: str, rank: int, depth: int) -> Axes:
+        view = self._view
+        values, along = view.library_argument(call, name, "values"), view.library_argument(call, name, "axis")
+        display = None if values is None else view.op(view.behind_name(values))
+        axis = None if along is None else view.value(along)
+        if not isinstance(display, ops.BuildContainer) or not isinstance(axis, Constant) or type(axis.value) is not int:
+            return _CLOSED
+        parts = [self._axes(element.value, depth) for element in display.elements]
+        joined = axis.value % max(rank, 1)
+        found = {}
+        for place in range(rank):
+            origins = [part.get(place) for part in parts]
+            known = [origin for origin in origins if origin is not None]
+            if known and (place == joined or len(known) == len(origins)):
+                found[place] = known[0]
+        return found
+
+    def _moved(self, name: str, given: OpId, result: OpId, depth: int) -> Axes:
+        """Where the open axes of a tensor are in what is made of it: the same where the shape is, else the only ones of their sizes."""
+        axes = self._axes(given, depth)
+        before, after = _sizes(self._view.value(given)), _sizes(self._view.value(result))
+        if before == after and "transpose" not in name:
+            return axes
+        return {
+            after.index(before[axis]): origin
+            for axis, origin in axes.items()
+            if axis < len(before) and before.count(before[axis]) == 1 and after.count(before[axis]) == 1
+        }
+
+    # --- contents -------------------------------------------------------------------------------------------------------------
+
+    def _positions(self, shape: OpId, rank: int, depth: int) -> Axes:
+        """The elements of a vector of sizes that only a run knows."""
+        view = self._view
+        if depth > _MAX_DEPTH:
+            return _CLOSED
+        op = view.op(shape)
+        every = dict.fromkeys(range(rank), Origin.CONTENT)
+        match op:
+            case ops.BuildContainer(elements=elements):
+                if any(element.starred for element in elements):
+                    return _CLOSED
+                return {
+                    place: Origin.CONTENT
+                    for place, element in enumerate(elements)
+                    if self._any_content(element.value, depth + 1)
+                }
+            case ops.LoadName() if (stored := self._stored(op)) is not None:
+                return self._positions(stored, rank, depth + 1)
+            case ops.Call() if op.arguments and self._names(op) == ("tensorflow.shape",):
+                return self._axes(op.arguments[0].value, depth + 1)
+            case ops.Call() if op.arguments and len(self._names(op)) == 1 and self._names(op)[0] in _CONVERSIONS:
+                return self._positions(op.arguments[0].value, rank, depth + 1)
+            case ops.Call() if self._names(op) == ("tensorflow.concat",):
+                return self._positions_joined(op, rank, depth + 1)
+            case ops.LoadItem(object=container, index=index):
+                bounds = view.op(index)
+                lower = (
+                    view.value(bounds.lower)
+                    if isinstance(bounds, ops.BuildSlice) and bounds.lower is not None
+                    else Constant(0)
+                )
+                start = lower.value if isinstance(lower, Constant) else None
+                if not isinstance(bounds, ops.BuildSlice) or bounds.step is not None or type(start) is not int:
+                    return every if self._by_content(shape, depth + 1) else _CLOSED
+                whole = _sizes(view.value(container))
+                if start < 0:
+                    if len(whole) != 1 or not isinstance(whole[0], int):
+                        return _CLOSED
+                    start += whole[0]
+                inner = self._positions(container, rank + start, depth + 1)
+                return {place - start: origin for place, origin in inner.items() if 0 <= place - start < rank}
+            case ops.Binary(left=left, right=right):
+                return {**self._positions(left, rank, depth + 1), **self._positions(right, rank, depth + 1)}
+            case _:
+                return every if self._by_content(shape, depth + 1) else _CLOSED
+
+    def _positions_joined(self, call: ops.Call, rank: int, depth: int) -> Axes:
+        """Of a vector of sizes that is joined from others."""
+        view = self._view
+        values = view.library_argument(call, "tensorflow.concat", "values")
+        display = None if values is None else view.op(view.behind_name(values))
+        if not isinstance(display, ops.BuildContainer):
+            return _CLOSED
+        found: dict[int, Origin] = {}
+        start = 0
+        for element in display.elements:
+            part = view.op(element.value)
+            sizes = _sizes(view.value(element.value))
+            length = (
+                len(part.elements) if isinstance(part, ops.BuildContainer) else sizes[0] if len(sizes) == 1 else None
+            )
+            if not isinstance(length, int):
+                return found
+            inner = self._positions(element.value, length, depth)
+            found.update({start + place: origin for place, origin in inner.items()})
+            start += length
+        return found
+
+    def _any_content(self, number: OpId, depth: int) -> bool:
+        """The same of a display: of any of its elements."""
+        op = self._view.op(number)
+        if isinstance(op, ops.BuildContainer):
+            return any(self._any_content(element.value, depth) for element in op.elements)
+        return self._by_content(number, depth)
+
+    def _by_content(self, number: OpId, depth: int) -> bool:
+        """Whether the content of a tensor follows from those that only a run knows: not from constants and known sizes alone."""
+        if depth > _MAX_DEPTH or not _is_tensor(self._view.value(number)):
+            return False
+        known = self._contents.get(number)
+        if known is None:
+            self._contents[number] = False  # of what depends on itself
+            known = self._contents[number] = self._find_content(number, depth + 1)
+        return known
+
+    def _find_content(self, number: OpId, depth: int) -> bool:
+        view = self._view
+        if view.is_variable(number):
+            return True
+        op = view.op(number)
+        match op:
+            case ops.LoadName():
+                if view.is_captured(number):
+                    return False  # what was made before is a constant to the graph
+                value = self._stored(op)
+                return view.is_symbolic(number) if value is None else self._by_content(value, depth)
+            case ops.NextItem():
+                return True
+            case ops.UnpackElement(source=source, position=position):
+                whole = view.op(view.behind_name(source))
+                if isinstance(whole, ops.BuildContainer):
+                    return position < len(whole.elements) and self._by_content(whole.elements[position].value, depth)
+                return (
+                    self._content_of_call(whole, depth)
+                    if isinstance(whole, ops.Call)
+                    else _is_tensor(view.value(source))
+                )
+            case ops.LoadItem(object=container, index=index):
+                key, whole = view.value(index), view.op(view.behind_name(container))
+                if (
+                    isinstance(whole, ops.Call)
+                    and self._names(whole) == ("tensorflow.shape",)
+                    and isinstance(key, Constant)
+                ):
+                    tensor = whole.arguments[0].value
+                    rank = rank_of(view.value(tensor)) or 0
+                    return type(key.value) is int and (key.value % max(rank, 1)) in self._axes(tensor, depth)
+                return self._by_content(container, depth) or self._by_content(index, depth)
+            case ops.Unary(operand=operand):
+                return self._by_content(operand, depth)
+            case ops.Binary(left=left, right=right) | ops.Compare(left=left, right=right):
+                return self._by_content(left, depth) or self._by_content(right, depth)
+            case ops.Call():
+                return self._content_of_call(op, depth)
+            case _:
+                return False
+
+    def _content_of_call(self, call: ops.Call, depth: int) -> bool:
+        names = self._names(call)
+        if len(names) != 1 or names[0] in _SAME_CONTENT:
+            return False
+        if names[0] in ("tensorflow.shape", "tensorflow.size"):
+            return any(self._axes(argument.value, depth) for argument in call.arguments[:1])
+        if names[0].startswith("tensorflow.random."):
+            return True
+        if not has_trait(names[0], Trait.TENSOR_OPERATION):
+            return names[0] in _NEXT
+        return any(self._any_content(argument.value, depth) for argument in call.arguments)
+
+
+def gives_batches(value: Value) -> bool:
+    """Whether a value is a data set, or its iterator, whose batches have a first size that TensorFlow does not know."""
+    alternatives = members(value)
+    return bool(alternatives) and all(
+        isinstance(member, DatasetValue) and member.open_batches for member in alternatives
+    )
+
+
+def rank_of(value: Value) -> int | None:
+    """The rank of a tensor; 0 of a number; None where it is not known."""
+    ranks = {
+        (None if member.type.shape is None else len(member.type.shape)) if isinstance(member, TensorValue) else 0
+        for member in members(value)
+    }
+    return ranks.pop() if len(ranks) == 1 else None
+
+
+def _rows(axes: Axes) -> Axes:
+    """The open axes of what a tensor is made of along its first one."""
+    return {axis - 1: origin for axis, origin in axes.items() if axis > 0}
+
+
+def _is_tensor(value: Value) -> bool:
+    alternatives = members(value)
+    return bool(alternatives) and all(isinstance(member, TensorValue) for member in alternatives)
+
+
+def _is_mask(value: Value) -> bool:
+    return _is_tensor(value) and all(
+        is_tensorflow_tensor(member) and isinstance(member, TensorValue) and member.type.dtype == BOOL
+        for member in members(value)
+    )
+
+
+def _has_kind(value: Value, *kinds: TensorKind) -> bool:
+    return _is_tensor(value) and all(
+        isinstance(member, TensorValue) and member.kind in kinds for member in members(value)
+    )
+
+
+def _sizes(value: Value) -> tuple[Dim, ...]:
+    """The sizes of a tensor, None where its alternatives have others; () where their ranks differ."""
+    shapes = {member.type.shape or () if isinstance(member, TensorValue) else () for member in members(value)}
+    if len({len(shape) for shape in shapes}) != 1:
+        return ()
+    return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*shapes, strict=True))
