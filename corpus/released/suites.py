@@ -2,7 +2,7 @@
 
 A suite runs in an environment of its own (corpus/packages/.environments) that sees this environment's TensorFlow and has besides it what the manifest names;
 and on a copy of the package, so that neither tests nor changes touch what was fetched. `refactor` compares test by test: what passed before must
-pass after. What fails before as well says nothing about the changes; how many these are is counted.
+pass after. What fails before as well says nothing about the changes; how many these are is counted. Packages run side by side, each on one processor.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import sysconfig
 import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+from corpus.beside import on_each_processor
 from corpus.recorder.__main__ import KINDS, analyze, record
 from corpus.recorder.compare import Comparison, compare, score
 from corpus.released.commands import keep
@@ -35,35 +37,58 @@ SHOWN = 10
 def refactor(wanted: Sequence[Package], levels: Sequence[str], timeout: float) -> int:
     """Run each package's tests before and after all changes of each level. Gives 1 if a test that passed does not any more."""
     code = 0
-    for package in _with_suites(wanted):
-        with tempfile.TemporaryDirectory() as scratch:
-            original = Path(scratch) / "before" / package.key
-            shutil.copytree(package.folder, original)
-            before = _run_tests(package, original, timeout)
-            after: dict[tuple[bytes, ...], tuple[dict[str, str], Measured]] = {(): before}
-            for level in levels:
-                copy = Path(scratch) / level / package.key
-                shutil.copytree(package.folder, copy)
-                fixed = run_module(
-                    ["terra_refactor", "fix", "--isolated", "--no-cache", "--level", level, "--write", "."], copy, timeout
-                )
-                if fixed.code not in (0, 3):
-                    print(f"{package.key}: fix ended with {fixed.code}: {fixed.err[-500:]}")
-                    code = 1
-                changed = _changed_files(package.folder, copy)
-                texts = tuple((copy / name).read_bytes() for name in changed)
-                if texts not in after:  # the same changes need no second run, and none need none
-                    after[texts] = _run_tests(package, copy, timeout)
-                code |= _compare(package, level, len(changed), before, after[texts])
+    tried = on_each_processor(partial(_refactored, levels=levels, timeout=timeout), _with_suites(wanted))
+    for package, found in tried:
+        for problem in found.problems:
+            print(f"{package.key}: {problem}")
+            code = 1
+        for level, changed, after in found.levels:
+            code |= _compare(package, level, changed, found.before, after)
     return code
+
+
+_Suite: TypeAlias = tuple[dict[str, str], Measured]
+"""What became of each test, and what the run cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Refactored:
+    """A package's tests before and after the changes of each level, with the number of files that these change."""
+
+    before: _Suite
+    levels: tuple[tuple[str, int, _Suite], ...]
+    problems: tuple[str, ...]
+
+
+def _refactored(package: Package, *, levels: Sequence[str], timeout: float) -> _Refactored:
+    problems: list[str] = []
+    found: list[tuple[str, int, _Suite]] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        original = Path(scratch) / "before" / package.key
+        shutil.copytree(package.folder, original)
+        before = _run_tests(package, original, timeout)
+        after: dict[tuple[bytes, ...], _Suite] = {(): before}
+        for level in levels:
+            copy = Path(scratch) / level / package.key
+            shutil.copytree(package.folder, copy)
+            command = ["terra_refactor", "fix", "--isolated", "--no-cache", "--level", level, "--write", "."]
+            fixed = run_module(command, copy, timeout)
+            if fixed.code not in (0, 3):
+                problems.append(f"fix ended with {fixed.code}: {fixed.err[-500:]}")
+            changed = _changed_files(package.folder, copy)
+            texts = tuple((copy / name).read_bytes() for name in changed)
+            if texts not in after:  # the same changes need no second run, and none need none
+                after[texts] = _run_tests(package, copy, timeout)
+            found.append((level, len(changed), after[texts]))
+    return _Refactored(before, tuple(found), tuple(problems))
 
 
 def _compare(
     package: Package,
     level: str,
     changed: int,
-    before: tuple[dict[str, str], Measured],
-    after: tuple[dict[str, str], Measured],
+    before: _Suite,
+    after: _Suite,
 ) -> int:
     """Keep and print what a level does to a suite. Gives 1 if a test that passed does not any more, or none ran."""
     outcomes, costs = zip(before, after, strict=True)
@@ -93,29 +118,31 @@ def _compare(
 
 def accuracy(wanted: Sequence[Package], timeout: float) -> int:
     """Record which types reach the functions of each package when its tests run, and compare with what `analyze` says."""
-    for package in _with_suites(wanted):
-        suite = package.suite
-        assert suite is not None
-        python = _environment(package)
-        with tempfile.TemporaryDirectory() as scratch:
-            root = Path(scratch) / package.key
-            shutil.copytree(package.folder, root)
-            output = Path(scratch) / "recording.json"
-            before = dict(os.environ)
-            os.environ.update(_variables(package, root))
-            try:
-                record(root, output, ["-m", "pytest", "-q", *suite.arguments], str(python), True)
-            finally:
-                os.environ.clear()
-                os.environ.update(before)
-            recording = json.loads(output.read_text(encoding="utf-8"))
-            recording["functions"] = [seen for seen in recording["functions"] if not in_tests(seen["path"])]
-            found = compare(recording, analyze(root, ["."]), root)
-        numbers = _scores(found)
+    for package, numbers in on_each_processor(_accuracy, _with_suites(wanted)):
         keep(package.name, "accuracy", numbers)
         parts = [f"{kind}: {one['exact'] + one['imprecise']} of {one['number']} sound, {one['wrong']} wrong" for kind, one in numbers["kinds"].items()]
-        print(f"{package.key}: {found.functions} functions ran; {'; '.join(parts)}")
+        print(f"{package.key}: {numbers['functions']} functions ran; {'; '.join(parts)}")
     return 0
+
+
+def _accuracy(package: Package) -> dict[str, Any]:
+    suite = package.suite
+    assert suite is not None
+    python = _environment(package)
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch) / package.key
+        shutil.copytree(package.folder, root)
+        output = Path(scratch) / "recording.json"
+        before = dict(os.environ)
+        os.environ.update(_variables(package, root))
+        try:
+            record(root, output, ["-m", "pytest", "-q", *suite.arguments], str(python), True)
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+        recording = json.loads(output.read_text(encoding="utf-8"))
+        recording["functions"] = [seen for seen in recording["functions"] if not in_tests(seen["path"])]
+        return _scores(compare(recording, analyze(root, ["."]), root))
 
 
 def _scores(found: Comparison) -> dict[str, Any]:
