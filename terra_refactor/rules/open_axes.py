@@ -12,21 +12,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Final, TypeAlias
 
+from terra_refactor.analysis.facts import BranchKind
 from terra_refactor.analysis.lost_shapes import KEEPS_RANK, LOSES_RANK
-from terra_refactor.domain.dim import Dim
-from terra_refactor.domain.dtype import BOOL
+from terra_refactor.domain.dim import definitely_different
 from terra_refactor.domain.value import (
     NONE,
     Constant,
     DatasetValue,
     TensorKind,
-    TensorValue,
     TupleValue,
     Value,
     members,
 )
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.size_arguments import (
+    CONVERSIONS,
+    ELEMENT_WISE,
+    FIRST_BY_CONTENT,
+    IMAGES,
+    REPEATS,
+    SAME_CONTENT,
+    SHAPES,
+    SIZES,
+    SPARSE_BY_CONTENT,
+)
+from terra_refactor.rules.tensor_values import has_kind, is_mask, is_tensor, rank_of, sizes_of
 from terra_refactor.rules.view import ContextView, has_trait, is_tensorflow_tensor
 from terra_refactor.tf_model.spec import Trait
 
@@ -53,104 +64,6 @@ _NEXT: Final = frozenset(
     }
 )
 _MAX_DEPTH: Final = 12
-
-_FIRST_BY_CONTENT: Final = frozenset(
-    {
-        *("tensorflow.boolean_mask", "tensorflow.dynamic_partition", "tensorflow.py_function"),
-        *("tensorflow.numpy_function", "tensorflow.compat.v1.py_func", "tensorflow.image.non_max_suppression"),
-        *("tensorflow.image.non_max_suppression_with_scores", "tensorflow.unique", "tensorflow.unique_with_counts"),
-        *("tensorflow.math.segment_sum", "tensorflow.math.segment_mean", "tensorflow.math.segment_max"),
-        *("tensorflow.math.segment_min", "tensorflow.math.segment_prod"),
-    }
-)
-"""Operations of which the first size of the result is never known to a graph."""
-_IMAGES: Final = frozenset(
-    {
-        "tensorflow.io.decode_png",
-        "tensorflow.io.decode_jpeg",
-        "tensorflow.io.decode_bmp",
-        "tensorflow.io.decode_and_crop_jpeg",
-    }
-)
-_SPARSE_BY_CONTENT: Final = frozenset(
-    {
-        *("tensorflow.sparse.from_dense", "tensorflow.sparse.retain", "tensorflow.sparse.slice"),
-        *("tensorflow.sets.difference", "tensorflow.sets.intersection", "tensorflow.sets.union"),
-    }
-)
-"""Operations that give a sparse tensor of as many values as the content says."""
-_SHAPES: Final = {
-    **dict.fromkeys(("tensorflow.zeros", "tensorflow.ones", "tensorflow.reshape", "tensorflow.broadcast_to"), "shape"),
-    **dict.fromkeys(
-        (f"tensorflow.random.{name}" for name in ("normal", "uniform", "truncated_normal", "gamma")), "shape"
-    ),
-    **dict.fromkeys(
-        (f"tensorflow.random.stateless_{name}" for name in ("normal", "uniform", "truncated_normal")), "shape"
-    ),
-    "tensorflow.scatter_nd": "shape",
-    "tensorflow.fill": "dims",
-    "tensorflow.slice": "size",
-}
-"""Operations whose result has the shape that an argument says, a size an element."""
-_REPEATS: Final = {"tensorflow.tile": "multiples", "tensorflow.pad": "paddings"}
-"""Operations that keep the axes of their first argument, and change each by an element of another one."""
-_SIZES: Final = {
-    "tensorflow.range": (0, ("start", "limit", "delta")),
-    "tensorflow.linspace": (0, ("num",)),
-    "tensorflow.eye": (0, ("num_rows",)),
-    "tensorflow.one_hot": (-1, ("depth",)),
-    "tensorflow.sequence_mask": (-1, ("maxlen",)),
-    "tensorflow.math.top_k": (-1, ("k",)),
-    "tensorflow.signal.frame": (-1, ("frame_length",)),
-    "tensorflow.math.unsorted_segment_sum": (0, ("num_segments",)),
-    "tensorflow.math.unsorted_segment_mean": (0, ("num_segments",)),
-    "tensorflow.math.unsorted_segment_max": (0, ("num_segments",)),
-}
-"""Operations of which one size of the result is what arguments say."""
-_SAME_CONTENT: Final = frozenset(
-    {
-        "tensorflow.zeros_like",
-        "tensorflow.ones_like",
-        "tensorflow.zeros",
-        "tensorflow.ones",
-        "tensorflow.constant",
-        "tensorflow.rank",
-    }
-)
-"""Operations whose content follows from shapes and from what is written there."""
-_CONVERSIONS: Final = frozenset(
-    {"tensorflow.convert_to_tensor", "tensorflow.cast", "tensorflow.identity", "tensorflow.stack"}
-)
-_ELEMENT_WISE: Final = frozenset(
-    {
-        *("tensorflow.math.add", "tensorflow.math.subtract", "tensorflow.math.multiply", "tensorflow.math.divide"),
-        *(
-            "tensorflow.math.maximum",
-            "tensorflow.math.minimum",
-            "tensorflow.math.pow",
-            "tensorflow.math.squared_difference",
-        ),
-        *(
-            "tensorflow.math.equal",
-            "tensorflow.math.not_equal",
-            "tensorflow.math.greater",
-            "tensorflow.math.greater_equal",
-        ),
-        *(
-            "tensorflow.math.less",
-            "tensorflow.math.less_equal",
-            "tensorflow.math.logical_and",
-            "tensorflow.math.logical_or",
-        ),
-        *(
-            "tensorflow.math.floordiv",
-            "tensorflow.math.floormod",
-            "tensorflow.math.divide_no_nan",
-            "tensorflow.math.atan2",
-        ),
-    }
-)
-"""Operations of two tensors, element by element."""
 
 
 class OpenAxes:
@@ -181,28 +94,46 @@ class OpenAxes:
         if (
             rank is None
             and position >= 0
-            and _is_tensor(value)
+            and is_tensor(value)
             and all(is_tensorflow_tensor(member) for member in members(value))
         ):
             return self._axes(number, 0).get(position)
         return self.of(number).get(position + (rank or 0) if position < 0 else position)
 
     def has_no_rank(self, number: OpId) -> bool:
-        """Whether a result is a tensor of which a graph does not know the rank: what a Python function or a file gave."""
+        """Whether a result is a tensor of which a graph does not know the rank: what a Python function or a file gave.
+
+        Eager code may know more than its rank; what says a shape (`set_shape`, `expand_animations=False`) tells the graph, too.
+        """
         view = self._view
         for _ in range(_MAX_DEPTH):
-            value, op = view.value(number), view.op(number)
-            if not _is_tensor(value) or rank_of(value) is not None:
-                return False
-            if isinstance(op, ops.LoadName) and (stored := self._stored(op)) is not None:
+            op = view.op(number)
+            if isinstance(op, ops.UnpackElement):
+                number = op.source
+            elif (
+                isinstance(op, ops.LoadName)
+                and (stored := self._stored(op)) is not None
+                and not self._has_set_shape(op)
+            ):
                 number = stored
             elif isinstance(op, ops.Call) and len(names := self._library(op)) == 1 and names[0] in LOSES_RANK:
-                return True
+                animation = view.library_argument(op, names[0], "expand_animations")
+                return animation is None or view.value(animation) == Constant(True)
             elif isinstance(op, ops.Call) and op.arguments and len(names) == 1 and names[0] in KEEPS_RANK:
                 number = op.arguments[0].value
             else:
                 return False
         return False
+
+    def _has_set_shape(self, load: ops.LoadName) -> bool:
+        """Whether the function calls `set_shape` of that variable."""
+        view = self._view
+        return any(
+            attribute.name == "set_shape"
+            and isinstance(owner := view.op(attribute.object), ops.LoadName)
+            and owner.name == load.name
+            for attribute in view.code.of_kind(ops.LoadAttribute)
+        )
 
     def _axes(self, number: OpId, depth: int) -> Axes:
         if depth > _MAX_DEPTH:
@@ -222,19 +153,23 @@ class OpenAxes:
             case ops.UnpackElement(source=source, position=position):
                 return self._of_member(source, position, depth)
             case ops.LoadItem(object=container, index=index):
-                if _is_tensor(view.value(container)):
+                if is_tensor(view.value(container)):
                     return self._of_slice(container, index, depth)
                 key = view.value(index)
                 return self._of_member(container, key.value, depth) if isinstance(key, Constant) else _CLOSED
             case ops.LoadAttribute(object=owner, name=name):
-                if _has_kind(view.value(owner), TensorKind.SPARSE, TensorKind.RAGGED):
+                if has_kind(view.value(owner), TensorKind.SPARSE, TensorKind.RAGGED):
                     return (
                         _FIRST if name in ("values", "indices", "flat_values") and self._is_computed(owner) else _CLOSED
                     )
-                return _CLOSED if _is_tensor(view.value(owner)) else self._of_member(owner, name, depth)
+                return _CLOSED if is_tensor(view.value(owner)) else self._of_member(owner, name, depth)
             case ops.LoadName(name=name):
-                value = self._stored(op)
-                return self.parameters.get(name, _CLOSED) if value is None else self._axes(value, depth)
+                if self._has_set_shape(op):
+                    return _CLOSED
+                store = self._store(op)
+                if store is None or store.value is None:
+                    return self.parameters.get(name, _CLOSED)
+                return {**self._axes(store.value, depth), **self._of_branches(store, op)}
             case ops.Unary(operand=operand):
                 return self._axes(operand, depth)
             case ops.Binary(operator="@", left=left, right=right):
@@ -248,12 +183,36 @@ class OpenAxes:
 
     def _stored(self, load: ops.LoadName) -> OpId | None:
         """What the variable was set to last before it is read; None of a parameter that is not set."""
+        store = self._store(load)
+        return None if store is None else store.value
+
+    def _store(self, load: ops.LoadName) -> ops.StoreName | None:
         if self._stores is None:
             self._stores = {}
             for store in self._view.reached_stores():
                 self._stores.setdefault(store.name, []).append(store)
         before = [store for store in self._stores.get(load.name, ()) if store.id < load.id]
-        return before[-1].value if before else None
+        return before[-1] if before else None
+
+    def _of_branches(self, store: ops.StoreName, load: ops.LoadName) -> Axes:
+        """Of a variable that is set under a condition on a tensor: the axes of which the two sides leave other sizes."""
+        view = self._view
+        around = {outer.id for outer in view.enclosing(load.id)}
+        for outer in view.enclosing(store.id):
+            fact = view.branches.get(outer.id)
+            if (
+                outer.id in around
+                or not isinstance(outer, ops.If)
+                or fact is None
+                or fact.kind is not BranchKind.TENSOR
+            ):
+                continue
+            for name, first, second in fact.changed if all(fact.falls_through) else ():
+                sizes, others = sizes_of(first), sizes_of(second)
+                if name == load.name and sizes and len(sizes) == len(others):
+                    pairs = zip(sizes, others, strict=True)
+                    return {axis: Origin.CONTENT for axis, (a, b) in enumerate(pairs) if definitely_different(a, b)}
+        return _CLOSED
 
     def _is_computed(self, number: OpId) -> bool:
         """Whether a sparse or ragged tensor is given, or of as many values as a content says: not put together from parts here."""
@@ -261,7 +220,7 @@ class OpenAxes:
         op = view.op(view.behind_name(number))
         if isinstance(op, ops.LoadName):
             return self._stored(op) is None and not view.is_captured(op.id)
-        return isinstance(op, ops.Call) and not _SPARSE_BY_CONTENT.isdisjoint(self._names(op))
+        return isinstance(op, ops.Call) and not SPARSE_BY_CONTENT.isdisjoint(self._names(op))
 
     def _of_element(self, number: OpId, depth: int) -> Axes:
         """Of what a loop hands to its target: an element of a data set, or a row of a tensor."""
@@ -272,16 +231,42 @@ class OpenAxes:
         value = self._view.value(loop.iterable)
         if gives_batches(value):
             return _FIRST_OF_BATCH
-        return _rows(self._axes(loop.iterable, depth)) if _is_tensor(value) else _CLOSED
+        return _rows(self._axes(loop.iterable, depth)) if is_tensor(value) else _CLOSED
 
     def _of_member(self, number: OpId, key: object, depth: int) -> Axes:
         """Of one tensor of a structure; of a tensor that is unpacked, of its rows."""
-        if _is_tensor(self._view.value(number)):
+        if is_tensor(self._view.value(number)):
             return _rows(self._axes(number, depth))
         source = self._view.op(self._view.behind_name(number))
-        if isinstance(source, ops.Call) and key in (1, "idx") and any("unique" in name for name in self._names(source)):
+        names = self._names(source) if isinstance(source, ops.Call) else ()
+        if isinstance(source, ops.Call) and names == ("tensorflow.split",) and type(key) is int:
+            return self._of_split(source, key, depth)
+        if isinstance(source, ops.Call) and names == ("tensorflow.unstack",) and source.arguments:
+            return _rows(self._axes(source.arguments[0].value, depth)) if len(source.arguments) == 1 else _CLOSED
+        if key in (1, "idx") and any("unique" in name for name in names):
             return _CLOSED  # one for each element of what is searched
         return self._axes(number, depth)
+
+    def _of_split(self, call: ops.Call, part: int, depth: int) -> Axes:
+        """Of a part of `tf.split`: of the size that is asked for."""
+        view, name = self._view, "tensorflow.split"
+        value, sizes, along = (
+            view.library_argument(call, name, parameter) for parameter in ("value", "num_or_size_splits", "axis")
+        )
+        axis = Constant(0) if along is None else view.value(along)
+        if value is None or sizes is None or not isinstance(axis, Constant) or type(axis.value) is not int:
+            return _CLOSED
+        own, rank = self._axes(value, depth), rank_of(view.value(value)) or 1
+        display = view.op(view.behind_name(sizes))
+        if not isinstance(display, ops.BuildContainer):
+            return own
+        if not 0 <= part < len(display.elements):
+            return _CLOSED
+        size, place = display.elements[part].value, axis.value % rank
+        if self._by_content(size, depth):
+            return {**own, place: Origin.CONTENT}
+        others = {each: origin for each, origin in own.items() if each != place}
+        return own if view.value(size) == Constant(-1) else others
 
     def _of_slice(self, container: OpId, index: OpId, depth: int) -> Axes:
         """Of what a subscript takes of a tensor: `x[:, 0]`, `x[:n]`, `x[mask]`, `x[..., None]`."""
@@ -309,7 +294,7 @@ class OpenAxes:
                     source, place = source + 1, place + 1
             elif value == NONE:
                 place += 1
-            elif _is_mask(value):
+            elif is_mask(value):
                 found[place] = Origin.CONTENT
                 source, place = source + (rank_of(value) or 1), place + 1
             elif rank_of(value) == 0:
@@ -343,7 +328,7 @@ class OpenAxes:
                 if -axis > own:
                     continue  # it has no such axis
                 origin = self._axes(side, depth).get(axis + own)
-                sizes = _sizes(view.value(side))
+                sizes = sizes_of(view.value(side))
                 if origin is None and (not sizes or sizes[axis] != 1):
                     break
                 origins.append(origin)
@@ -388,12 +373,12 @@ class OpenAxes:
         ):
             origin = None if first is None else self._axes(first, depth).get(0)
             return {0: origin} if origin is not None and rank_of(view.value(call.id)) else _CLOSED
-        names = self._names(call)
-        if self._library(call) == ("tensorflow.map_fn",):
+        names = self._library(call)
+        if names == ("tensorflow.map_fn",):
             elements = view.library_argument(call, "tensorflow.map_fn", "elems")
             origin = None if elements is None else self._axes(elements, depth).get(0)
             return _CLOSED if origin is None else {0: origin}
-        if len(names) != 1:
+        if len(names) != 1 or (names[0] not in LOSES_RANK and not self._names(call)):
             return _CLOSED
         (name,) = names
         if name == "tensorflow.RaggedTensor.to_tensor":
@@ -402,20 +387,24 @@ class OpenAxes:
             return _CLOSED
         result = view.value(call.id)
         rank = rank_of(result.elements[0] if isinstance(result, TupleValue) and result.elements else result)
-        if name in _FIRST_BY_CONTENT or (name == "tensorflow.where" and len(call.arguments) == 1):
+        if name in LOSES_RANK and name != "tensorflow.io.decode_image":
+            return dict.fromkeys(range(rank or 1), Origin.CONTENT)
+        if name == "tensorflow.ensure_shape":
+            return _CLOSED
+        if name in FIRST_BY_CONTENT or (name == "tensorflow.where" and len(call.arguments) == 1):
             return _FIRST if view.library_argument(call, name, "axis") is None else _CLOSED
         if rank is None:
             return _CLOSED
         seeds = self._by_arguments(call, name, rank, depth)
         if seeds is not None:
             return seeds
-        if name in _ELEMENT_WISE:
+        if name in ELEMENT_WISE:
             return self._of_sides([argument.value for argument in call.arguments[:2]], call.id, depth)
         if name == "tensorflow.linalg.matmul" and len(call.arguments) == 2:
             return self._of_product(first, call.arguments[1].value, call.id, depth)
         others = [argument.value for argument in call.arguments[1:]]
         if call.arguments[0].keyword is not None or any(
-            _is_tensor(view.value(other)) and rank_of(view.value(other)) for other in others
+            is_tensor(view.value(other)) and rank_of(view.value(other)) for other in others
         ):
             return _CLOSED
         return self._moved(name, first, call.id, depth)
@@ -437,18 +426,18 @@ class OpenAxes:
             name == "tensorflow.io.decode_raw" and argument("fixed_length") is None
         ):
             return by_content((rank - 1,))
-        if name in _IMAGES:
+        if name in IMAGES:
             channels = argument("channels")
             return by_content((0, 1) if channels is not None and view.value(channels) != Constant(0) else (0, 1, 2))
-        if name in _SHAPES:
-            shape = argument(_SHAPES[name])
+        if name in SHAPES:
+            shape = argument(SHAPES[name])
             found = _CLOSED if shape is None else self._positions(shape, rank, depth)
             if name == "tensorflow.reshape" and shape is not None:
                 tensor = argument("tensor")
                 return found if tensor is None else self._with_rest(tensor, shape, found, depth)
             return found
-        if name in _REPEATS:
-            factors, tensor = argument(_REPEATS[name]), argument("input", "tensor")
+        if name in REPEATS:
+            factors, tensor = argument(REPEATS[name]), argument("input", "tensor")
             if factors is None or tensor is None:
                 return _CLOSED
             return {**self._axes(tensor, depth), **self._positions(factors, rank, depth)}
@@ -458,8 +447,8 @@ class OpenAxes:
             if argument("batch_shape") is not None:
                 return _CLOSED
             return by_content((*((0,) if is_open(rows) else ()), *((1,) if is_open(columns) else ())))
-        if name in _SIZES:
-            axis, parameters = _SIZES[name]
+        if name in SIZES:
+            axis, parameters = SIZES[name]
             if argument("axis") is not None:
                 return _CLOSED
             given = [value for parameter in parameters if (value := argument(parameter)) is not None]
@@ -521,7 +510,7 @@ class OpenAxes:
     def _moved(self, name: str, given: OpId, result: OpId, depth: int) -> Axes:
         """Where the open axes of a tensor are in what is made of it: the same where the shape is, else the only ones of their sizes."""
         axes = self._axes(given, depth)
-        before, after = _sizes(self._view.value(given)), _sizes(self._view.value(result))
+        before, after = sizes_of(self._view.value(given)), sizes_of(self._view.value(result))
         if before == after and "transpose" not in name:
             return axes
         return {
@@ -552,7 +541,7 @@ class OpenAxes:
                 return self._positions(stored, rank, depth + 1)
             case ops.Call() if op.arguments and self._names(op) == ("tensorflow.shape",):
                 return self._axes(op.arguments[0].value, depth + 1)
-            case ops.Call() if op.arguments and len(self._names(op)) == 1 and self._names(op)[0] in _CONVERSIONS:
+            case ops.Call() if op.arguments and len(self._names(op)) == 1 and self._names(op)[0] in CONVERSIONS:
                 return self._positions(op.arguments[0].value, rank, depth + 1)
             case ops.Call() if self._names(op) == ("tensorflow.concat",):
                 return self._positions_joined(op, rank, depth + 1)
@@ -566,7 +555,7 @@ class OpenAxes:
                 start = lower.value if isinstance(lower, Constant) else None
                 if not isinstance(bounds, ops.BuildSlice) or bounds.step is not None or type(start) is not int:
                     return every if self._by_content(shape, depth + 1) else _CLOSED
-                whole = _sizes(view.value(container))
+                whole = sizes_of(view.value(container))
                 if start < 0:
                     if len(whole) != 1 or not isinstance(whole[0], int):
                         return _CLOSED
@@ -589,7 +578,7 @@ class OpenAxes:
         start = 0
         for element in display.elements:
             part = view.op(element.value)
-            sizes = _sizes(view.value(element.value))
+            sizes = sizes_of(view.value(element.value))
             length = (
                 len(part.elements) if isinstance(part, ops.BuildContainer) else sizes[0] if len(sizes) == 1 else None
             )
@@ -609,7 +598,7 @@ class OpenAxes:
 
     def _by_content(self, number: OpId, depth: int) -> bool:
         """Whether the content of a tensor follows from those that only a run knows: not from constants and known sizes alone."""
-        if depth > _MAX_DEPTH or not _is_tensor(self._view.value(number)):
+        if depth > _MAX_DEPTH or not is_tensor(self._view.value(number)):
             return False
         known = self._contents.get(number)
         if known is None:
@@ -637,7 +626,7 @@ class OpenAxes:
                 return (
                     self._content_of_call(whole, depth)
                     if isinstance(whole, ops.Call)
-                    else _is_tensor(view.value(source))
+                    else is_tensor(view.value(source))
                 )
             case ops.LoadItem(object=container, index=index):
                 key, whole = view.value(index), view.op(view.behind_name(container))
@@ -661,7 +650,7 @@ class OpenAxes:
 
     def _content_of_call(self, call: ops.Call, depth: int) -> bool:
         names = self._names(call)
-        if len(names) != 1 or names[0] in _SAME_CONTENT:
+        if len(names) != 1 or names[0] in SAME_CONTENT:
             return False
         if names[0] in ("tensorflow.shape", "tensorflow.size"):
             return any(self._axes(argument.value, depth) for argument in call.arguments[:1])
@@ -680,41 +669,6 @@ def gives_batches(value: Value) -> bool:
     )
 
 
-def rank_of(value: Value) -> int | None:
-    """The rank of a tensor; 0 of a number; None where it is not known."""
-    ranks = {
-        (None if member.type.shape is None else len(member.type.shape)) if isinstance(member, TensorValue) else 0
-        for member in members(value)
-    }
-    return ranks.pop() if len(ranks) == 1 else None
-
-
 def _rows(axes: Axes) -> Axes:
     """The open axes of what a tensor is made of along its first one."""
     return {axis - 1: origin for axis, origin in axes.items() if axis > 0}
-
-
-def _is_tensor(value: Value) -> bool:
-    alternatives = members(value)
-    return bool(alternatives) and all(isinstance(member, TensorValue) for member in alternatives)
-
-
-def _is_mask(value: Value) -> bool:
-    return _is_tensor(value) and all(
-        is_tensorflow_tensor(member) and isinstance(member, TensorValue) and member.type.dtype == BOOL
-        for member in members(value)
-    )
-
-
-def _has_kind(value: Value, *kinds: TensorKind) -> bool:
-    return _is_tensor(value) and all(
-        isinstance(member, TensorValue) and member.kind in kinds for member in members(value)
-    )
-
-
-def _sizes(value: Value) -> tuple[Dim, ...]:
-    """The sizes of a tensor, None where its alternatives have others; () where their ranks differ."""
-    shapes = {member.type.shape or () if isinstance(member, TensorValue) else () for member in members(value)}
-    if len({len(shape) for shape in shapes}) != 1:
-        return ()
-    return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*shapes, strict=True))

@@ -46,6 +46,7 @@ from terra_refactor.tf_model.spec import ParameterPassing, Trait
 OpType = TypeVar("OpType", bound=Op)
 
 TAPES = frozenset({"GradientTape", "ForwardAccumulator"})
+_NUMBERS = (("builtins.int",), ("builtins.float",))
 _NOT_SYMBOLIC = (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR, TensorKind.KERAS)
 
 
@@ -272,19 +273,50 @@ class ContextView:
             case _ if depth > 8:
                 return frozenset()
             case ops.LoadName(name=name, scope=ops.Scope.LOCAL | ops.Scope.CELL):
-                stored = any(other.name == name for other in self.code.of_kind(ops.StoreName))
                 if any(parameter.name == name for parameter in self.function.parameters):
-                    return frozenset() if stored else frozenset({name})
+                    return frozenset({name}) if self._is_as_given(op) else frozenset()
                 value = self.stored_once(name)
                 return frozenset() if value is None else self._parameters_behind(value, depth + 1)
             case ops.Binary(left=left, right=right):
                 return self._parameters_behind(left, depth + 1) | self._parameters_behind(right, depth + 1)
+            case ops.Compare(left=left, right=right) if op.operator in ("<", "<=", ">", ">=", "==", "!="):
+                return self._parameters_behind(left, depth + 1) | self._parameters_behind(right, depth + 1)
             case ops.Unary(operand=operand):
                 return self._parameters_behind(operand, depth + 1)
-            case ops.LoadItem(object=container):
+            case ops.LoadItem(object=container) | ops.UnpackElement(source=container):
                 return self._parameters_behind(container, depth + 1)
+            case ops.NextItem():
+                parent = self.code.parents[number]
+                loop = None if parent is None else self.op(parent)
+                return self._parameters_behind(loop.iterable, depth + 1) if isinstance(loop, ops.For) else frozenset()
             case _:
                 return frozenset()
+
+    def _is_as_given(self, load: ops.LoadName) -> bool:
+        """Whether nothing sets a parameter before it is read there."""
+        stores = [store for store in self.code.of_kind(ops.StoreName) if store.name == load.name]
+        if not stores or (load.scope is ops.Scope.LOCAL and all(store.id > load.id for store in stores)):
+            loops = self._loops_around(load.id)
+            return all(loops.isdisjoint(self._loops_around(store.id)) for store in stores)
+        return False
+
+    def _loops_around(self, number: OpId) -> frozenset[OpId]:
+        return frozenset(
+            outer.id for outer in self.enclosing(number) if isinstance(outer, ops.For | ops.While | ops.Comprehension)
+        )
+
+    def becomes_tensor(self, number: OpId) -> tuple[bool, str | None]:
+        """Whether a trace has a symbolic tensor here, and the parameter if that is so only where it is an argument of the graph itself."""
+        if self.is_symbolic(number):
+            return True, None
+        parameter = self.argument_behind(number)
+        if parameter is None:
+            # AutoGraph makes tensors of `int(x)` and `float(x)`
+            op = self.op(self.behind_name(number))
+            fact = self.calls.get(op.id)
+            if isinstance(op, ops.Call) and len(op.arguments) == 1 and fact is not None and fact.library in _NUMBERS:
+                parameter = self.argument_behind(op.arguments[0].value)
+        return parameter is not None, parameter
 
     def argument_behind(self, number: OpId) -> str | None:
         """The parameter that an ndarray is, or is computed from: a traced function gets a tensor in its place."""

@@ -152,6 +152,28 @@ PROGRAMS = {
         length = norm(tf.ones([3, 4]), axis=1)
         made = tf.zeros([2]) if keras.config.backend() == "tensorflow" else np.zeros([3])
     """,
+    "functions of the host": """
+        import numpy as np
+        import tensorflow as tf
+
+        def halves(array, factor):
+            return array[: array.shape[0] // 2].astype(np.float32) * factor, np.array(3), 1.5
+
+        def rows(tensor):
+            return tf.reduce_sum(tensor, axis=0)
+
+        first, count, ratio = tf.numpy_function(halves, [tf.zeros([6, 2], tf.float64), 2.0], [tf.float32, tf.int64, tf.float32])
+        single = tf.numpy_function(lambda array: array + 1, [tf.zeros([3], tf.int32)], tf.int32)
+        alone = tf.numpy_function(lambda array: [array], [tf.zeros([3])], [tf.float32])
+        summed = tf.py_function(rows, [tf.ones([4, 5])], tf.float32)
+        pair_open = tf.py_function(lambda x, y: (x + y, x - y), [tf.ones([4]), tf.ones([4])], [tf.float32, tf.float32])
+        added, taken = tf.py_function(lambda x, y: (x + y, x - y), [tf.ones([4]), tf.ones([4])], [tf.float32, tf.float32])
+        listed = tf.py_function(lambda x: [x], [tf.ones([4])], [tf.float32])[0]
+        number = tf.py_function(lambda x: 2, [tf.ones([4])], tf.float32)
+        counted = tf.data.Dataset.from_tensor_slices(tf.zeros([6, 2])).map(lambda x: tf.numpy_function(lambda a: a[:1], [x], tf.float32))
+        for mapped_open in counted:
+            pass
+    """,
     "counts and entropies": """
         import tensorflow as tf
         from tensorflow.keras import backend as K

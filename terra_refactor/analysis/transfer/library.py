@@ -37,6 +37,7 @@ from terra_refactor.analysis.transfer.command_line import COMMAND_LINE
 from terra_refactor.analysis.transfer.containers import thaw
 from terra_refactor.analysis.transfer.deferred_tensors import DEFERRED_TENSORS, defer, note_array_conversion
 from terra_refactor.analysis.transfer.execution_mode import EXECUTION_MODE
+from terra_refactor.analysis.transfer.host_callbacks import HOST_CALLBACKS
 from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
 from terra_refactor.analysis.transfer.keras_shapes import build_sequential
 from terra_refactor.analysis.transfer.keras_training import KERAS_TRAINING
@@ -96,6 +97,7 @@ _SPECIAL: Final = {
     **PYTEST_MARKS,
     **TENSOR_ARRAYS,
     **COMMAND_LINE,
+    **HOST_CALLBACKS,
     **DEFERRED_TENSORS,
 }
 MAX_COMBINATIONS: Final = 8

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.value import Constant, Scalar, TensorKind, TensorValue, Value, members
+from terra_refactor.domain.dtype import INTEGER
+from terra_refactor.domain.value import (
+    Constant,
+    DTypeValue,
+    Scalar,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+    members,
+)
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
@@ -47,6 +57,11 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                     f"`{view.written(op.id)}` asks for the class of the array `{parameter}`: a traced function gets a tensor in its place",
                     parameter=parameter,
                 )
+        conversion = _failing_conversion(view, op, name)
+        if conversion is not None:
+            converted = f"`{view.written(op.id)}` converts the array `{conversion}` to another dtype"
+            message = f"{converted}: the tensor that a traced function gets in its place cannot be"
+            yield LocalHazard(op.id, message, parameter=conversion)
         if not has_trait(name, Trait.CONCRETE_ARRAYS):
             continue
         given = [argument.value for argument in op.arguments]
@@ -58,7 +73,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 cure=_cure(view, op, name),
             )
             continue
-        arguments = [found for number in given if (found := view.argument_behind(number)) is not None]
+        arguments = [found for number in given if (found := _arrays_given(view, number)) is not None]
         if arguments:
             yield LocalHazard(
                 op.id,
@@ -83,6 +98,14 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 f"an item of the array `{parameter}` is assigned: a traced function gets a tensor in its place, which cannot change",
                 parameter=parameter,
             )
+    for item in view.reached(ops.LoadItem):
+        parameter = view.argument_behind(item.object) if _is_list_of_places(view, item.index) else None
+        if parameter is not None:
+            yield LocalHazard(
+                item.id,
+                f"`{view.written(item.id)}` takes several places of the array `{parameter}`: the tensor that a traced function gets cannot",
+                parameter=parameter,
+            )
     for load in view.reached(ops.LoadAttribute):
         if load.name in _ARRAY_ATTRIBUTES:
             parameter = view.argument_behind(load.object)
@@ -92,6 +115,51 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                     f"`{view.written(load.id)}` is an attribute of the array `{parameter}`: a traced function gets a tensor in its place",
                     parameter=parameter,
                 )
+
+
+def _arrays_given(view: ContextView, number: OpId) -> str | None:
+    """The parameter that is an array, or a tuple of such, in the place of which a traced function gets tensors."""
+    alternatives = members(view.value(number))
+    if alternatives and all(
+        isinstance(member, TupleValue) and any(_is_array(element) for element in member.elements)
+        for member in alternatives
+    ):
+        return view.parameter_behind(number)
+    return view.argument_behind(number)
+
+
+def _failing_conversion(view: ContextView, call: ops.Call, name: str) -> str | None:
+    """The parameter whose array is converted to a tensor of another dtype, which a tensor is not."""
+    if name != "tensorflow.convert_to_tensor":
+        return None
+    given, wanted = view.library_argument(call, name, "value"), view.library_argument(call, name, "dtype")
+    parameter = None if given is None else view.argument_behind(given)
+    if given is None or parameter is None:
+        return None
+    before = {member.type.dtype for member in members(view.value(given)) if isinstance(member, TensorValue)}
+    after = (
+        {member.dtype for member in members(view.value(wanted)) if isinstance(member, DTypeValue)}
+        if wanted is not None
+        else set()
+    )
+    known = len(before) == len(after) == 1 and None not in before | after
+    return parameter if known and before != after else None
+
+
+def _is_list_of_places(view: ContextView, index: OpId) -> bool:
+    """Whether a subscript has a list or an array of integers, which NumPy takes for several places."""
+    op = view.op(view.behind_name(index))
+    if isinstance(op, ops.BuildContainer):
+        return op.kind is ops.ContainerKind.LIST or any(
+            _is_list_of_places(view, element.value) for element in op.elements
+        )
+    return bool(members(view.value(index))) and all(
+        _is_array(member)
+        and isinstance(member, TensorValue)
+        and bool(member.type.shape)
+        and member.type.dtype in INTEGER
+        for member in members(view.value(index))
+    )
 
 
 def _is_array(value: Value) -> bool:
@@ -145,7 +213,9 @@ RULE: Final = Rule(
     summary="A NumPy, SciPy, pandas, PIL or OpenCV call on a value that flows from a tensor raises in a graph.",
     explanation=(
         "These libraries convert their arguments to arrays: `NotImplementedError: Cannot convert a symbolic tf.Tensor to a numpy "
-        "array`. The static shape of a tensor (`x.shape`) is made of Python ints and fine."
+        "array`. The static shape of a tensor (`x.shape`) is made of Python ints and fine. Of an array that is an argument a traced "
+        "function gets a tensor, which has no methods of arrays, is no `np.ndarray`, cannot be converted to another dtype, and takes a "
+        "list as an index for the places along its axes (`x[[1, 0]]` is `x[1, 0]`)."
     ),
     samples=Samples(
         bad="""\

@@ -74,10 +74,12 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 break
     for text in view.reached(ops.FormatString):
         for part in text.parts:
-            if isinstance(part, ops.FormatField) and part.spec is not None and view.is_symbolic(part.value):
-                yield LocalHazard(
-                    text.id, f"`{view.written(part.value)}` is formatted as a number: in a graph it has no value"
-                )
+            if isinstance(part, ops.FormatField) and part.spec is not None:
+                is_tensor, parameter = view.becomes_tensor(part.value)
+                if is_tensor:
+                    written = view.written(part.value)
+                    message = f"`{written}` is formatted as a number: in a graph it has no value"
+                    yield LocalHazard(text.id, message, parameter=parameter)
 
 
 def _size_of_data_set(view: ContextView, call: ops.Call) -> bool:
@@ -132,21 +134,25 @@ def _dtype(view: ContextView, number: OpId) -> DType | None:
 def _check_call(view: ContextView, call: ops.Call, name: str) -> Iterator[LocalHazard]:
     if name in _BY_INDEX_OR_EQUALITY:
         first = call.arguments[0].value if call.arguments else None
-        if first is not None and view.is_symbolic(first):
-            yield LocalHazard(
-                call.id, f"`{view.written(call.id)}` needs the value of `{view.written(first)}`: in a graph this raises"
-            )
+        is_tensor, parameter = (False, None) if first is None else view.becomes_tensor(first)
+        if is_tensor and first is not None:
+            message = f"`{view.written(call.id)}` needs the value of `{view.written(first)}`: in a graph this raises"
+            yield LocalHazard(call.id, message, parameter=parameter)
         return
     wanted = static_parameters(name)
     if wanted is not None and not wanted:
         return
-    for parameter, number in _bound(name, call):
-        if wanted is not None and parameter not in wanted:
+    for bound, number in _bound(name, call):
+        if wanted is not None and bound not in wanted:
             continue
         what = f"`{view.written(number)}`"
-        if view.holds_symbolic(number):
-            where = f"`{parameter}` of `{view.written(call.function)}`" if parameter else f"`{view.written(call.id)}`"
-            yield LocalHazard(call.id, f"{where} needs a value when the graph is traced, and {what} is a tensor")
+        is_tensor, parameter = view.becomes_tensor(number)
+        if is_tensor or view.holds_symbolic(number):
+            where = f"`{bound}` of `{view.written(call.function)}`" if bound else f"`{view.written(call.id)}`"
+            message = f"{where} needs a value when the graph is traced, and {what} is a tensor"
+            if parameter is not None:
+                message += f" there, made of the argument `{parameter}`"
+            yield LocalHazard(call.id, message, parameter=parameter)
             return
         if wanted is None and view.may_be_symbolic(number):
             yield LocalHazard(
@@ -177,14 +183,15 @@ def _check_index(view: ContextView, at: OpId, container: OpId, index: OpId) -> I
     parts = [index]
     if isinstance(operation, ops.BuildSlice):
         parts = [bound for bound in (operation.lower, operation.upper, operation.step) if bound is not None]
-    symbolic = next((part for part in parts if view.is_symbolic(part)), None)
-    if symbolic is None:
+    symbolic = next((part for part in parts if view.becomes_tensor(part)[0]), None)
+    if symbolic is None or view.argument_behind(container) is not None:
         return
     alternatives = members(view.value(container))
     if alternatives and all(_is_indexed_by_python(view, member) for member in alternatives):
         yield LocalHazard(
             at,
             f"`{view.written(container)}` is no tensor, and `{view.written(symbolic)}` has no value in a graph: indexing it raises",
+            parameter=view.becomes_tensor(symbolic)[1],
         )
 
 

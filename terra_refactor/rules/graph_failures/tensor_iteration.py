@@ -7,6 +7,7 @@ from typing import Final
 
 from terra_refactor.domain.value import DatasetValue, members
 from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView
 
@@ -43,39 +44,39 @@ _ENDLESS: Final = "in a graph this never ends, because only a run could tell whe
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _over_data_sets(view)
+    for op, iterated, before, after in _iterations(view):
+        is_tensor, parameter = view.becomes_tensor(iterated)
+        if is_tensor:
+            what = f"the {'tensor' if parameter is None else 'array'} `{view.written(iterated)}`"
+            yield LocalHazard(op, f"{before}{what}{after}: in a graph this raises", parameter=parameter)
+
+
+def _iterations(view: ContextView) -> Iterator[tuple[OpId, OpId, str, str]]:
+    """Where Python itself iterates over something: the operation, what it iterates over, and what is said before and after that."""
     for branch in view.branches.values():
         op = view.op(branch.op)
-        if isinstance(op, ops.Comprehension) and view.is_symbolic(op.iterable):
-            yield LocalHazard(
-                op.id, f"a comprehension iterates over the tensor `{view.written(op.iterable)}`: in a graph this raises"
-            )
-    for op in view.reached(ops.UnpackElement):
-        if op.position == 0 and view.is_symbolic(op.source):
-            yield LocalHazard(op.id, f"the tensor `{view.written(op.source)}` is unpacked: in a graph this raises")
-    for op in view.reached(ops.BuildContainer):
-        for element in op.elements:
-            if element.starred and view.is_symbolic(element.value):
-                yield LocalHazard(
-                    op.id, f"the tensor `{view.written(element.value)}` is spread: in a graph this raises"
-                )
+        if isinstance(op, ops.Comprehension):
+            yield op.id, op.iterable, "a comprehension iterates over ", ""
+    for unpacked in view.reached(ops.UnpackElement):
+        if unpacked.position == 0:
+            yield unpacked.id, unpacked.source, "", " is unpacked"
+    for display in view.reached(ops.BuildContainer):
+        for element in display.elements:
+            if element.starred:
+                yield display.id, element.value, "", " is spread"
     for call, name in view.library_calls():
         several = sum(argument.keyword is None for argument in call.arguments) > 1
         if several and name in ("builtins.max", "builtins.min"):
             continue  # they are compared: see TR304
         if name in _ITERATING or name.startswith("itertools."):
-            for argument in call.arguments:
-                if argument.keyword is None and view.is_symbolic(argument.value):
-                    yield LocalHazard(
-                        call.id,
-                        f"`{view.written(call.id)}` iterates over the tensor `{view.written(argument.value)}`: in a graph this raises",
-                    )
-                    break
+            given = [argument.value for argument in call.arguments if argument.keyword is None]
+            found = next((number for number in given if view.becomes_tensor(number)[0]), None)
+            if found is not None:
+                yield call.id, found, f"`{view.written(call.id)}` iterates over ", ""
     for call in view.reached(ops.Call):
-        if any(argument.spread is ops.Spread.STAR and view.is_symbolic(argument.value) for argument in call.arguments):
-            yield LocalHazard(
-                call.id,
-                f"a tensor is spread into the arguments of `{view.written(call.function)}`: in a graph this raises",
-            )
+        for argument in call.arguments:
+            if argument.spread is ops.Spread.STAR:
+                yield call.id, argument.value, "", f" is spread into the arguments of `{view.written(call.function)}`"
 
 
 def _over_data_sets(view: ContextView) -> Iterator[LocalHazard]:
@@ -109,7 +110,8 @@ RULE: Final = Rule(
     summary="A comprehension, `zip`, unpacking, `max`, `sum`, `list` or the like over a tensor raises in a graph.",
     explanation=(
         "Python's own iteration over a symbolic tensor raises `OperatorNotAllowedInGraphError: Iterating over a symbolic tf.Tensor is "
-        "not allowed`. AutoGraph converts only the plain `for` statement over a tensor (and `enumerate` of a dataset); "
+        "not allowed`; so it does over an array that is an argument, of which a traced function gets a tensor. "
+        "AutoGraph converts only the plain `for` statement over a tensor (and `enumerate` of a dataset); "
         "`sorted(tensor)` gives one tensor instead of a list."
     ),
     samples=Samples(

@@ -53,7 +53,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         message = (
             f"the text of `{written}` is made when the graph is traced: it says `Tensor(...)` there, and not the value"
         )
-        yield LocalHazard(op, message, f"the text of `{written}` is only shown" if use is _Use.ELSEWHERE else None)
+        assumption = f"the text of `{written}` is only shown" if use is _Use.ELSEWHERE else None
+        yield LocalHazard(op, message, assumption, parameter=view.becomes_tensor(part)[1])
 
 
 def _texts(view: ContextView) -> Iterator[tuple[OpId, OpId]]:
@@ -76,7 +77,7 @@ def _texts(view: ContextView) -> Iterator[tuple[OpId, OpId]]:
 
 def _has_value(view: ContextView, number: OpId) -> bool:
     """Whether the result has a value eagerly, and none in a graph: variables, wherever they were made, as well."""
-    return view.holds_symbolic(number) or view.is_variable(number)
+    return view.holds_symbolic(number) or view.is_variable(number) or view.becomes_tensor(number)[0]
 
 
 def _is_text(view: ContextView, number: OpId) -> bool:

@@ -1,0 +1,80 @@
+"""`tf.numpy_function` and `tf.py_function` in eager code: they call the function at once, and its result tells the shapes.
+
+Computes: the tensors that are made of what the function returns. Needs: calls. Gives: `HOST_CALLBACKS`, by canonical name. In a graph the
+rules of `tf_model` tell what is known there: the dtypes.
+
+Ignores: functions of whose arguments or results something is not known to be a tensor, an array or a number.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.freezing import freeze
+from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument
+from terra_refactor.analysis.transfer.containers import iterate, thaw
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import Constant, FrozenList, Scalar, SpecValue, TensorKind, TensorValue, Value
+from terra_refactor.tf_model import arguments as read
+
+_ARRAYS: Final = (TensorKind.TENSOR, TensorKind.VARIABLE, TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
+
+
+def _dense(value: Value, *, numpy: bool) -> TensorType | None:
+    """The type of the array that a value becomes; None where it may become none."""
+    known = isinstance(value, Constant | Scalar) or (isinstance(value, TensorValue) and value.kind in _ARRAYS)
+    made = read.converted_type(value, numpy=numpy) if known else None
+    return None if made is None or made == TensorType() else made
+
+
+def _called(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, kind: TensorKind
+) -> Value | None:
+    function, given = argument(arguments, 0, "func"), argument(arguments, 1, "inp")
+    declared = argument(arguments, 2, "Tout")
+    if frame.in_graph or function is None or given is None or declared is None or arguments.open_positional is not None:
+        return None
+    numpy = kind is TensorKind.NDARRAY
+    parts = iterate(interpreter, frame, op, given).elements
+    types = [_dense(part, numpy=numpy) for part in parts or ()]
+    if parts is None or None in types:
+        return None
+    passed = tuple(TensorValue(type_, kind) for type_ in types if type_ is not None)
+    returned = freeze(frame, interpreter.call_value(frame, op, function, CallArguments(passed)))
+    single = read.elements(freeze(frame, declared)) is None
+    wanted = (freeze(frame, declared),) if single else read.elements(freeze(frame, declared)) or ()
+    results = (returned,) if single else read.elements(returned) or (returned,)
+    made = [_dense(result, numpy=False) for result in results]
+    if not made or len(made) != len(wanted) or None in made or any(isinstance(dtype, SpecValue) for dtype in wanted):
+        return None
+    # NumPy's form does not look at the declared types
+    tensors = tuple(
+        TensorValue(TensorType(type_.dtype if numpy else read.dtype_argument(dtype), type_.shape))
+        for type_, dtype in zip(made, wanted, strict=True)
+        if type_ is not None
+    )
+    # NumPy's form unpacks a list of one
+    if single or (numpy and len(tensors) == 1):
+        return tensors[0]
+    return thaw(interpreter, frame, op, FrozenList(tensors), "result")
+
+
+def _numpy_function(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    return _called(interpreter, frame, op, arguments, TensorKind.NDARRAY)
+
+
+def _py_function(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    return _called(interpreter, frame, op, arguments, TensorKind.TENSOR)
+
+
+HOST_CALLBACKS: Final[dict[str, BuiltinHandler]] = {
+    "tensorflow.numpy_function": _numpy_function,
+    "tensorflow.compat.v1.py_func": _numpy_function,
+    "tensorflow.py_function": _py_function,
+}
