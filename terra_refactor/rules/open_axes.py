@@ -69,7 +69,7 @@ _MAX_DEPTH: Final = 12
 class OpenAxes:
     """The axes of one function's tensors that are open, in one context. `parameters` are those that are given tensors with open axes."""
 
-    __slots__ = ("_contents", "_known", "_stores", "_view", "parameters")
+    __slots__ = ("_contents", "_known", "_stores", "_told", "_view", "parameters")
 
     def __init__(self, view: ContextView, parameters: Mapping[str, Axes] | None = None) -> None:
         self._view = view
@@ -77,6 +77,7 @@ class OpenAxes:
         self._known: dict[OpId, Axes] = {}
         self._contents: dict[OpId, bool] = {}
         self._stores: dict[str, list[ops.StoreName]] | None = None
+        self._told: frozenset[str] | None = None
 
     def of(self, number: OpId) -> Axes:
         """The open axes of a result, if that is a tensor of TensorFlow of known rank; else none."""
@@ -127,13 +128,11 @@ class OpenAxes:
 
     def _has_set_shape(self, load: ops.LoadName) -> bool:
         """Whether the function calls `set_shape` of that variable."""
-        view = self._view
-        return any(
-            attribute.name == "set_shape"
-            and isinstance(owner := view.op(attribute.object), ops.LoadName)
-            and owner.name == load.name
-            for attribute in view.code.of_kind(ops.LoadAttribute)
-        )
+        if self._told is None:
+            asked = [op.object for op in self._view.code.of_kind(ops.LoadAttribute) if op.name == "set_shape"]
+            owners = [self._view.op(number) for number in asked]
+            self._told = frozenset(owner.name for owner in owners if isinstance(owner, ops.LoadName))
+        return load.name in self._told
 
     def _axes(self, number: OpId, depth: int) -> Axes:
         if depth > _MAX_DEPTH:
@@ -636,8 +635,10 @@ class OpenAxes:
                     and isinstance(key, Constant)
                 ):
                     tensor = whole.arguments[0].value
-                    rank = rank_of(view.value(tensor)) or 0
-                    return type(key.value) is int and (key.value % max(rank, 1)) in self._axes(tensor, depth)
+                    rank = rank_of(view.value(tensor))
+                    place = key.value if type(key.value) is int else None
+                    place = place % rank if place is not None and rank else place
+                    return place in self._axes(tensor, depth)
                 return self._by_content(container, depth) or self._by_content(index, depth)
             case ops.Unary(operand=operand):
                 return self._by_content(operand, depth)

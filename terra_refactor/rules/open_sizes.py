@@ -51,6 +51,8 @@ def _unknown(view: ContextView, size: OpId, origin: Origin) -> str:
 
 def uses_of_open_sizes(view: ContextView, axes: OpenAxes, wanted: Origin, calls: int = _MAX_CALLS) -> Iterator[SizeUse]:
     """Where the size of an axis that is open for that reason is used as a number, here or in functions that get the tensor."""
+    if view.function.kind is FunctionKind.MODULE:
+        return  # no graph
     for op in view.code.ops:
         match op:
             case ops.LoadItem(object=shape, index=index):

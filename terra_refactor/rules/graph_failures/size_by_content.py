@@ -7,6 +7,7 @@ from typing import Final
 
 from terra_refactor.domain.value import Constant
 from terra_refactor.ir import ops
+from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.walk import operands
 from terra_refactor.rules.open_axes import OpenAxes, Origin
@@ -16,6 +17,8 @@ from terra_refactor.rules.view import ContextView
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
+    if view.function.kind is FunctionKind.MODULE:
+        return  # no graph
     axes = OpenAxes(view)
     found: dict[OpId, LocalHazard] = {}
     for op in view.code.ops:
