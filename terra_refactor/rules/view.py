@@ -288,7 +288,9 @@ class ContextView:
             case ops.NextItem():
                 parent = self.code.parents[number]
                 loop = None if parent is None else self.op(parent)
-                return self._parameters_behind(loop.iterable, depth + 1) if isinstance(loop, ops.For) else frozenset()
+                if not isinstance(loop, ops.For) or not _is_structure(self.value(loop.iterable)):
+                    return frozenset()
+                return self._parameters_behind(loop.iterable, depth + 1)
             case _:
                 return frozenset()
 
@@ -477,6 +479,11 @@ def unconverted_construct(view: ContextView) -> str | None:
         *((op.id, "`:=`") for op in code.of_kind(ops.StoreName) if op.is_expression),
     ]
     return min(found)[1] if found else None  # the first
+
+
+def _is_structure(value: Value) -> bool:
+    """Whether a value is an array, or a display, in which a traced function gets tensors for arrays: no iterator."""
+    return all(isinstance(member, TensorValue | TupleValue | Reference) for member in members(value))
 
 
 def is_tensorflow_tensor(value: Value) -> bool:
