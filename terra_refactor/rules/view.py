@@ -37,7 +37,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.ir.ops import Op
+from terra_refactor.ir.ops import Op, StoreName
 from terra_refactor.ir.program import Program
 from terra_refactor.ir.walk import blocks, walk
 from terra_refactor.tf_model import registry
@@ -58,6 +58,8 @@ class CodeIndex:
     ops: tuple[Op | None, ...]
     parents: tuple[OpId | None, ...]
     kinds: Mapping[type[Op], tuple[Op, ...]]
+    stores: Mapping[str, tuple[StoreName, ...]]
+    """What sets each name, in order."""
 
     @staticmethod
     def of(function: Function) -> CodeIndex:
@@ -65,14 +67,21 @@ class CodeIndex:
         found: list[Op | None] = [None] * function.op_count
         parents: list[OpId | None] = [None] * function.op_count
         kinds: dict[type[Op], list[Op]] = {}
+        stores: dict[str, list[StoreName]] = {}
         for op in walk(function.body):
             found[op.id] = op
+            if isinstance(op, StoreName):
+                stores.setdefault(op.name, []).append(op)
             kinds.setdefault(type(op), []).append(op)
             for block in blocks(op):
                 for inner in block:
                     parents[inner.id] = op.id
         return CodeIndex(
-            function, tuple(found), tuple(parents), {kind: tuple(members) for kind, members in kinds.items()}
+            function,
+            tuple(found),
+            tuple(parents),
+            {kind: tuple(members) for kind, members in kinds.items()},
+            {name: tuple(setting) for name, setting in stores.items()},
         )
 
     def of_kind(self, kind: type[OpType]) -> tuple[OpType, ...]:
@@ -232,7 +241,7 @@ class ContextView:
 
     def stored_once(self, name: str) -> OpId | None:
         """What a local variable is set to, if one operation sets it."""
-        stores = [op for op in self.code.of_kind(ops.StoreName) if op.name == name]
+        stores = self.code.stores.get(name, ())
         return stores[0].value if len(stores) == 1 else None
 
     def behind_name(self, number: OpId) -> OpId:
@@ -296,7 +305,7 @@ class ContextView:
 
     def _is_as_given(self, load: ops.LoadName) -> bool:
         """Whether nothing sets a parameter before it is read there."""
-        stores = [store for store in self.code.of_kind(ops.StoreName) if store.name == load.name]
+        stores = self.code.stores.get(load.name, ())
         if not stores or (load.scope is ops.Scope.LOCAL and all(store.id > load.id for store in stores)):
             loops = self._loops_around(load.id)
             return all(loops.isdisjoint(self._loops_around(store.id)) for store in stores)
