@@ -67,6 +67,8 @@ def _describe(
     kind = _strongest(kinds)
     if kind is ParameterValueKind.OBJECT and any(_may_hold_more(value) for value in told):
         kind = ParameterValueKind.UNKNOWN
+    if kind is ParameterValueKind.NDARRAY and TensorType() in types:
+        kind = ParameterValueKind.UNKNOWN  # calls that are not known may bring tensors as well
     evidence = parameter.evidence
     if kind is ParameterValueKind.UNKNOWN and not types and evidence is not Evidence.DATAFLOW:
         evidence = Evidence.NONE

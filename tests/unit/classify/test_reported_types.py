@@ -156,3 +156,27 @@ def test_an_object_from_one_call_and_something_unknown_from_another_is_unknown()
     text = "import data\n\nclass Points:\n    pass\n\ndef wrap(points):\n    return points\n\nwrap(Points())\n"
     assert decisions(text)["wrap"].parameters[0].kind is ParameterValueKind.OBJECT
     assert decisions(text + "wrap(data.load())\n")["wrap"].parameters[0].kind is ParameterValueKind.UNKNOWN
+
+
+def test_an_array_from_one_call_and_something_unknown_from_another_is_unknown() -> None:
+    text = "import numpy as np\nimport data\n\ndef norm(x):\n    return (x * x).sum()\n\nnorm(np.ones([3]))\n"
+    assert decisions(text)["norm"].parameters[0].kind is ParameterValueKind.NDARRAY
+    more = decisions(text + "norm(data.load())\n")["norm"].parameters[0]
+    assert more.kind is ParameterValueKind.UNKNOWN
+    assert [str(entry) for entry in more.types] == ["float64 (3,)", "? (...)"]
+
+
+def test_an_array_is_all_that_known_calls_of_a_method_bring_and_others_may_bring_tensors() -> None:
+    text = """import numpy as np
+import data
+
+class Model:
+    def predict(self, x):
+        return (x * 2.0).sum()
+
+Model().predict(np.ones([3]))
+"""
+    assert decisions(text)["Model.predict"].parameters[1].kind is ParameterValueKind.NDARRAY
+    assert (
+        decisions(text + "data.load().predict(1)\n")["Model.predict"].parameters[1].kind is ParameterValueKind.UNKNOWN
+    )
