@@ -472,6 +472,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "builtins.hasattr": _typed(UNKNOWN_BOOL),
     "builtins.input": _typed(UNKNOWN_STR),
     "builtins.print": _typed(NONE),
+    **{f"builtins.{kind}.{name}": _typed(UNKNOWN_INT) for kind in ("list", "tuple") for name in ("index", "count")},
     "builtins.str.join": _joined,
     "builtins.str.format": _typed(UNKNOWN_STR),
     "builtins.str.split": _split(str.split),

@@ -136,6 +136,19 @@ def lookups(draw: st.DrawFn) -> Call:
     )
 
 
+@st.composite
+def frames(draw: st.DrawFn, **arguments: Any) -> Call:
+    """Logits of some sequences, frame by frame, and how many frames each sequence has."""
+    count, batch = draw(sizes), draw(sizes)
+    return Call(
+        {
+            "inputs": draw(specs((count, batch, draw(st.integers(2, 5))), "float32")),
+            "sequence_length": draw(specs((batch,), "int32")),
+            **{name: draw(strategy) for name, strategy in arguments.items()},
+        }
+    )
+
+
 a_shape = shapes().map(list)
 
 ROWS = [
@@ -204,6 +217,12 @@ ROWS = [
     Row("tensorflow.compat.v1.losses.softmax_cross_entropy", old_losses("onehot_labels", "logits")),
     Row("tensorflow.compat.v1.losses.sparse_softmax_cross_entropy", old_class_numbers()),
     Row("tensorflow.nn.sigmoid_cross_entropy_with_logits", labelled(False), imprecise="unknown ranks"),
+    Row("tensorflow.nn.ctc_greedy_decoder", frames(), misses_errors=RUN_TIME),
+    Row(
+        "tensorflow.nn.ctc_beam_search_decoder",
+        frames(top_paths=st.integers(1, 3), beam_width=st.just(4)),
+        misses_errors=RUN_TIME,
+    ),
     Row("tensorflow.nn.l2_loss", calls(t=specs(shapes()))),
     Row("tensorflow.nn.dropout", calls(x=specs(shapes()), rate=0.5)),
     Row("tensorflow.random.uniform", calls(shape=a_shape, dtype=st.sampled_from([tf.float32, tf.float64]))),

@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from terra_refactor.domain.dim import Dim, add, definitely_different, format_dim, multiply
+from terra_refactor.domain.dtype import INT64
 from terra_refactor.domain.shape import Shape, element_count, format_shape, meet_shapes
-from terra_refactor.domain.value import Constant, TensorValue, TupleValue, Value
-from terra_refactor.tf_model.arguments import elements, integer, integers, is_none, text
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import Constant, FrozenList, TensorKind, TensorValue, TupleValue, Value
+from terra_refactor.tf_model.arguments import MAX_REPEATED, elements, integer, integers, is_none, text
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.math import agreed_dtype
 from terra_refactor.tf_model.ops.results import argument, axes_of, flag, primary, result, short_name, table
@@ -471,6 +473,24 @@ def _ctc_loss(call: BoundCall) -> Value:
     return result(logits.type.dtype, (batch,))
 
 
+def _ctc_decoder(call: BoundCall) -> Value:
+    """`ctc_greedy_decoder` and `ctc_beam_search_decoder`: labels of each path, sparse, and scores of the paths of each sequence."""
+    inputs = operand(call.argument("inputs"))
+    shape, lengths = inputs.type.shape, operand(call.argument("sequence_length")).type.shape
+    batch = shape[1] if shape is not None and len(shape) == 3 else None
+    if batch is None and lengths is not None and len(lengths) == 1:
+        batch = lengths[0]
+    given = argument(call, "top_paths")
+    paths = 1 if given is None else integer(given)
+    decoded = TensorValue(TensorType(INT64, (batch, None)), TensorKind.SPARSE)
+    several = (
+        FrozenList((decoded,) * paths)
+        if isinstance(paths, int) and 0 <= paths <= MAX_REPEATED
+        else FrozenList(None, decoded)
+    )
+    return TupleValue((several, result(inputs.type.dtype, (batch, paths))))
+
+
 RULES: Final[Mapping[str, Rule]] = table(
     {
         "nn.conv1d": _convolution(1),
@@ -504,5 +524,7 @@ RULES: Final[Mapping[str, Rule]] = table(
         "nn.nce_loss": _sampled_loss,
         "nn.sampled_softmax_loss": _sampled_loss,
         "nn.ctc_loss": _ctc_loss,
+        "nn.ctc_greedy_decoder": _ctc_decoder,
+        "nn.ctc_beam_search_decoder": _ctc_decoder,
     }
 )
