@@ -1,7 +1,8 @@
 """What can be shown on the programs and packages of this folder: `python -m corpus COMMAND`.
 
 On the programs: `agree` compares the analysis with what reviewers expect; `evaluate` runs the programs before and after the refactorings, and writes
-docs/evaluation.md; `try` does a part of that again. On released packages (packages.toml): `fetch` brings them; `analyze` runs the tool on them, checks it, and compares with what is committed;
+docs/evaluation.md; `try` does a part of that again; `record` runs them (and those of typed/, coexec/ and the demo) under the recorder, and `types` holds
+what it saw against the analysis. On released packages (packages.toml): `fetch` brings them; `analyze` runs the tool on them, checks it, and compares with what is committed;
 `accuracy` and `refactor` run their own tests; `report` writes docs/packages.md and the tables
 of results in README.md, docs/index.md and docs/comparison.md. `index` writes corpus/README.md, the index of everything here. `all` does all of it.
 """
@@ -23,18 +24,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         case "agree":
             return _agree(options.names)
         case "evaluate":
-            from corpus.claims import write_claims  # noqa: PLC0415 - the other commands need less
-            from corpus.evaluate import evaluate as run  # noqa: PLC0415 - as above
-            from corpus.released.tables import write_tables  # noqa: PLC0415 - as above
+            from corpus.evaluate import evaluate as run  # noqa: PLC0415 - the other commands need less
 
             code = run(options.names, options.rounds)
-            write_tables()
-            write_claims()
+            _write_pages()
             return code
         case "try":
             from corpus.evaluate import try_all  # noqa: PLC0415 - as above
 
             return try_all(options.names)
+        case "record":
+            from corpus.recorder.bundled import record_bundled  # noqa: PLC0415 - as above
+
+            return record_bundled(options.names)
+        case "types":
+            from corpus.recorder.bundled import compare_bundled  # noqa: PLC0415 - as above
+
+            code = compare_bundled()
+            _write_pages()
+            return code
         case "index":
             from corpus.index import write_index  # noqa: PLC0415 - as above
 
@@ -54,8 +62,10 @@ def _parser() -> argparse.ArgumentParser:
     evaluate = commands.add_parser("evaluate", help="run the programs before and after, and write docs/evaluation.md")
     evaluate.add_argument("--rounds", type=int, default=3, help="pairs of timed runs (3)")
     trying = commands.add_parser("try", help="the part of `evaluate` that decorates what is left alone, to see whether it would pay")
-    for command in (agree, evaluate, trying):
-        command.add_argument("names", nargs="*", metavar="PROGRAM", help="names of folders of corpus/programs; all if none")
+    recording = commands.add_parser("record", help="run the programs eagerly, and keep the types that reach their functions in corpus/recordings")
+    commands.add_parser("types", help="compare the analysis with corpus/recordings, and write docs/types.json")
+    for command in (agree, evaluate, trying, recording):
+        command.add_argument("names", nargs="*", metavar="PROGRAM", help="names of programs; all if none")
     fetch = commands.add_parser("fetch", help="bring the packages of packages.toml into corpus/packages")
     analyze = commands.add_parser("analyze", help="run the tool on the packages, check it, compare with what is committed")
     analyze.add_argument("--renew", action="store_true", help="commit to what is found: write corpus/released/expected")
@@ -70,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("names", nargs="*", metavar="PACKAGE", help="names of packages.toml; all if none")
     commands.add_parser("report", help="write docs/packages.md and the tables of README.md and docs/ from what is committed and what was measured")
     commands.add_parser("index", help="write corpus/README.md, the index of everything in this folder")
-    commands.add_parser("all", help="everything that is above but `try`, which `evaluate` does as well: the whole evaluation")
+    commands.add_parser("all", help="everything that is above but `try`, which `evaluate` does as well, and `record`: the whole evaluation")
     return parser
 
 
@@ -79,11 +89,7 @@ def _released(options: argparse.Namespace) -> int:
     from corpus.released.manifest import UnknownPackageError, packages  # noqa: PLC0415 - as above
 
     if options.command == "report":
-        from corpus.claims import write_claims  # noqa: PLC0415 - as above
-        from corpus.released.tables import write_tables  # noqa: PLC0415 - as above
-
-        write_tables()
-        write_claims()
+        _write_pages()
         return 0
     try:
         wanted = packages(options.names)
@@ -107,6 +113,17 @@ def _released(options: argparse.Namespace) -> int:
             from corpus.released.suites import refactor  # noqa: PLC0415 - as above
 
             return refactor(wanted, options.level or LEVELS, options.timeout)
+
+
+def _write_pages() -> None:
+    """Every page and table that is written from what is kept."""
+    from corpus.claims import write_claims  # noqa: PLC0415 - as above
+    from corpus.evaluate import renew_page  # noqa: PLC0415 - as above
+    from corpus.released.tables import write_tables  # noqa: PLC0415 - as above
+
+    renew_page()
+    write_tables()
+    write_claims()
 
 
 def _agree(names: Sequence[str]) -> int:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.index import proof_counts
+from corpus.recorder.tables import claim, table
 from corpus.released import summary
 from corpus.released.commands import measured
 from corpus.released.manifest import packages
@@ -41,7 +42,7 @@ def write_claims() -> None:
 
 def pages() -> dict[Path, str]:
     """The pages with their tables as the files say."""
-    tables = {ROOT / "README.md": results("docs/"), DOCS / "index.md": results(""), DOCS / "comparison.md": peers()}
+    tables = {ROOT / "README.md": results("docs/"), DOCS / "index.md": results(""), DOCS / "comparison.md": peers(), DOCS / "accuracy.md": table()}
     return {path: replaced(path.read_text(encoding="utf-8"), table) for path, table in tables.items()}
 
 
@@ -60,6 +61,7 @@ def results(folder: str) -> list[str]:
     released = {package.name: found for package in packages() if (found := summary.read(package.key))}
     rows = [
         _agreement(evaluation),
+        ("types, held against what was recorded when programs ran", claim(), f"`python -m corpus types`: [accuracy]({folder}accuracy.md)"),
         _speed(evaluation, folder),
         _hazards(),
         _shape_bugs(),

@@ -21,6 +21,7 @@ from typing import Any
 
 from corpus.beside import on_each_processor
 from corpus.expectations import Program, decisions_of, disagreements, programs, said
+from corpus.recorder.tables import table as types_table
 from corpus.trying import SHARE, tried
 from terra_refactor.config import Config
 from terra_refactor.verify.session import Setting, verify_changes
@@ -35,6 +36,8 @@ LEVELS = ("safe", "speculative")
 SLOWER = 1.05
 AGREE = 1.1
 """Two pairs of runs say the same if neither is more than so many times as fast as the other, and neither is near to being slower."""
+TYPICAL = 8.0
+"""Seconds of a program that was never timed."""
 KINDS = ("safety", "class", "action", "type", "precision")
 """Of disagreements, see `corpus.expectations`."""
 
@@ -43,7 +46,8 @@ def evaluate(names: Sequence[str], rounds: int) -> int:
     """Run, measure, write. Gives 1 if a program was broken or changed."""
     data = json.loads(NUMBERS.read_text()) if NUMBERS.exists() else {"programs": {}}
     chosen = [program for program in programs() if not names or program.name in names]
-    for program, entry in on_each_processor(compared, chosen):
+    longest = sorted(chosen, key=lambda program: _spent(data["programs"].get(program.name, {})), reverse=True)
+    for program, entry in on_each_processor(compared, longest):
         print(f"{program.name}: {', '.join(f'{level} {_result(entry[level])}' for level in LEVELS)}", flush=True)
         data["programs"][program.name] = entry
         _keep(data)
@@ -55,6 +59,12 @@ def evaluate(names: Sequence[str], rounds: int) -> int:
             data["machine"] = _machine(entry)
         _keep(data)
     return write_page(data)
+
+
+def _spent(entry: dict[str, Any]) -> float:
+    """About how long a program was compared and tried the last time, in runs of it: the longest comes first, else it may be alone at the end."""
+    seconds = max(entry.get(level, {}).get("seconds", [TYPICAL])[0] for level in LEVELS)
+    return float(seconds) * (2 + len(entry.get("tried", ())))
 
 
 def _result(entry: dict[str, Any]) -> str:
@@ -86,6 +96,11 @@ def write_page(data: dict[str, Any]) -> int:
         name for name, entry in kept.items() for level in LEVELS if level in entry and entry[level]["difference"]
     ]
     return 1 if broken else 0
+
+
+def renew_page() -> None:
+    """Write the page from the numbers that there are, and nothing else."""
+    PAGE.write_text(page(json.loads(NUMBERS.read_text(encoding="utf-8"))), encoding="utf-8")
 
 
 def _machine(entry: dict[str, Any]) -> dict[str, Any]:
@@ -267,6 +282,15 @@ def page(data: dict[str, Any]) -> str:
                 f"{_ratio(function.get('speedup'))} | {_number(function.get('tracing'))} |"
             )
     lines += ["", *_tried(entries)]
+    lines += [
+        "",
+        "## Types",
+        "",
+        "What the analysis says of parameters and results, against what was recorded when these programs, those of `corpus/typed` and `corpus/coexec` and the demo ran "
+        "(`python -m corpus record`, then `types`); [Accuracy](accuracy.md) says what the words mean. *Precision*: of the parameters that are called tensors, those that were given one.",
+        "",
+        *types_table(),
+    ]
     lines += ["", "## Where the analysis and the reviewer disagree", ""]
     told = [each for _, entry in everything for each in entry["disagreements"]]
     lines += [f"- {_cell(each)}" for each in told] or ["Nowhere."]
@@ -322,7 +346,7 @@ def _tried(entries: Sequence[tuple[str, dict[str, Any]]]) -> list[str]:
         "## Tried, and left alone",
         "",
         f"With all changes of `speculative` made, each function that the program still spends {100 * SHARE:.0f}% of its time in (callees included, outside of graphs) was "
-        "decorated, alone. *Pays*: the program does the same, and takes less processor time by more than that.",
+        "decorated, alone. *Pays*: the program does the same, and takes less processor time by more than that. Where it fails, or takes no less in a first run, nothing more is tried.",
         "",
         "| function | the analysis | share of the time | processor time, before by after | pays |",
         "|---|---|---:|---:|---|",

@@ -16,37 +16,11 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from corpus.recorder.compare import Comparison, Item, Score, Verdict, compare, score
+from corpus.recorder.compare import Comparison, Item, Score, Verdict, compare, merged, score, total
+from corpus.recorder.recording import KINDS, record
 
 HERE = Path(__file__).resolve().parent
-KINDS = ("parameters", "returns", "containers", "arrays")
 LISTS = (*(verdict.value for verdict in Verdict), "unrecognised", "false", "unmatched")
-
-
-def record(root: Path, output: Path, command: list[str], python: str, eager: bool) -> int:
-    """Runs a program in a child and writes the recording, with the root that it is about; the child's exit code."""
-    raw = output.with_suffix(".raw")
-    environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}
-    arguments = [
-        python,
-        str(HERE / "observe.py"),
-        str(root.resolve()),
-        str(raw.resolve()),
-        *(["--eager"] if eager else []),
-        *command,
-    ]
-    finished = subprocess.run(arguments, cwd=root, env=environment, check=False)
-    if not raw.exists():
-        raise SystemExit(f"error: {' '.join(command)} ended with {finished.returncode} and left no recording")
-    content = {
-        "root": str(root.resolve()),
-        "command": command,
-        "exit": finished.returncode,
-        **json.loads(raw.read_text()),
-    }
-    raw.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    raw.replace(output)
-    return finished.returncode
 
 
 def analyze(root: Path, paths: list[str]) -> Any:
@@ -57,21 +31,6 @@ def analyze(root: Path, paths: list[str]) -> Any:
     if finished.returncode not in (0, 3):
         raise SystemExit(f"error: analyze ended with {finished.returncode}: {finished.stderr.strip()}")
     return json.loads(finished.stdout)
-
-
-def merged(recordings: list[Any]) -> dict[str, Any]:
-    """Several runs of one project as one: what any of them saw."""
-    functions: dict[tuple[str, int, str], dict[str, Any]] = {}
-    for recording in recordings:
-        for seen in recording["functions"]:
-            known = functions.setdefault(
-                (seen["path"], seen["line"], seen["name"]), {**seen, "parameters": {}, "returns": []}
-            )
-            for name, types in seen["parameters"].items():
-                own = known["parameters"].setdefault(name, [])
-                own.extend(entry for entry in types if entry not in own)
-            known["returns"].extend(entry for entry in seen["returns"] if entry not in known["returns"])
-    return {"functions": list(functions.values())}
 
 
 def table(rows: list[tuple[str, Comparison]]) -> str:
@@ -109,17 +68,6 @@ def listed(comparison: Comparison, wanted: str) -> list[str]:
     if wanted == "unrecognised":
         return [f"{kind}: {item}" for kind, item in items if not item.recognised]
     return [f"{kind}: {item}" for kind, item in items if item.verdict.value == wanted]
-
-
-def total(comparisons: list[Comparison]) -> Comparison:
-    """All programs as one."""
-    return Comparison(
-        sum(comparison.functions for comparison in comparisons),
-        *(
-            tuple(item for comparison in comparisons for item in getattr(comparison, field))
-            for field in ("unmatched", "parameters", "containers", "arrays", "returns", "false_tensors")
-        ),
-    )
 
 
 def main() -> int:

@@ -187,6 +187,32 @@ def compare(recording: Mapping[str, Any], report: Mapping[str, Any], root: Path,
     )
 
 
+def merged(recordings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Several runs of one project as one: what any of them saw."""
+    functions: dict[tuple[str, int, str], dict[str, Any]] = {}
+    for recording in recordings:
+        for seen in recording["functions"]:
+            known = functions.setdefault(
+                (seen["path"], seen["line"], seen["name"]), {**seen, "parameters": {}, "returns": []}
+            )
+            for name, types in seen["parameters"].items():
+                own = known["parameters"].setdefault(name, [])
+                own.extend(entry for entry in types if entry not in own)
+            known["returns"].extend(entry for entry in seen["returns"] if entry not in known["returns"])
+    return {"functions": list(functions.values())}
+
+
+def total(comparisons: Sequence[Comparison]) -> Comparison:
+    """All programs as one."""
+    return Comparison(
+        sum(comparison.functions for comparison in comparisons),
+        *(
+            tuple(item for comparison in comparisons for item in getattr(comparison, field))
+            for field in ("unmatched", "parameters", "containers", "arrays", "returns", "false_tensors")
+        ),
+    )
+
+
 def _definition_lines(path: Path) -> dict[tuple[int, str], int]:
     """From the line where the interpreter says that a function begins (its first decorator) and its name to the line of its `def`."""
     lines: dict[tuple[int, str], int] = {}

@@ -169,6 +169,8 @@ def _array(value: object) -> dict[str, Any] | None:
         return _typed("variable", _name(value.dtype), value.shape)  # type: ignore[attr-defined]
     if names.get("IndexedSlices") == "tensorflow":
         return _typed("tensor", _name(value.dtype), value.shape)  # type: ignore[attr-defined]
+    if names.get("DeferredTensor") == "tensorflow_probability":  # has element type and shape, and TensorFlow takes it for a tensor
+        return _typed("tensor", _name(value.dtype), value.shape)  # type: ignore[attr-defined]
     if "tensorflow" in (names.get("Tensor"), names.get("RaggedTensor"), names.get("SparseTensor")):
         eager = "EagerTensor" in names or "Tensor" not in names
         return _typed("tensor", _name(value.dtype), value.shape, symbolic=not eager)  # type: ignore[attr-defined]
@@ -201,6 +203,13 @@ def _make_eager(recorder: Recorder) -> None:
         return original(self, *arguments)
 
     script_ops.FuncRegistry.__call__ = watched
+    insert, kept = script_ops.FuncRegistry.insert, []
+
+    def kept_for_good(self: Any, function: Any) -> Any:
+        kept.append(function)  # the registry has weak references, and no graph holds a generator's functions where all is eager
+        return insert(self, function)
+
+    script_ops.FuncRegistry.insert = kept_for_good
 
 
 def main() -> None:

@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from corpus.beside import on_each_processor
-from corpus.recorder.__main__ import KINDS, analyze, record
+from corpus.recorder.__main__ import analyze
 from corpus.recorder.compare import Comparison, compare, score
-from corpus.released.commands import keep
+from corpus.recorder.recording import KINDS, record
+from corpus.released.commands import keep, measured
 from corpus.released.manifest import STORE, Package
 from corpus.released.measuring import Measured, run, run_module
 from corpus.released.summary import in_tests
@@ -158,7 +159,14 @@ def _with_suites(wanted: Sequence[Package]) -> list[Package]:
     for package in wanted:
         if package.suite is not None and not package.fetched:
             print(f"{package.key}: not fetched (python -m corpus fetch)")
-    return [package for package in wanted if package.suite is not None and package.fetched]
+    found = [package for package in wanted if package.suite is not None and package.fetched]
+    return sorted(found, key=lambda package: _spent(package.name), reverse=True)  # else the longest may be alone at the end
+
+
+def _spent(name: str) -> float:
+    """Seconds that a package's tests took when they were last run; 0 if nobody knows."""
+    levels = measured()["packages"].get(name, {}).get("refactor", {})
+    return max((level["seconds"][0]["wall"] for level in levels.values()), default=0.0)
 
 
 def _environment(package: Package) -> Path:
