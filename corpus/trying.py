@@ -2,13 +2,15 @@
 
 Computes: for one program of `corpus/programs`, the functions that a decorator of their own would still pay for. The program is refactored at
 `speculative` first and runs under a profiler: a function in whose body it spends less than `SHARE` of its time outside of graphs (callees included)
-cannot make it faster by as much as that. Each of the others gets `tf.function` and nothing else. It pays if the program, run in pairs, takes less
-processor time by more than `SHARE` and does the same, which `verify` decides. Ignores: lambdas; functions that other threads call.
+cannot make it faster by as much as that. Each of the others gets `tf.function` and nothing else, and the program is run once: if it fails, or takes no
+less processor time than without the decorator, that is the answer. What is left pays if the program, run in pairs, takes less processor time by more
+than `SHARE` and does the same, which `verify` decides. Ignores: lambdas; functions that other threads call.
 """
 
 from __future__ import annotations
 
 import ast
+import json
 import os
 import pstats
 import subprocess
@@ -50,9 +52,9 @@ class Try:
     share: float
     """Of the program's time, spent in it outside of graphs before."""
     ratio: float | None
-    """Processor time before by after, of the slower pair; None if the program fails."""
+    """Processor time before by after, of the slower pair (of the first run, where that takes no less); None if the program fails."""
     difference: str | None
-    """Why it is no candidate after all: how the program fails, or what differs."""
+    """Why it is no candidate after all: how the program fails, or what differs. Nobody looks for that where the program takes no less."""
 
     @property
     def pays(self) -> bool:
@@ -67,6 +69,8 @@ def tried(program: Program) -> list[dict[str, Any]]:
         script = _refactored(program, folder)
         shares, seconds = _profile(script, folder, Path(scratch) / "profile")
         limits = Limits(run_seconds=MIN_LIMIT + LIMIT * seconds)
+        plain = _run(script, folder, Path(scratch) / "plain", limits)
+        assert plain.cpu is not None, plain.failure
         before = os.getcwd()
         os.chdir(folder)
         try:
@@ -75,7 +79,7 @@ def tried(program: Program) -> list[dict[str, Any]]:
             for decision in report.decisions:
                 share = shares.get((_place(report, decision), decision.line), 0.0)
                 if share >= SHARE and not decision.hybrid and not decision.qualname.endswith("<lambda>"):
-                    found.append(_try(decision, share, report, script, limits))
+                    found.append(_try(decision, share, report, _Setup(script, limits, folder, plain.cpu)))
         finally:
             os.chdir(before)
     return [asdict(each) | {"pays": each.pays} for each in sorted(found, key=lambda each: each.function)]
@@ -141,32 +145,115 @@ def _place(report: WorkspaceReport, decision: Decision) -> str:
     return os.path.realpath(file)
 
 
-def _try(decision: Decision, share: float, report: WorkspaceReport, script: Script, limits: Limits) -> Try:
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """One run of a program."""
+
+    failure: str | None
+    cpu: float | None
+    """Seconds of processor time, without the import of TensorFlow; None if it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Setup:
+    """How the program is run, and what it takes as it is."""
+
+    script: Script
+    limits: Limits
+    folder: Path
+    cpu: float
+
+
+_TIMED = """
+import json, os, runpy, sys, time
+import tensorflow
+output, name, *arguments = sys.argv[1:]
+sys.argv = [name, *arguments]
+failure = None
+begun = time.process_time()
+try:
+    if name == "-m":
+        sys.path[0] = os.getcwd()
+        sys.argv = arguments
+        runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.path[0] = os.path.dirname(os.path.abspath(name))
+        runpy.run_path(name, run_name="__main__")
+except SystemExit as ended:
+    failure = f"exit code {ended.code}" if ended.code not in (None, 0) else None
+except BaseException as error:
+    failure = f"{type(error).__name__}: {error}"
+with open(output, "w") as file:
+    json.dump({"failure": failure, "cpu": time.process_time() - begun}, file)
+"""
+"""Runs a program in this process, and writes how it ended and what it took."""
+
+
+def _run(script: Script, folder: Path, output: Path, limits: Limits) -> _Ran:
+    what = ["-m", str(script.module)] if script.file is None else [script.file]
+    command = [sys.executable, "-c", _TIMED, str(output), *what, *script.arguments]
+    environment = {**os.environ, "PYTHONPATH": str(folder), "TF_CPP_MIN_LOG_LEVEL": "2"}
+    try:
+        ended = subprocess.run(
+            command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=limits.run_seconds
+        )
+    except subprocess.TimeoutExpired:
+        return _Ran(f"it was stopped after {limits.run_seconds:.0f} seconds", None)
+    if not output.exists():
+        return _Ran(f"exit code {ended.returncode}", None)
+    result = json.loads(output.read_text(encoding="utf-8"))
+    return _Ran(result["failure"], None if result["failure"] else result["cpu"])
+
+
+def _try(decision: Decision, share: float, report: WorkspaceReport, setup: _Setup) -> Try:
     source = report.sources[decision.path]
-    change = Change(decision.path, decision.qualname, decision.line, Action.ADD_TF_FUNCTION, Outcome.DONE, "tried")
-    file = FileRefactoring(source, (change,), _decorated(source, decision.line))
+    text = _decorated(source, decision.line)
     ratios: Sequence[float] = ()
-    difference = None
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / setup.folder.name
+        assert source.file is not None
+        copy_project(setup.folder, folder, {os.path.realpath(source.file): source.encode(text)})
+        once = _run(_moved(setup.script, setup.folder, folder), folder, Path(scratch) / "decorated", setup.limits)
+    difference = once.failure
+    if once.cpu is not None:
+        ratios = [setup.cpu / once.cpu]
+        if ratios[0] > 1:
+            ratios, difference = _in_pairs(decision, text, report, setup)
+    if difference is not None:
+        difference = difference.replace(sys.prefix, "...")  # where this machine keeps its packages says nothing
+    where = f"{Path(decision.path).as_posix()}:{decision.qualname}"
+    return Try(where, decision.classification.value, round(share, 3), min(ratios, default=None), difference)
+
+
+def _moved(script: Script, original: Path, copy: Path) -> Script:
+    if script.file is None:
+        return script
+    return Script(script.command, str(copy / os.path.relpath(script.file, original)), None, script.arguments)
+
+
+def _in_pairs(decision: Decision, text: str, report: WorkspaceReport, setup: _Setup) -> tuple[Sequence[float], str | None]:
+    """Processor time before by after, of each pair of runs, and what differs; as far as it takes to say that it does not pay."""
+    change = Change(decision.path, decision.qualname, decision.line, Action.ADD_TF_FUNCTION, Outcome.DONE, "tried")
+    file = FileRefactoring(report.sources[decision.path], (change,), text)
+    ratios: list[float] = []
     try:
         for record in (True, False, False):
-            setting = Setting(sys.executable, script, limits, record=record)
+            setting = Setting(sys.executable, setup.script, setup.limits, record=record)
             done = verify_changes([file], report.decisions, report.sources, setting)
             assert done.program is not None
+            difference = None
             if record:  # else a graph draws other random numbers, and what is printed says nothing
                 wrong = [each.detail for each in done.functions if each.status in (Status.DIFFERENT, Status.FAILS)]
                 difference = done.program.difference or next(iter(wrong), None)
             else:
                 before, after = done.program.cpu
                 if before and after:
-                    ratios = [*ratios, before / after]
+                    ratios.append(before / after)
             if difference is not None or (ratios and min(ratios) <= 1 + SHARE):
-                break  # it fails, or cannot pay
+                return ratios, difference  # it fails, or cannot pay
     except UsageError as error:
-        difference = str(error)
-    if difference is not None:
-        difference = difference.replace(sys.prefix, "...")  # where this machine keeps its packages says nothing
-    where = f"{Path(decision.path).as_posix()}:{decision.qualname}"
-    return Try(where, decision.classification.value, round(share, 3), min(ratios, default=None), difference)
+        return ratios, str(error)
+    return ratios, None
 
 
 def _decorated(source: Source, line: int) -> str:
