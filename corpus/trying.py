@@ -182,7 +182,9 @@ try:
 except SystemExit as ended:
     failure = f"exit code {ended.code}" if ended.code not in (None, 0) else None
 except BaseException as error:
-    failure = f"{type(error).__name__}: {error}"
+    said = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
+    kind = type(error).__name__ + ": "
+    failure = kind + said[-1].removeprefix(kind)  # AutoGraph says first where it was, and what happened in the last line
 with open(output, "w") as file:
     json.dump({"failure": failure, "cpu": time.process_time() - begun}, file)
 """
@@ -202,7 +204,8 @@ def _run(script: Script, folder: Path, output: Path, limits: Limits) -> _Ran:
     if not output.exists():
         return _Ran(f"exit code {ended.returncode}", None)
     result = json.loads(output.read_text(encoding="utf-8"))
-    return _Ran(result["failure"], None if result["failure"] else result["cpu"])
+    failure = result["failure"] and result["failure"].replace(f"{folder}{os.sep}", "")
+    return _Ran(failure, None if failure else result["cpu"])
 
 
 def _try(decision: Decision, share: float, report: WorkspaceReport, setup: _Setup) -> Try:

@@ -1,4 +1,4 @@
-"""The types of the bundled programs, against what was recorded when they ran: nothing is wrong, and what is less than exact is written down."""
+"""The types of the bundled programs, against what was recorded when they ran: nothing is wrong, and what is not exact is written down."""
 
 from __future__ import annotations
 
@@ -34,7 +34,11 @@ def test_no_type_is_wrong(found: Mapping[str, Comparison]) -> None:
 def test_what_is_not_exact_is_what_was_written_down(found: Mapping[str, Comparison]) -> None:
     present = bundled.not_exact(found)
     written = bundled.NOT_EXACT.read_text(encoding="utf-8").splitlines()
-    changed = [line for line in difflib.unified_diff(written, present, "written down", "now", n=0, lineterm="") if line[0] in "+-"]
+    changed = [
+        line
+        for line in difflib.unified_diff(written, present, "written down", "now", n=0, lineterm="")
+        if line[0] in "+-"
+    ]
     assert not changed, "\n".join(["python -m corpus types writes it:", *changed])
     assert bundled.numbers(found) == json.loads(bundled.NUMBERS.read_text(encoding="utf-8"))
 
@@ -57,7 +61,9 @@ def test_a_changed_program_has_a_stale_recording(tmp_path: Path, monkeypatch: py
 
 def test_a_program_is_recorded_by_all_of_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tmp_path / "program.py"
-    source.write_text("import sys\n\ndef f(n):\n    return n\n\nf(int(sys.argv[1]) if sys.argv[1:] else [])\n", encoding="utf-8")
+    source.write_text(
+        "import sys\n\ndef f(n):\n    return n\n\nf(int(sys.argv[1]) if sys.argv[1:] else [])\n", encoding="utf-8"
+    )
     program = bundled.Bundled("typed", "program", tmp_path, (("program.py",), ("program.py", "3")), (source,))
     monkeypatch.setattr(bundled, "RECORDINGS", tmp_path / "recordings")
     monkeypatch.setattr(bundled, "bundled", lambda: [program])

@@ -10,6 +10,7 @@ import pytest
 import corpus.trying
 from corpus.expectations import Program
 from corpus.trying import SHARE, Try, tried
+from terra_refactor.verify.verdict import Limits, Script
 from terra_refactor.workspace.results import FixReport
 from terra_refactor.workspace.workspace import Options, analyze
 
@@ -68,3 +69,30 @@ def test_each_function_that_takes_time_is_tried(tmp_path: Path, monkeypatch: pyt
     assert found["run.py:work"]["share"] > 0.5
     for name in ("run.py:told", "run.py:main"):
         assert not found[name]["pays"] and found[name]["difference"]
+
+
+@pytest.mark.tensorflow
+@pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="needs TensorFlow")
+def test_a_failure_says_what_happened_and_not_where(tmp_path: Path) -> None:
+    folder = tmp_path / "program"
+    folder.mkdir()
+    text = "import tensorflow as tf\n\n@tf.function\ndef f(x):\n    return x.numpy()\n\n"
+    (folder / "fails.py").write_text(text + "f(tf.ones([]))\n")
+    (folder / "ends.py").write_text("raise SystemExit(3)\n")
+    (folder / "opens.py").write_text(f"open({str(folder / 'missing')!r})\n")
+    (folder / "fine.py").write_text("print(sum(range(1000)))\n")
+
+    def ran(name: str) -> corpus.trying._Ran:
+        script = Script(name, str(folder / name), None, ())
+        return corpus.trying._run(script, folder, tmp_path / f"{name}.json", Limits(run_seconds=120))
+
+    failed = ran("fails.py")
+    assert failed.cpu is None
+    assert failed.failure is not None
+    assert failed.failure.startswith("AttributeError: ")
+    assert "in user code" not in failed.failure
+    assert ran("ends.py").failure == "exit code 3"
+    assert ran("opens.py").failure == "FileNotFoundError: [Errno 2] No such file or directory: 'missing'"
+    fine = ran("fine.py")
+    assert fine.failure is None
+    assert fine.cpu is not None
