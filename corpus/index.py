@@ -57,7 +57,7 @@ def _head() -> list[str]:
         "| `python -m corpus refactor` | packages' own tests before and after all changes | docs/packages.json |",
         "| `python -m corpus accuracy` | types in packages' own tests against the analysis | docs/packages.json |",
         "| `python -m corpus report` | the tables over the packages | [docs/packages.md](../docs/packages.md) |",
-        "| `python -m corpus record` | runs these programs eagerly, under the recorder (a quarter of an hour) | `recordings/` |",
+        "| `python -m corpus record` | runs these programs eagerly, under the recorder (some ten minutes) | `recordings/` |",
         "| `python -m corpus.recorder` | types that reach functions of any program that runs, against the analysis | ([docs/accuracy.md](../docs/accuracy.md)) |",
         "| `python -m corpus.coexec NAME` | runs one of the programs of the shim (`make coexec` times them) | |",
         "| `python -m corpus.demo` | `make demo`: analyses and fixes `demo/project` | |",
