@@ -11,7 +11,7 @@ from typing import Final
 from terra_refactor.domain.dim import Dim, add, multiply, subtract
 from terra_refactor.domain.dtype import FLOAT32, FLOATING, INT32, DType
 from terra_refactor.domain.shape import Shape, format_shape
-from terra_refactor.domain.value import FALSE, Scalar, TupleValue, Value
+from terra_refactor.domain.value import FALSE, Scalar, TupleValue, Value, is_symbolic_number
 from terra_refactor.tf_model.arguments import integer, integers, is_none, shape_argument, text, truth
 from terra_refactor.tf_model.ops.conversion import Operand, operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
@@ -138,7 +138,9 @@ def _rotated(call: BoundCall) -> Value:
         return result(data.type.dtype, _sized(shape, None, None))
     if not isinstance(turns, int):
         # of a square, however often it is turned; a number that a tensor holds leaves the sizes open in a graph all the same
-        square = isinstance(call.argument("k"), Scalar) and shape[-2] is not None and shape[-2] == shape[-3]
+        times = call.argument("k")
+        is_python = isinstance(times, Scalar) and not is_symbolic_number(times)
+        square = is_python and shape[-2] is not None and shape[-2] == shape[-3]
         return result(data.type.dtype, shape if square else _sized(shape, None, None))
     if turns % 2:
         return result(data.type.dtype, _sized(shape, shape[-2], shape[-3]))
