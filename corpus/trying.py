@@ -184,7 +184,8 @@ except SystemExit as ended:
 except BaseException as error:
     said = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
     kind = type(error).__name__ + ": "
-    failure = kind + said[-1].removeprefix(kind)  # AutoGraph says first where it was, and what happened in the last line
+    told = next((line for line in said if line.startswith(kind)), said[-1])  # AutoGraph says first where it was
+    failure = kind + told.removeprefix(kind)
 with open(output, "w") as file:
     json.dump({"failure": failure, "cpu": time.process_time() - begun}, file)
 """
