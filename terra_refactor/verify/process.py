@@ -1,6 +1,7 @@
 """One child process, watched: it may print, exit, fork, hang or allocate, and costs nothing but itself.
 
-Computes: how the process ended. Needs: the interpreter, the request and the limits. Gives: `run_child`, `Ended`.
+Computes: how the process ended. Needs: the interpreter, the request and the limits. Gives: `run_child`; `Child`, for one that is to wait
+before it does its job; `Ended`.
 
 The child leads a session of its own, and when it ends or is stopped everything of that session is killed. What it prints goes to
 files; what it found out is in other files, written by our code only. Nothing is read from pipes, so nothing can block.
@@ -49,6 +50,39 @@ def run_child(
 
     `idle` is the time that may pass between two events. Raises OSError if the interpreter cannot be started.
     """
+    with Child(python, job, request, folder, output) as child:
+        return child.end(seconds, idle)
+
+
+class Child:
+    """A child process; used as a context, at whose end it is killed if it still runs.
+
+    Raises OSError if the interpreter cannot be started.
+    """
+
+    def __init__(self, python: str, job: str, request: Mapping[str, Any], folder: Path, output: int) -> None:
+        self._folder = folder
+        self._output = output
+        self._process = _start(python, job, request, folder)
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _end(self._process)
+
+    def end(self, seconds: float, idle: float | None = None) -> Ended:
+        """Wait for its end, so long at most; `idle` is the time that may pass between two events."""
+        ended = _wait(self._process, self._folder, seconds, idle, self._output, None)
+        assert ended is not None
+        return ended
+
+    def first_event(self, seconds: float) -> Ended | None:
+        """Wait until it says something, or ends; gives how it ended if it has."""
+        return _wait(self._process, self._folder, seconds, None, self._output, self._folder / "events.jsonl")
+
+
+def _start(python: str, job: str, request: Mapping[str, Any], folder: Path) -> subprocess.Popen[bytes]:
     with tempfile.NamedTemporaryFile("w", suffix=".json", dir=folder, delete=False, encoding="utf-8") as stream:
         json.dump(request, stream)
     environment = {
@@ -63,7 +97,7 @@ def run_child(
     events = folder / "events.jsonl"
     events.touch()
     with open(folder / "stdout", "ab") as out, open(folder / "stderr", "ab") as err:
-        child = subprocess.Popen(
+        return subprocess.Popen(
             [python, str(BOOTSTRAP), job, stream.name],
             stdin=subprocess.DEVNULL,
             stdout=out,
@@ -71,13 +105,17 @@ def run_child(
             env=environment,
             start_new_session=True,
         )
-    try:
-        return _wait(child, folder, seconds, idle, output)
-    finally:
-        _end(child)
 
 
-def _wait(child: subprocess.Popen[bytes], folder: Path, seconds: float, idle: float | None, output: int) -> Ended:
+def _wait(
+    child: subprocess.Popen[bytes],
+    folder: Path,
+    seconds: float,
+    idle: float | None,
+    output: int,
+    until_written: Path | None,
+) -> Ended | None:
+    """How the child ended; None if it has not, but a file is no longer empty that was waited for."""
     started = time.monotonic()
     changed, size = started, -1
     while True:
@@ -85,6 +123,8 @@ def _wait(child: subprocess.Popen[bytes], folder: Path, seconds: float, idle: fl
             return Ended(child.wait(_POLL), None)
         except subprocess.TimeoutExpired:
             pass
+        if until_written is not None and until_written.stat().st_size:
+            return None
         now = time.monotonic()
         if now - started > seconds:
             return Ended(None, f"it was stopped after {seconds:.0f} s")

@@ -5,13 +5,15 @@ interpreter with TensorFlow, and what to run: functions on made arguments, a scr
 changes are worth making.
 
 Original and refactored program run one after the other, each in a process and a copy of the project of its own, under the same
-seeds. Where only numbers differ, the original runs once more with other kernels, one thread, and the arguments of the
-functions moved in their last bit: how far it is then from itself is rounding.
+seeds; of a script or tests both processes load TensorFlow side by side before the first has its turn. Where only numbers differ, the
+original runs once more with other kernels, one thread, and the arguments of the functions moved in their last bit: how far it is then from
+itself is rounding.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import os
 import shutil
@@ -30,7 +32,7 @@ from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
 from terra_refactor.syntax.source import Source
 from terra_refactor.verify.child.instrument import definitions
 from terra_refactor.verify.copies import copy_project, project_folder
-from terra_refactor.verify.process import Ended, run_child
+from terra_refactor.verify.process import Child, Ended, run_child
 from terra_refactor.verify.recipes import constructor_recipes, job_of
 from terra_refactor.verify.verdict import (
     FunctionVerdict,
@@ -156,8 +158,7 @@ class _Session:
         self.ends: dict[str, dict[str, Ended]] = {"before": {}, "after": {}, "control": {}}
 
     def run(self) -> Verification:
-        for version in ("before", "after"):
-            self._version(version)
+        self._versions(("before", "after"))
         request = {
             "before": str(self.work / "before.run"),
             "after": str(self.work / "after.run"),
@@ -167,7 +168,7 @@ class _Session:
         }
         result = self._compare(request)
         if result["rounding"] and _has_difference(result):
-            self._version("control")
+            self._versions(("control",))
             result = self._compare({**request, "control": str(self.work / "control.run")})
         return Verification(
             tuple(self._verdict(each, result["functions"][each.key]) for each in self.chosen),
@@ -177,12 +178,37 @@ class _Session:
 
     # --- running ---------------------------------------------------------------------------------------------------------------
 
-    def _version(self, version: str) -> None:
-        """Run one version to its end, function by function where one breaks the process."""
-        copy, folder = self.work / version, self.work / f"{version}.run"
+    def _versions(self, versions: Sequence[str]) -> None:
+        """Run versions to their end one after the other, function by function where one breaks the process."""
+        requests = {version: self._request(version) for version in versions}
+        if self.setting.source is None:
+            for version, request in requests.items():
+                self._calls(version, request, self.work / version, self._folder(version))
+            return
+        limits = self.setting.limits
+        with contextlib.ExitStack() as stack:
+            children = {}
+            for version, request in requests.items():
+                gate = self.work / f"{version}.gate"
+                child = Child(
+                    self.setting.python, "run", {**request, "gate": str(gate)}, self._folder(version), limits.output
+                )
+                children[version] = stack.enter_context(child), gate
+            for version, (child, _) in children.items():
+                ended = child.first_event(limits.run_seconds)
+                self._check_tensorflow(version, Ended(None, "it has not ended") if ended is None else ended)
+            for version, (child, gate) in children.items():
+                gate.touch()
+                self.ends[version][""] = child.end(limits.run_seconds)
+
+    def _folder(self, version: str) -> Path:
+        return self.work / f"{version}.run"
+
+    def _request(self, version: str) -> dict[str, Any]:
+        """What the process of one version is to do, in a copy that this makes."""
+        copy, folder = self.work / version, self._folder(version)
         folder.mkdir()
-        refactored = version == "after"
-        copy_project(self.project, copy, self._replaced(refactored))
+        copy_project(self.project, copy, self._replaced(version == "after"))
         request: dict[str, Any] = {
             "folder": str(folder),
             "path": self._import_roots(copy),
@@ -196,8 +222,7 @@ class _Session:
         }
         match self.setting.source:
             case None:
-                self._calls(version, request, copy, folder)
-                return
+                pass
             case Script(file=file, module=module, arguments=arguments):
                 request |= {
                     "job": "script",
@@ -209,12 +234,7 @@ class _Session:
                 request |= {"job": "tests", "arguments": list(arguments)}
             case _:
                 assert_never(self.setting.source)
-        limits = self.setting.limits
-        ended = run_child(
-            self.setting.python, "run", request, folder, seconds=limits.run_seconds, idle=None, output=limits.output
-        )
-        self._check_tensorflow(version, ended)
-        self.ends[version][""] = ended
+        return request
 
     def _calls(self, version: str, request: dict[str, Any], copy: Path, folder: Path) -> None:
         limits = self.setting.limits

@@ -48,6 +48,8 @@ def main(job: str, request_file: str) -> int:
         recorder.write("no tensorflow", message=str(error), python=sys.executable)
         return 0
     recorder.write("tensorflow", version=tf.__version__)
+    if request.get("gate"):
+        _wait_for(request["gate"])
     if request["controlled"]:
         determinism.seed_tensorflow(tf)
     targets = {
@@ -65,6 +67,12 @@ def main(job: str, request_file: str) -> int:
     if request["job"] == "tests":
         return _tests(recorder, request, started)
     return _script(recorder, request, targets, started)
+
+
+def _wait_for(gate: str) -> None:
+    """Wait until a file is there: another process has its turn."""
+    while not os.path.exists(gate):
+        time.sleep(0.02)
 
 
 def _limit(request: dict[str, Any]) -> None:
