@@ -20,6 +20,8 @@ CONFIGURED: Final = "@configured"
 """Field that holds the names of these, as a tuple."""
 WRITTEN: Final = "@written"
 """Field of a `tf.TensorArray` that holds the shape of what was written into it; its rules find it as the setting `written`."""
+WITHIN: Final = "@within"
+"""Field of a `tf.TensorArray`: whether it holds no more elements than it was made for; its rules find it as the setting `within`."""
 
 
 def with_floats(configuration: dict[str, Value], floats: DType | None) -> dict[str, Value]:
@@ -40,7 +42,8 @@ def configuration_of(frame: Frame, receiver: Value) -> dict[str, Value]:
         value = frame.state.get((receiver.object, CONFIGURATION + parameter.value))
         if value is not None:
             configuration[parameter.value] = freeze(frame, value)
-    written = frame.state.get((receiver.object, WRITTEN))
-    if written is not None:
-        configuration["written"] = written
+    for field in (WRITTEN, WITHIN):
+        noted = frame.state.get((receiver.object, field))
+        if noted is not None:
+            configuration[field.removeprefix("@")] = noted
     return configuration

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.facts import BranchFact, EntryKind, FailureFact
+from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.effect import Effect, EffectSite
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.state import HeapKey, Naming, State, Suspect
@@ -144,6 +145,7 @@ class Frame:
 
     __slots__ = (
         "abstract",
+        "advanced",
         "allocated",
         "arrivals",
         "branches",
@@ -166,6 +168,7 @@ class Frame:
         "handlers",
         "in_graph",
         "iteration",
+        "loop_lengths",
         "loops",
         "made",
         "module_object",
@@ -212,6 +215,10 @@ class Frame:
         """Of a class body: the object that its names become attributes of."""
         self.class_annotations: dict[str, Value] = {}
         """Of a class body: the annotated names, in order."""
+        self.advanced = False
+        """Whether it takes some elements of an iterator and leaves others: how many an iterator has left is not known then."""
+        self.loop_lengths: dict[OpId, Dim] = {}
+        """How often the body of each `for` runs, where that is known, and the same each time."""
         self.loops: list[LoopFrame] = []
         self.handlers: list[tuple[State, list[State]]] = []
         """For each enclosing `try`: the state it forks from, and the states in which its body raises."""

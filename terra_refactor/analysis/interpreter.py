@@ -43,6 +43,7 @@ from terra_refactor.analysis.reuse import Adoption, Flags, Log, called, called_w
 from terra_refactor.analysis.sharing import Sharing
 from terra_refactor.analysis.summaries import summary_of
 from terra_refactor.analysis.weight_dtypes import weights_are_default
+from terra_refactor.analysis.yields import count_of_yields
 from terra_refactor.domain.dtype import FLOAT32, DType
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, references, widen
@@ -671,7 +672,7 @@ class Interpreter(AbstractHeap, Notes):
             frame.root.merge(states)
         frame.state = frame.root
         if frame.function.is_generator:
-            return SequenceValue(frame.yields, "generator")
+            return SequenceValue(frame.yields, "generator", count_of_yields(frame))
         if any(decorator.text.endswith(_ABSTRACT) for decorator in frame.function.decorators):
             return join(result, UnknownValue(reason=ABSTRACT))
         if frame.abstract and (type(result) is Bottom or frame.function.kind is FunctionKind.METHOD):

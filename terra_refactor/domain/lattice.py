@@ -232,6 +232,7 @@ def _join_structures(left: Value, right: Value) -> Value | None:
             last,
             lead,
             left.open_batches and right.open_batches,
+            left.counted if left.counted == right.counted else None,
         )
     if isinstance(left, ShapeValue) and isinstance(right, ShapeValue):
         return ShapeValue(join_shapes(left.shape, right.shape))

@@ -87,8 +87,8 @@ class Scalar:
 
     `symbolic`: a tensor's content decides what it is: it was taken from a tensor by `int()` or `float()`, set on one side of a condition on
     a tensor or in a loop over one, or computed from such. It is a Python value only in eager code: in a graph AutoGraph makes a tensor of
-    it. Its `dim` may then be a plain int, too. `limit` is the largest value of an int that counts up
-    from 0 or more, as the variable of a loop over a range does.
+    it. Its `dim` may then be a plain int, too. `limit` is the largest value of an int that is never
+    negative: the variable of a loop over a range that counts up, or a remainder.
     """
 
     type: PythonType
@@ -252,6 +252,13 @@ class DatasetValue:
     """What is known of the first so many elements, where that is more: they are whole batches."""
     open_batches: bool = False
     """Whether `element_spec` has None as the first size of tensors: batches, of which the last may be smaller."""
+    counted: Dim = None
+    """How many elements there are where TensorFlow does not know it (`cardinality` is None): those of a generator."""
+
+    @property
+    def number(self) -> Dim:
+        """How many elements there are, whether TensorFlow knows it or not."""
+        return self.counted if self.cardinality is None else self.cardinality
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,8 +363,8 @@ def as_symbolic(value: Value) -> Value:
             return Scalar(PythonType.FLOAT, None, symbolic=True)
         case Constant(str()):
             return Scalar(PythonType.STR, None, symbolic=True)
-        case Scalar(type=kind, dim=dim):
-            return Scalar(kind, dim, symbolic=True)
+        case Scalar(type=kind, dim=dim, limit=limit):
+            return Scalar(kind, dim, symbolic=True, limit=limit)
         case _:
             return value
 

@@ -373,6 +373,8 @@ class OpenAxes:
             origin = None if first is None else self._axes(first, depth).get(0)
             return {0: origin} if origin is not None and rank_of(view.value(call.id)) else _CLOSED
         names = self._library(call)
+        if names == ("tensorflow.TensorArray.stack",):
+            return self._of_stack()
         if names == ("tensorflow.map_fn",):
             elements = view.library_argument(call, "tensorflow.map_fn", "elems")
             origin = None if elements is None else self._axes(elements, depth).get(0)
@@ -407,6 +409,17 @@ class OpenAxes:
         ):
             return _CLOSED
         return self._moved(name, first, call.id, depth)
+
+    def _of_stack(self) -> Axes:
+        """Of the elements of a `TensorArray`: a graph knows how many if the constructor is given a number and it may not grow."""
+        view, name = self._view, "tensorflow.TensorArray"
+        for call in view.code.of_kind(ops.Call):
+            if self._library(call) == (name,):
+                size, dynamic = (view.library_argument(call, name, parameter) for parameter in ("size", "dynamic_size"))
+                grows = dynamic is not None and view.value(dynamic) not in (Constant(False), NONE)
+                if grows or (size is not None and is_tensor(view.value(size))):
+                    return _FIRST
+        return _CLOSED
 
     def _by_arguments(self, call: ops.Call, name: str, rank: int, depth: int) -> Axes | None:
         """Of operations whose arguments say which sizes are open, or their kind says it of several; None for others."""

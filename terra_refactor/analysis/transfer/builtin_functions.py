@@ -459,6 +459,17 @@ def iter_(
     return SequenceValue(iterate(interpreter, frame, op, value).element, "iterator")
 
 
+def _has_name(interpreter: Interpreter, frame: Frame, op: int) -> bool:
+    """Whether `next` is asked of something that can be asked again."""
+    call = interpreter.op(frame.function, op)
+    source = (
+        interpreter.op(frame.function, call.arguments[0].value)
+        if isinstance(call, ops.Call) and call.arguments
+        else None
+    )
+    return isinstance(source, ops.LoadName | ops.LoadAttribute)
+
+
 def _is_local_iterator(interpreter: Interpreter, frame: Frame, op: int) -> bool:
     """Whether `next` advances an iterator that this call has made."""
     call = interpreter.op(frame.function, op)
@@ -480,6 +491,8 @@ def next_(
         method = interpreter.find_method(frame, value, "__next__")
         if method is not None:
             return interpreter.call_value(frame, op, method, CallArguments())
+    if isinstance(value, SequenceValue) and _has_name(interpreter, frame, op):
+        frame.advanced = True
     if not isinstance(value, DatasetValue) and not _is_local_iterator(interpreter, frame, op):
         external_effect(frame, op, EffectKind.ITERATE, "next(...)", assumed=not isinstance(value, SequenceValue))
     if isinstance(value, DatasetValue) and value.lead is not None and _is_fresh(interpreter, frame, op):

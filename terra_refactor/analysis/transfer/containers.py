@@ -70,6 +70,8 @@ from terra_refactor.tf_model.numpy_api.index_objects import index_object
 from terra_refactor.tf_model.ops.operators import index_rule
 from terra_refactor.tf_model.spec import OperationError
 
+ITERATORS: Final = frozenset({"iterator", "generator", "zip", "map", "filter", "enumerate"})
+"""Kinds of `SequenceValue` that have an end once they are read."""
 MAX_ELEMENTS: Final = 64
 """A container with more elements is known by the join of its elements."""
 
@@ -199,7 +201,9 @@ def iterate(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> It
         case TupleValue():
             return Iteration(value.elements, join_all(value.elements))
         case SequenceValue():
-            return Iteration(None, value.element, count=value.length)
+            return Iteration(
+                None, value.element, count=None if frame.advanced and value.kind in ITERATORS else value.length
+            )
         case RangeValue():
             return _iterate_range(value)
         case TensorValue():
@@ -210,7 +214,8 @@ def iterate(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> It
         case DatasetValue():
             last = None if value.last is None else thaw(interpreter, frame, op, value.last, "last")
             element = thaw(interpreter, frame, op, value.element, "element")
-            return Iteration(None, element if frame.in_graph else concrete(element), BranchKind.DATASET, last=last)
+            count = None if value.iterator else value.number
+            return Iteration(None, element if frame.in_graph else concrete(element), BranchKind.DATASET, count, last)
         case ShapeValue():
             if value.shape is None:
                 return Iteration(None, UNKNOWN_INT)
@@ -242,26 +247,33 @@ def size_value(dim: object) -> Value:
 
 
 def _iterate_range(value: RangeValue) -> Iteration:
-    bounds = [bound.value if isinstance(bound, Constant) else None for bound in (value.start, value.stop, value.step)]
-    if all(isinstance(bound, int) for bound in bounds) and bounds[2] != 0:
-        start, stop, step = bounds
-        numbers = range(start, stop, step)  # type: ignore[arg-type]
+    tensor = any(
+        is_symbolic_number(bound) or (isinstance(bound, TensorValue) and bound.kind is TensorKind.TENSOR)
+        for bound in (value.start, value.stop, value.step)
+    )
+    numbers = _known_range(value)
+    counts_up = numbers is not None and len(numbers) > 0 and numbers.start >= 0 and numbers.step > 0
+    element = Scalar(PythonType.INT, limit=numbers[-1]) if numbers is not None and counts_up else UNKNOWN_INT
+    if numbers is not None and not tensor:
         if len(numbers) <= MAX_ELEMENTS:
             return Iteration(
                 tuple(Constant(number) for number in numbers),
                 UNKNOWN_INT if len(numbers) != 1 else Constant(numbers[0]),
             )
-        counts_up = numbers.start >= 0 and numbers.step > 0
-        element = Scalar(PythonType.INT, limit=numbers[-1]) if counts_up else UNKNOWN_INT
         return Iteration(None, element, count=len(numbers))
-    tensor = any(
-        is_symbolic_number(bound) or (isinstance(bound, TensorValue) and bound.kind is TensorKind.TENSOR)
-        for bound in (value.start, value.stop, value.step)
-    )
     count = subtract(dim_of(value.stop), dim_of(value.start)) if dim_of(value.step) == 1 else None
     if tensor:
-        return Iteration(None, as_symbolic(UNKNOWN_INT), BranchKind.TENSOR, count)
+        return Iteration(None, as_symbolic(element), BranchKind.TENSOR, count)
     return Iteration(None, UNKNOWN_INT, count=count)
+
+
+def _known_range(value: RangeValue) -> range | None:
+    """The numbers of a range whose bounds are known, be they numbers or the contents of tensors."""
+    contents = [
+        bound.content if isinstance(bound, TensorValue) else bound for bound in (value.start, value.stop, value.step)
+    ]
+    bounds = [known.value for known in contents if isinstance(known, Constant) and isinstance(known.value, int)]
+    return range(*bounds) if len(bounds) == 3 and bounds[2] != 0 else None
 
 
 def _iterate_tensor(value: TensorValue, kind: BranchKind) -> Iteration:

@@ -20,7 +20,7 @@ from terra_refactor.analysis.freezing import freeze_in
 from terra_refactor.analysis.interpreter import TERMINATED, Handler, Interpreter, Terminated
 from terra_refactor.analysis.refine import refine
 from terra_refactor.analysis.transfer import exceptions
-from terra_refactor.analysis.transfer.containers import Iteration, iterate, length_of, new_list, new_set
+from terra_refactor.analysis.transfer.containers import ITERATORS, Iteration, iterate, length_of, new_list, new_set
 from terra_refactor.analysis.transfer.filled_lists import lists_filled
 from terra_refactor.analysis.transfer.mappings import new_dict
 from terra_refactor.analysis.truth import Answer, asked, truth_of
@@ -56,8 +56,6 @@ MAX_UNROLLED: Final = 12
 MAX_UNROLLED_OBJECTS: Final = 32
 """Of objects, such as the layers of a model, more: what is one of many cannot be told apart."""
 MAX_UNROLL_DEPTH: Final = 2
-_ITERATORS: Final = frozenset({"iterator", "generator", "zip", "map", "filter", "enumerate"})
-"""Kinds of `SequenceValue` that have an end once they are read."""
 MAX_ITERATIONS: Final = 8
 """A loop whose state still changes after so many iterations has its changing variables set to unknown."""
 WIDEN_AFTER: Final = 1
@@ -227,6 +225,8 @@ def _kept_left(interpreter: Interpreter, frame: Frame, left: Value, wanted: bool
 def for_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
     assert isinstance(op, ops.For)
     found = iterate(interpreter, frame, op.id, frame.value(op.iterable))
+    if frame.loop_lengths.setdefault(op.id, found.length) != found.length:
+        frame.loop_lengths[op.id] = None
     before = dict(frame.state.locals)
     filled = lists_filled(interpreter, frame, op) if found.length is not None else {}
     outcome = _run_loop(interpreter, frame, op, found, op.body, op.else_block)
@@ -266,14 +266,19 @@ def _run_loop(
 
 
 def _note_advanced(interpreter: Interpreter, frame: Frame, loop: ops.For | ops.Comprehension) -> None:
-    """Records that a loop reads an iterator to its end that an attribute or a global variable keeps for the next call."""
+    """Records that a loop reads an iterator that an attribute or a global variable keeps for the next call, or not to its end."""
     source = interpreter.op(frame.function, loop.iterable)
     kept = isinstance(source, ops.LoadAttribute) or (
         isinstance(source, ops.LoadName) and source.scope is ops.Scope.GLOBAL
     )
     alternatives = members(frame.value(loop.iterable))
-    if kept and any(isinstance(member, SequenceValue) and member.kind in _ITERATORS for member in alternatives):
+    if not any(isinstance(member, SequenceValue) and member.kind in ITERATORS for member in alternatives):
+        return
+    if kept:
         external_effect(frame, loop.id, EffectKind.ITERATE, "the loop")
+    named = isinstance(source, ops.LoadName | ops.LoadAttribute)
+    if named and any(isinstance(inner, ops.Break | ops.Return) for inner in walk(loop.body)):
+        frame.advanced = True
 
 
 def _worth_unrolling(frame: Frame, elements: Sequence[Value], body: Block) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from terra_refactor.analysis.effects import unknown_target, write_effect
@@ -22,6 +23,7 @@ from terra_refactor.analysis.transfer.containers import (
     new_list,
     size_value,
 )
+from terra_refactor.analysis.transfer.windows import largest_remainder
 from terra_refactor.analysis.truth import asked
 from terra_refactor.domain import dim as dims
 from terra_refactor.domain.effect import Effect, EffectKind
@@ -150,13 +152,16 @@ def binary(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     lefts, rights = members(left), members(right)
     if len(lefts) * len(rights) > _MAX_COMBINATIONS:
         return UNKNOWN
-    return interpreter.over_combinations(
+    found = interpreter.over_combinations(
         frame,
         op.id,
         op.operator,
         [(a, b) for a in lefts for b in rights if a not in (NONE, UNBOUND) or b not in (NONE, UNBOUND)],
         lambda pair: binary_value(interpreter, frame, op.id, op.operator, pair[0], pair[1], in_place=op.in_place),
     )
+    if op.operator == "%" and type(found) is Scalar and found.type is PythonType.INT and not found.symbolic:
+        return replace(found, limit=largest_remainder(interpreter, frame, op))
+    return found
 
 
 def binary_value(

@@ -1,18 +1,29 @@
-"""What is written into a `tf.TensorArray`: the shape of its elements, which `stack` and `read` give again.
+"""What is written into a `tf.TensorArray`: the shape of its elements, which `stack` and `read` give again, and whether it grows.
 
-Computes: the field `WRITTEN` of the array's instance, joined over everything that is written. Needs: the heap. Gives: `TENSOR_ARRAYS`, by
-canonical name of the method. The rules of `tf_model` read it; an `element_shape` of the constructor wins over it.
+Computes: the fields `WRITTEN` and `WITHIN` of the array's instance, joined over everything that is written. Needs: the heap. Gives:
+`TENSOR_ARRAYS`, by canonical name of the method. The rules of `tf_model` read them; an `element_shape` of the constructor wins over the
+first.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from terra_refactor.analysis.configuration import WRITTEN
+from terra_refactor.analysis.configuration import WITHIN, WRITTEN, configuration_of
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.shape import Shape
-from terra_refactor.domain.value import Reference, ShapeValue, Value, members
+from terra_refactor.domain.value import (
+    FALSE,
+    TRUE,
+    Constant,
+    Reference,
+    Scalar,
+    ShapeValue,
+    TensorValue,
+    Value,
+    members,
+)
 from terra_refactor.tf_model import arguments as read
 
 if TYPE_CHECKING:
@@ -25,6 +36,11 @@ def write(
 ) -> Value | None:
     """`array.write(index, value)`."""
     _note(frame, receiver, arguments, 1, whole=True)
+    if isinstance(receiver, Reference):
+        size = read.integer(configuration_of(frame, receiver).get("size"))
+        index = dict(arguments.keywords).get("index", arguments.positional[0] if arguments.positional else None)
+        last = None if index is None else _largest(index)
+        _note_within(frame, receiver, isinstance(size, int) and last is not None and last < size)
     return None
 
 
@@ -52,6 +68,25 @@ def split(
     return None
 
 
+def _largest(index: Value) -> int | None:
+    """The largest value of an index that is never negative."""
+    match index:
+        case Constant(int() as number) if number >= 0:
+            return number
+        case Scalar(limit=limit):
+            return limit
+        case TensorValue(content=Constant() | Scalar() as content):
+            return _largest(content)
+        case _:
+            return None
+
+
+def _note_within(frame: Frame, array: Reference, within: bool) -> None:
+    known = frame.state.get((array.object, WITHIN))
+    grew = known is not None and FALSE in members(known)
+    frame.state.set((array.object, WITHIN), TRUE if within and not grew else FALSE)
+
+
 def _note(
     frame: Frame,
     receiver: Value | None,
@@ -74,6 +109,8 @@ def _note(
         elif not whole:
             shape = shape[1:] if shape else None
         shapes.append(ShapeValue(shape))
+    if position == 0 or not whole:
+        _note_within(frame, receiver, within=False)
     written = join_all(shapes) if shapes else ShapeValue(None)
     known = frame.state.get((receiver.object, WRITTEN))
     frame.state.set((receiver.object, WRITTEN), written if known is None else join(known, written))

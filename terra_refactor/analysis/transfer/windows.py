@@ -1,7 +1,8 @@
-"""Windows that move over an array: `xs[i : i + 24]` in a loop over a range.
+"""Windows that move over an array: `xs[i : i + 24]` in a loop over a range, or with `i = (step * 24) % 240`.
 
 Computes: the size of a slice whose bounds are not known but differ by a known number, and that no iteration lets run past the end. Needs:
-the IR of the slice; the largest value of the loop's variable. Gives: `moving_window`, and what the rule for indices is asked instead.
+the IR of the slice; the largest value of the loop's variable, or of a remainder. Gives: `moving_window`, `largest_remainder`, and what the
+rule for indices is asked instead.
 
 Ignores: bounds that are not `name + constant`; axes but the first.
 """
@@ -52,7 +53,7 @@ def _offset(interpreter: Interpreter, frame: Frame, number: OpId, depth: int = 0
     match op:
         case ops.LoadName(name=name):
             value = frame.value(number)
-            if isinstance(value, Scalar) and value.limit is not None:
+            if isinstance(value, Scalar) and value.limit is not None and not value.symbolic:
                 return name, 0, value.limit
             return None
         case ops.Binary(operator="+", left=left, right=right) if depth < 4:
@@ -64,6 +65,25 @@ def _offset(interpreter: Interpreter, frame: Frame, number: OpId, depth: int = 0
             return None
         case _:
             return None
+
+
+def largest_remainder(interpreter: Interpreter, frame: Frame, op: ops.Binary) -> int | None:
+    """The largest value of `number % constant`, which of a multiple (`(step * 32) % 256`) is a multiple, too; None if not known."""
+    divisor = frame.value(op.right)
+    if not isinstance(divisor, Constant) or type(divisor.value) is not int or divisor.value <= 0:
+        return None
+    dividend = interpreter.op(frame.function, op.left)
+    if isinstance(dividend, ops.Binary) and dividend.operator == "*":
+        for side in (dividend.left, dividend.right):
+            factor = frame.value(side)
+            if (
+                isinstance(factor, Constant)
+                and type(factor.value) is int
+                and factor.value > 0
+                and divisor.value % factor.value == 0
+            ):
+                return divisor.value - factor.value
+    return divisor.value - 1
 
 
 def inside(array: TensorValue) -> TensorValue:

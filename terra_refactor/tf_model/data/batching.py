@@ -6,6 +6,7 @@ Computes: the new axis, which is unknown where the last batch may be smaller, an
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from terra_refactor.domain.dim import Dim, ceil_divide, floor_divide, multiply
@@ -32,7 +33,7 @@ from terra_refactor.tf_model.spec import BoundCall
 
 def _batch_size(call: BoundCall, dataset: DatasetValue) -> tuple[Dim, Dim]:
     """The first axis of every batch, None where the last one may differ, and the number of batches."""
-    size, total = read.integer(call.argument("batch_size")), dataset.cardinality
+    size, total = read.integer(call.argument("batch_size")), dataset.number
     drop = call.argument("drop_remainder")
     dropped = False if drop is None else read.truth(drop)
     if dropped is True:
@@ -47,6 +48,13 @@ def _batch_size(call: BoundCall, dataset: DatasetValue) -> tuple[Dim, Dim]:
     if count is not None:
         return size, count  # a symbolic number of elements that is a multiple
     return None, None
+
+
+def _made(dataset: DatasetValue, element: Value, count: Dim, is_open: bool) -> DatasetValue:
+    """So many batches of a data set."""
+    if dataset.cardinality is None:
+        return DatasetValue(element, open_batches=is_open, counted=count)
+    return DatasetValue(element, count, open_batches=is_open)
 
 
 def _is_open(call: BoundCall) -> bool:
@@ -70,22 +78,23 @@ def _batched(value: Value, size: Dim) -> Value:
 def _batch(call: BoundCall, dataset: DatasetValue) -> Value:
     size, count = _batch_size(call, dataset)
     if isinstance(dataset.element, UnknownValue):
-        return DatasetValue(UNKNOWN, count)
+        return _made(dataset, UNKNOWN, count, is_open=False)
     is_open = _is_open(call)
     element = map_components(lambda value: _batched(value, size), dataset.element)
+    batches = _made(dataset, element, count, is_open)
     rest = _rest(call, dataset)
     if rest is None:
-        return DatasetValue(element, count, open_batches=is_open)
-    whole, total = read.integer(call.argument("batch_size")), dataset.cardinality
+        return batches
+    whole, total = read.integer(call.argument("batch_size")), dataset.number
     assert isinstance(whole, int) and isinstance(total, int)
     last = map_components(lambda value: _batched(value, rest), dataset.element)
     full = map_components(lambda value: _batched(value, whole), dataset.element)
-    return DatasetValue(element, count, last=last, lead=(full, total // whole), open_batches=is_open)
+    return replace(batches, last=last, lead=(full, total // whole))
 
 
 def _rest(call: BoundCall, dataset: DatasetValue) -> int | None:
     """How many elements the last batch has where that is known, and fewer than the others."""
-    size, total, drop = read.integer(call.argument("batch_size")), dataset.cardinality, call.argument("drop_remainder")
+    size, total, drop = read.integer(call.argument("batch_size")), dataset.number, call.argument("drop_remainder")
     if not isinstance(size, int) or not isinstance(total, int) or not 0 < size < total:
         return None
     if drop is not None and read.truth(drop) is not False:
@@ -98,7 +107,7 @@ def _padded_batch(call: BoundCall, dataset: DatasetValue) -> Value:
     size, count = _batch_size(call, dataset)
     targets = call.argument("padded_shapes")
     element = _pad(dataset.element, None if read.is_none(targets) else targets, size)
-    return DatasetValue(element, count, open_batches=_is_open(call))
+    return _made(dataset, element, count, _is_open(call))
 
 
 def _pad(element: Value, target: Value | None, size: Dim) -> Value:

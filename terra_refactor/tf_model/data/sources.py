@@ -87,8 +87,7 @@ def _from_generator(call: BoundCall) -> Value:
     if not read.is_none(signature):
         assert signature is not None
         element = element_of_specs(signature)
-        _check_yielded(call, element)
-        return DatasetValue(element)
+        return DatasetValue(element, counted=_check_yielded(call, element))
     types = call.argument("output_types")
     if types is None or read.is_none(types):
         return DatasetValue(UNKNOWN)
@@ -96,17 +95,17 @@ def _from_generator(call: BoundCall) -> Value:
     return DatasetValue(typed_element(types, None if read.is_none(shapes) else shapes))
 
 
-def _check_yielded(call: BoundCall, declared: Value) -> None:
-    """Raises OperationError if what the generator yields certainly has another shape than its signature says."""
+def _check_yielded(call: BoundCall, declared: Value) -> Dim:
+    """How many elements the generator yields. Raises OperationError if one certainly has another shape than its signature says."""
     generator = call.argument("generator")
     if generator is None or not read.is_none(call.argument("args")):
-        return
+        return None
     made = call.invoke(generator, [])
     if not isinstance(made, SequenceValue):
-        return
+        return None
     expected, yielded = read.leaves(declared), read.leaves(made.element)
     if expected is None or yielded is None or len(expected) != len(yielded):
-        return
+        return made.length
     for wanted, given in zip(expected, yielded, strict=True):
         if (
             not isinstance(wanted, TensorValue)
@@ -121,6 +120,7 @@ def _check_yielded(call: BoundCall, declared: Value) -> None:
                 f"{format_shape(wanted.type.shape)}",
                 ("output_signature",),
             )
+    return made.length
 
 
 def _range(call: BoundCall) -> Value:

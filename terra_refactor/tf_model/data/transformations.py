@@ -47,20 +47,21 @@ def _fewer(call: BoundCall, dataset: DatasetValue) -> Value:
 
 def _some(dataset: DatasetValue, count: Dim = None) -> DatasetValue:
     """Some of the elements, so many if that is known."""
-    return DatasetValue(dataset.element, count, open_batches=dataset.open_batches)
+    known, counted = (None, count) if dataset.cardinality is None else (count, None)
+    return DatasetValue(dataset.element, known, open_batches=dataset.open_batches, counted=counted)
 
 
 def _take(call: BoundCall, dataset: DatasetValue) -> Value:
-    count, size = read.integer(call.argument("count")), dataset.cardinality
+    count, size = read.integer(call.argument("count")), dataset.number
     if count == -1:
         return dataset
     if isinstance(count, int) and dataset.lead is not None and 0 <= count <= dataset.lead[1]:
-        return DatasetValue(dataset.lead[0], count, open_batches=dataset.open_batches)
+        return _some(replace(dataset, element=dataset.lead[0]), count)
     return _some(dataset, min(count, size) if isinstance(count, int) and isinstance(size, int) else None)
 
 
 def _skip(call: BoundCall, dataset: DatasetValue) -> Value:
-    count, size = read.integer(call.argument("count")), dataset.cardinality
+    count, size = read.integer(call.argument("count")), dataset.number
     if isinstance(count, int) and isinstance(size, int):
         return _some(dataset, 0 if count == -1 else max(size - count, 0))
     return _some(dataset)
@@ -73,7 +74,8 @@ def _repeat(call: BoundCall, dataset: DatasetValue) -> Value:
         times = None
     last = None if times == 0 else dataset.last
     lead = None if times == 0 else dataset.lead
-    return replace(dataset, cardinality=multiply(dataset.cardinality, times), last=last, lead=lead)
+    counted = multiply(dataset.counted, times)
+    return replace(dataset, cardinality=multiply(dataset.cardinality, times), last=last, lead=lead, counted=counted)
 
 
 def _arguments(element: Value) -> list[Value]:
@@ -95,7 +97,9 @@ def _map_function(call: BoundCall, dataset: DatasetValue) -> Value:
     if function is None or isinstance(dataset.element, UnknownValue):
         return DatasetValue(UNKNOWN, dataset.cardinality)
     element = _returned(call.invoke(function, _arguments(dataset.element), graph=True))
-    return DatasetValue(element, dataset.cardinality, open_batches=_keeps_batches(dataset, element))
+    return DatasetValue(
+        element, dataset.cardinality, open_batches=_keeps_batches(dataset, element), counted=dataset.counted
+    )
 
 
 def _keeps_batches(dataset: DatasetValue, element: Value) -> bool:
@@ -145,7 +149,7 @@ def _concatenate(call: BoundCall, dataset: DatasetValue) -> Value:
 
 def _enumerate(call: BoundCall, dataset: DatasetValue) -> Value:
     element = TupleValue((INT64_SCALAR, dataset.element))
-    return DatasetValue(element, dataset.cardinality, open_batches=dataset.open_batches)
+    return DatasetValue(element, dataset.cardinality, open_batches=dataset.open_batches, counted=dataset.counted)
 
 
 def _reduce(call: BoundCall, dataset: DatasetValue) -> Value:

@@ -18,8 +18,10 @@ from terra_refactor.domain.lattice import join
 from terra_refactor.domain.shape import Shape, meet_shapes
 from terra_refactor.domain.tensor import TensorType, join_tensor_types
 from terra_refactor.domain.value import (
+    FALSE,
     NONE,
     NOT_A_TENSOR,
+    TRUE,
     UNBOUND,
     UNKNOWN,
     UNKNOWN_BOOL,
@@ -443,7 +445,11 @@ def _array_stack(call: BoundCall) -> Value:
     if call.name.endswith("gather"):
         indices = operand(call.argument("indices")).type.shape
         count = indices[0] if indices else None
-    elif is_none(call.configuration.get("dynamic_size")) or truth(call.configuration["dynamic_size"]) is False:
+    elif (
+        is_none(call.configuration.get("dynamic_size"))
+        or truth(call.configuration["dynamic_size"]) is False
+        or {TRUE}.issuperset(set(members(call.configuration.get("within", FALSE))) - {UNBOUND})
+    ):
         count = integer(call.configuration.get("size"))
     return result(found.dtype, None if found.shape is None else (count, *found.shape))
 
