@@ -120,10 +120,10 @@ def _coexec() -> Iterator[Bundled]:
 _STEPS: Final = """from corpus.coexec import {name}
 
 program = {name}.build("small", "float32")
-for arguments in program.arguments(2):
+for arguments in program.arguments(8):
     program.step(*arguments)
 """
-"""Builds one of the programs of the co-execution shim in its small size, and takes two steps."""
+"""Builds one of the programs of the co-execution shim in its small size, and takes eight steps."""
 
 
 def _demo() -> Bundled:

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from types import CodeType, FrameType
 from typing import Any, Final
 
-MAX_CALLS: Final = 400
+MAX_CALLS: Final = 10_000
 MAX_ITEMS: Final = 40
 MAX_DEPTH: Final = 5
 MAX_TYPES: Final = 200
