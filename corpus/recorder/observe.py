@@ -170,7 +170,7 @@ def _array(value: object) -> dict[str, Any] | None:
     if names.get("IndexedSlices") == "tensorflow":
         return _typed("tensor", _name(value.dtype), value.shape)  # type: ignore[attr-defined]
     if names.get("DeferredTensor") == "tensorflow_probability":  # has element type and shape, and TensorFlow takes it for a tensor
-        return _typed("tensor", _name(value.dtype), value.shape)  # type: ignore[attr-defined]
+        return _typed("deferred tensor", _name(value.dtype), value.shape)  # type: ignore[attr-defined]
     if "tensorflow" in (names.get("Tensor"), names.get("RaggedTensor"), names.get("SparseTensor")):
         eager = "EagerTensor" in names or "Tensor" not in names
         return _typed("tensor", _name(value.dtype), value.shape, symbolic=not eager)  # type: ignore[attr-defined]

@@ -337,10 +337,16 @@ def _says_nothing(value: Value) -> bool:
     return isinstance(value, UnknownValue) or value == UNKNOWN_TENSOR
 
 
+def _is_handed_out(interpreter: Interpreter, function: FunctionId) -> bool:
+    """Whether a decorator that is not understood has the function: a dispatcher, say, which calls it with whatever it is given."""
+    wrapped = interpreter.wrapped.get(function)
+    return wrapped is not None and bool(wrapped[1])
+
+
 def _live_summaries(interpreter: Interpreter) -> tuple[list[Summary], frozenset[int]]:
     """The contexts of the last round; of a function that is called, not those in which it was entered as if nobody called it.
 
-    Besides, the identities of those that the modules and the tests reach: a program that runs calls them.
+    Besides, the identities of those that the modules, the tests and decorators reach: a program that runs calls them.
     """
     order = {identity: position for position, identity in enumerate(interpreter.contexts.summaries)}
     current = [
@@ -368,7 +374,9 @@ def _live_summaries(interpreter: Interpreter) -> tuple[list[Summary], frozenset[
         if summary.entry is EntryKind.MODULE:
             reach(summary)
     for summary in current:
-        if summary.entry is EntryKind.UNCALLED and is_collected(interpreter.program, summary.function):
+        if summary.entry is EntryKind.UNCALLED and (
+            is_collected(interpreter.program, summary.function) or _is_handed_out(interpreter, summary.function.id)
+        ):
             reach(summary)
     real = frozenset(reached)
     # what is entered as if nobody called it brings no calls where there are real ones: first those that nothing else reaches

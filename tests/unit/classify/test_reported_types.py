@@ -39,6 +39,14 @@ def test_what_nobody_calls_adds_nothing_to_what_calls_bring() -> None:
     assert found["scale"].input_signature is None  # `score` may be called with anything
 
 
+def test_what_a_decorator_has_that_is_not_understood_may_be_called() -> None:
+    registered = ESTIMATOR.replace("def score", '@registry.dispatch("score")\ndef score').replace(
+        "\n\n", "\nimport registry\n\n", 1
+    )
+    found = decisions(registered + "\nscale(tf.ones([4, 2]))\n")
+    assert types(found["scale"])[0] == ["float32 (4, 2)", "? (...)"]
+
+
 def test_what_is_known_of_a_call_that_nobody_reaches_is_told() -> None:
     found = decisions(ESTIMATOR + "\ndef half():\n    return scale(tf.ones([3]))\n\nscale(tf.ones([4, 2]))\n")
     assert types(found["scale"]) == (["float32 (4, 2)", "float32 (3,)"], ["float32 (4, 2)", "float32 (3,)"])
