@@ -610,7 +610,7 @@ class OpenAxes:
 
     def _by_content(self, number: OpId, depth: int) -> bool:
         """Whether the content of a tensor follows from those that only a run knows: not from constants and known sizes alone."""
-        if depth > _MAX_DEPTH or not is_tensor(self._view.value(number)):
+        if depth > _MAX_DEPTH or not (is_tensor(self._view.value(number)) or self._view.is_symbolic(number)):
             return False
         known = self._contents.get(number)
         if known is None:
