@@ -115,6 +115,35 @@ def test_verdicts(recording, said, verdict):
     assert score([item]).sound == (verdict in (Verdict.EXACT, Verdict.IMPRECISE))
 
 
+def seen_with(recorded, name, *kinds):
+    """The recording with a parameter of `double` of this name that was given float32 [2] of these kinds."""
+    given = [{"kind": kind, "dtype": "float32", "shape": [2], "symbolic": False} for kind in kinds]
+    kept = [seen for seen in recorded["functions"] if seen["name"] == "double"]
+    return {"functions": [{**seen, "parameters": {name: given}} for seen in kept]}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "said", "verdict"),
+    [
+        (("deferred tensor",), told("object"), Verdict.UNKNOWN),
+        (("deferred tensor", "tensor"), told("object"), Verdict.WRONG),
+        (("deferred tensor",), told("primitive"), Verdict.WRONG),
+        (("deferred tensor",), told("tensor", ("float32", [2])), Verdict.EXACT),
+    ],
+)
+def test_an_object_that_becomes_a_tensor_may_be_called_one(recording, kinds, said, verdict):
+    root, recorded = recording
+    found = compare(seen_with(recorded, said["name"], *kinds), report([said]), root)
+    assert [item.verdict for item in found.parameters] == [verdict]
+
+
+def test_self_does_not_count(recording):
+    root, recorded = recording
+    found = compare(seen_with(recorded, "self", "tensor"), report([{**told("object"), "name": "self"}]), root)
+    assert found.functions == 1
+    assert not found.parameters
+
+
 def test_a_parameter_that_never_was_a_tensor_is_a_false_one(recording):
     root, recorded = recording
     assert len(compare(recorded, report([told("tensor", ("float32", ["N", 4]))]), root).false_tensors) == 1

@@ -459,23 +459,16 @@ def iter_(
     return SequenceValue(iterate(interpreter, frame, op, value).element, "iterator")
 
 
-def _has_name(interpreter: Interpreter, frame: Frame, op: int) -> bool:
-    """Whether `next` is asked of something that can be asked again."""
-    call = interpreter.op(frame.function, op)
-    source = (
-        interpreter.op(frame.function, call.arguments[0].value)
-        if isinstance(call, ops.Call) and call.arguments
-        else None
-    )
-    return isinstance(source, ops.LoadName | ops.LoadAttribute)
-
-
-def _is_local_iterator(interpreter: Interpreter, frame: Frame, op: int) -> bool:
-    """Whether `next` advances an iterator that this call has made."""
+def _asked(interpreter: Interpreter, frame: Frame, op: int) -> ops.Op | None:
+    """The operation whose result `next` is asked of."""
     call = interpreter.op(frame.function, op)
     if not isinstance(call, ops.Call) or not call.arguments:
-        return False
-    source = interpreter.op(frame.function, call.arguments[0].value)
+        return None
+    return interpreter.op(frame.function, call.arguments[0].value)
+
+
+def _is_local_iterator(frame: Frame, source: ops.Op | None) -> bool:
+    """Whether `next` advances an iterator that this call has made."""
     if isinstance(source, ops.LoadName):
         return source.scope is ops.Scope.LOCAL and source.name not in frame.parameters
     return isinstance(source, ops.Call | ops.Comprehension)
@@ -491,20 +484,19 @@ def next_(
         method = interpreter.find_method(frame, value, "__next__")
         if method is not None:
             return interpreter.call_value(frame, op, method, CallArguments())
-    if isinstance(value, SequenceValue) and _has_name(interpreter, frame, op):
-        frame.advanced = True
-    if not isinstance(value, DatasetValue) and not _is_local_iterator(interpreter, frame, op):
+    source = _asked(interpreter, frame, op)
+    if isinstance(value, SequenceValue) and isinstance(source, ops.LoadName | ops.LoadAttribute):
+        frame.advanced = True  # what has a name can be asked again
+    if not isinstance(value, DatasetValue) and not _is_local_iterator(frame, source):
         external_effect(frame, op, EffectKind.ITERATE, "next(...)", assumed=not isinstance(value, SequenceValue))
-    if isinstance(value, DatasetValue) and value.lead is not None and _is_fresh(interpreter, frame, op):
+    if isinstance(value, DatasetValue) and value.lead is not None and _is_fresh(frame, source):
         first = thaw(interpreter, frame, op, value.lead[0], "element")
         return first if frame.in_graph else concrete(first)
     return iterate(interpreter, frame, op, value).element
 
 
-def _is_fresh(interpreter: Interpreter, frame: Frame, op: int) -> bool:
+def _is_fresh(frame: Frame, source: ops.Op | None) -> bool:
     """Whether `next` is asked of what `iter` has just made: `next(iter(dataset))`."""
-    call = interpreter.op(frame.function, op)
-    source = interpreter.op(frame.function, call.arguments[0].value) if isinstance(call, ops.Call) else None
     return isinstance(source, ops.Call) and frame.call_record(source.id).library.keys() == {"builtins.iter"}
 
 

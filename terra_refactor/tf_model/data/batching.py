@@ -27,7 +27,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.tf_model import arguments as read
-from terra_refactor.tf_model.data.elements import DatasetMethod, map_components
+from terra_refactor.tf_model.data.elements import DatasetMethod, map_components, so_many
 from terra_refactor.tf_model.spec import BoundCall
 
 
@@ -48,13 +48,6 @@ def _batch_size(call: BoundCall, dataset: DatasetValue) -> tuple[Dim, Dim]:
     if count is not None:
         return size, count  # a symbolic number of elements that is a multiple
     return None, None
-
-
-def _made(dataset: DatasetValue, element: Value, count: Dim, is_open: bool) -> DatasetValue:
-    """So many batches of a data set."""
-    if dataset.cardinality is None:
-        return DatasetValue(element, open_batches=is_open, counted=count)
-    return DatasetValue(element, count, open_batches=is_open)
 
 
 def _is_open(call: BoundCall) -> bool:
@@ -78,10 +71,10 @@ def _batched(value: Value, size: Dim) -> Value:
 def _batch(call: BoundCall, dataset: DatasetValue) -> Value:
     size, count = _batch_size(call, dataset)
     if isinstance(dataset.element, UnknownValue):
-        return _made(dataset, UNKNOWN, count, is_open=False)
+        return so_many(dataset, UNKNOWN, count, is_open=False)
     is_open = _is_open(call)
     element = map_components(lambda value: _batched(value, size), dataset.element)
-    batches = _made(dataset, element, count, is_open)
+    batches = so_many(dataset, element, count, is_open)
     rest = _rest(call, dataset)
     if rest is None:
         return batches
@@ -107,7 +100,7 @@ def _padded_batch(call: BoundCall, dataset: DatasetValue) -> Value:
     size, count = _batch_size(call, dataset)
     targets = call.argument("padded_shapes")
     element = _pad(dataset.element, None if read.is_none(targets) else targets, size)
-    return _made(dataset, element, count, _is_open(call))
+    return so_many(dataset, element, count, _is_open(call))
 
 
 def _pad(element: Value, target: Value | None, size: Dim) -> Value:

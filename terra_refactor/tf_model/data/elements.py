@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.dtype import INT64, STRING
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.shape import Shape
@@ -40,6 +41,12 @@ _COMPOSITE: Final = (TensorKind.SPARSE, TensorKind.RAGGED, TensorKind.INDEXED_SL
 
 DatasetMethod: TypeAlias = Callable[[BoundCall, DatasetValue], Value]
 """A rule of a method of datasets: it gets the dataset, too."""
+
+
+def so_many(dataset: DatasetValue, element: Value, count: Dim, is_open: bool) -> DatasetValue:
+    """A data set made of another one: its element, and how many there are, which TensorFlow knows if it knows it of the other one."""
+    known, counted = (None, count) if dataset.cardinality is None else (count, None)
+    return DatasetValue(element, known, open_batches=is_open, counted=counted)
 
 
 def map_components(function: Callable[[Value], Value], structure: Value) -> Value:

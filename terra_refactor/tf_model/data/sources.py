@@ -87,7 +87,7 @@ def _from_generator(call: BoundCall) -> Value:
     if not read.is_none(signature):
         assert signature is not None
         element = element_of_specs(signature)
-        return DatasetValue(element, counted=_check_yielded(call, element))
+        return DatasetValue(element, counted=_count_yielded(call, element))
     types = call.argument("output_types")
     if types is None or read.is_none(types):
         return DatasetValue(UNKNOWN)
@@ -95,7 +95,7 @@ def _from_generator(call: BoundCall) -> Value:
     return DatasetValue(typed_element(types, None if read.is_none(shapes) else shapes))
 
 
-def _check_yielded(call: BoundCall, declared: Value) -> Dim:
+def _count_yielded(call: BoundCall, declared: Value) -> Dim:
     """How many elements the generator yields. Raises OperationError if one certainly has another shape than its signature says."""
     generator = call.argument("generator")
     if generator is None or not read.is_none(call.argument("args")):

@@ -26,6 +26,7 @@ from terra_refactor.tf_model.data.elements import (
     DatasetMethod,
     as_element,
     join_elements,
+    so_many,
 )
 from terra_refactor.tf_model.spec import BoundCall
 
@@ -47,8 +48,7 @@ def _fewer(call: BoundCall, dataset: DatasetValue) -> Value:
 
 def _some(dataset: DatasetValue, count: Dim = None) -> DatasetValue:
     """Some of the elements, so many if that is known."""
-    known, counted = (None, count) if dataset.cardinality is None else (count, None)
-    return DatasetValue(dataset.element, known, open_batches=dataset.open_batches, counted=counted)
+    return so_many(dataset, dataset.element, count, dataset.open_batches)
 
 
 def _take(call: BoundCall, dataset: DatasetValue) -> Value:
