@@ -6,7 +6,7 @@ Needs: a frame's state. Gives: `AbstractHeap`, the base of the interpreter.
 
 from __future__ import annotations
 
-from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.objects import ObjectTable
 from terra_refactor.domain.lattice import join, names_object, rename
@@ -40,9 +40,12 @@ class AbstractHeap:
         return number
 
     def make_room(self, frame: Frame, number: ObjectId) -> None:
-        """Renames an object that exists already under a number that is about to be given to a new one."""
+        """Renames an object that exists already under a number that is about to be given to a new one.
+
+        Except where a module is run again: a program runs it once, so what this run makes is what the earlier one has made.
+        """
         state = frame.state
-        if state.get((number, EXISTS)) is None:
+        if state.get((number, EXISTS)) is None or (frame.entry is EntryKind.MODULE and number not in frame.allocated):
             return
         older = self.objects.older(number)
         mapping = {number: older}

@@ -9,12 +9,13 @@ not bound yet; the importing module is run once more at the end.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import Frame, Summary
-from terra_refactor.domain.lattice import references
-from terra_refactor.domain.state import EXISTS, ITEMS
+from terra_refactor.domain.lattice import join, references
+from terra_refactor.domain.state import EXISTS, ITEMS, HeapKey
 from terra_refactor.domain.value import (
     TRUE,
     Constant,
@@ -49,6 +50,8 @@ class ModuleLoader:
         self._names: dict[str, dict[str, None]] = {}
         self._state: dict[str, str] = {}
         self._again: dict[str, None] = {}
+        self._made: dict[str, dict[HeapKey, Value]] = {}
+        """For each module that will be run again: the fields of what it has made, as it left them."""
         self._running: dict[str, Frame] = {}
         self._packages = {
             ".".join(name.split(".")[:depth]) for name in program.modules for depth in range(1, name.count(".") + 1)
@@ -109,7 +112,7 @@ class ModuleLoader:
             self.ensure_run(name)
         again, self._again = list(self._again), {}
         for name in again:
-            self._run(name)
+            self._run_again(name)
 
     def settle(self) -> None:
         """Declares as settled what the modules have bound: globals that no function assigns, and attributes of classes."""
@@ -140,12 +143,27 @@ class ModuleLoader:
         if name in self.program.modules and name not in self._state:
             self._run(name)
 
+    def _run_again(self, name: str) -> None:
+        """Runs a module once more: what it has made is made anew under its old names, and keeps what other modules did to it."""
+        world = self.interpreter.world
+        changed = {
+            key: value
+            for key, made in self._made.pop(name, {}).items()
+            if (value := world.get(key)) is not None and value != made
+        }
+        self._run(name)
+        for key, value in changed.items():
+            current = world.get(key)
+            world.set(key, value if current is None else join(value, current))
+
     def _run(self, name: str) -> None:
         interpreter = self.interpreter
         interpreter.spoil_logs()
         self._state[name] = "running"
         body = self.program.modules[name].body
         number = self.object_of(name)
+        heap = interpreter.world.heap
+        before = len(heap)
         frame = Frame(body, interpreter.world, {}, {}, number, EntryKind.MODULE, in_graph=False)
         self._running[name] = frame
         try:
@@ -153,6 +171,10 @@ class ModuleLoader:
         finally:
             del self._running[name]
         self._state[name] = "done"
+        if name in self._again:
+            # nothing is taken out of the heap: what came into it since lies behind what was there
+            made = frame.allocated | {number}
+            self._made[name] = {key: value for key, value in islice(heap.items(), before, None) if key[0] in made}
 
     def import_module(self, importer: str, name: str, level: int, *, whole: bool) -> Value:
         """The value of `import name` (its first package, unless `whole`)."""
