@@ -6,7 +6,7 @@ Needs: a frame's state. Gives: `AbstractHeap`, the base of the interpreter.
 
 from __future__ import annotations
 
-from terra_refactor.analysis.facts import EntryKind, ObjectKind
+from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.objects import ObjectTable
 from terra_refactor.domain.lattice import join, names_object, rename
@@ -45,7 +45,7 @@ class AbstractHeap:
         Except where a module is run again: a program runs it once, so what this run makes is what the earlier one has made.
         """
         state = frame.state
-        if state.get((number, EXISTS)) is None or (frame.entry is EntryKind.MODULE and number not in frame.allocated):
+        if state.get((number, EXISTS)) is None or (frame.root is self.world and number not in frame.allocated):
             return
         older = self.objects.older(number)
         mapping = {number: older}
