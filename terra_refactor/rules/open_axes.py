@@ -1,14 +1,14 @@
 """Axes whose size a graph does not know while it is traced, although eager code does.
 
 Computes: for the tensors of one function, in one context, such axes and why: batches of a data set whose last one may be smaller, and
-sizes that the content of a tensor decides. They are followed through names, unpacking, items, operators, operations and layers. Needs: a
-view; `DatasetValue.open_batches`. Gives: `OpenAxes`, `Origin`, `gives_batches`. Ignores: what is kept in attributes and containers, and
-what functions of the program return. An axis that is not found may be open all the same.
+sizes that the content of a tensor decides. They are followed through names, unpacking, items, operators, operations and layers, and through
+functions of the program. Needs: a view; `DatasetValue.open_batches`. Gives: `OpenAxes`, `Origin`, `gives_batches`. Ignores: attributes that
+are set outside of constructors, and containers that change. An axis that is not found may be open all the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from enum import Enum
 from typing import Final, TypeAlias
 
@@ -19,13 +19,17 @@ from terra_refactor.domain.value import (
     NONE,
     Constant,
     DatasetValue,
+    FunctionValue,
+    Reference,
     TensorKind,
     TupleValue,
     Value,
     members,
 )
 from terra_refactor.ir import ops
+from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.walk import operands
 from terra_refactor.rules.size_arguments import (
     CONVERSIONS,
     ELEMENT_WISE,
@@ -64,15 +68,26 @@ _NEXT: Final = frozenset(
     }
 )
 _MAX_DEPTH: Final = 12
+_MAX_CALLS: Final = 3
+"""How many calls deep a result is looked for."""
 
 
 class OpenAxes:
     """The axes of one function's tensors that are open, in one context. `parameters` are those that are given tensors with open axes."""
 
-    __slots__ = ("_contents", "_known", "_stores", "_told", "_view", "parameters")
+    __slots__ = ("_calls", "_contents", "_given_contents", "_known", "_stores", "_told", "_view", "parameters")
 
-    def __init__(self, view: ContextView, parameters: Mapping[str, Axes] | None = None) -> None:
+    def __init__(
+        self,
+        view: ContextView,
+        parameters: Mapping[str, Axes] | None = None,
+        contents: Set[str] | None = None,
+        calls: int = _MAX_CALLS,
+    ) -> None:
         self._view = view
+        self._given_contents = contents
+        """The parameters whose content only a run knows; of those of a graph all that are tensors."""
+        self._calls = calls
         self.parameters = {} if parameters is None else parameters
         self._known: dict[OpId, Axes] = {}
         self._contents: dict[OpId, bool] = {}
@@ -85,6 +100,10 @@ class OpenAxes:
         if not rank_of(value) or not all(is_tensorflow_tensor(member) for member in members(value)):
             return _CLOSED
         return self._axes(number, 0)
+
+    def member(self, number: OpId, key: object) -> Axes:
+        """The open axes of one tensor of a structure."""
+        return self._of_member(number, key, 0)
 
     def origin(self, number: OpId, position: int) -> Origin | None:
         """Why an axis of a result is open; None if it is not, as far as is known. A negative position counts from the end."""
@@ -122,6 +141,15 @@ class OpenAxes:
                 return animation is None or view.value(animation) == Constant(True)
             elif isinstance(op, ops.Call) and op.arguments and len(names) == 1 and names[0] in KEEPS_RANK:
                 number = op.arguments[0].value
+            elif isinstance(op, ops.Call) and (callees := self.functions_called(op.id)):
+                results = [
+                    (self.inside(callee, op.id), result.value) for callee in callees for result in callee.returns()
+                ]
+                return bool(results) and all(
+                    result is not None and inside.has_no_rank(result) for inside, result in results
+                )
+            elif isinstance(op, ops.Binary):
+                return self.has_no_rank(op.left) or self.has_no_rank(op.right)
             else:
                 return False
         return False
@@ -161,7 +189,10 @@ class OpenAxes:
                     return (
                         _FIRST if name in ("values", "indices", "flat_values") and self._is_computed(owner) else _CLOSED
                     )
-                return _CLOSED if is_tensor(view.value(owner)) else self._of_member(owner, name, depth)
+                if is_tensor(view.value(owner)):
+                    return _CLOSED
+                properties = self.functions_called(number)
+                return self._of_results(number, properties) if properties else self._of_member(owner, name, depth)
             case ops.LoadName(name=name):
                 if self._has_set_shape(op):
                     return _CLOSED
@@ -237,6 +268,16 @@ class OpenAxes:
         if is_tensor(self._view.value(number)):
             return _rows(self._axes(number, depth))
         source = self._view.op(self._view.behind_name(number))
+        if isinstance(source, ops.BuildContainer | ops.BuildDict):
+            is_tuple = isinstance(source, ops.BuildContainer) and source.kind is ops.ContainerKind.TUPLE
+            may_change = source.id != number and not is_tuple and not self._is_only_read(source.id)
+            element = None if may_change else self._element(source, key)
+            return _CLOSED if element is None else self._axes(element, depth)
+        if isinstance(source, ops.Comprehension) and (source.id == number or self._is_only_read(source.id)):
+            collected = [
+                op for op in self._view.code.of_kind(ops.CollectElement) if self._view.code.parents[op.id] == source.id
+            ]
+            return self._axes(collected[0].value, depth) if collected and type(key) is int else _CLOSED
         names = self._names(source) if isinstance(source, ops.Call) else ()
         if isinstance(source, ops.Call) and names == ("tensorflow.split",) and type(key) is int:
             return self._of_split(source, key, depth)
@@ -244,7 +285,31 @@ class OpenAxes:
             return _rows(self._axes(source.arguments[0].value, depth)) if len(source.arguments) == 1 else _CLOSED
         if key in (1, "idx") and any("unique" in name for name in names):
             return _CLOSED  # one for each element of what is searched
+        if isinstance(source, ops.Call) and (callees := self.functions_called(source.id)):
+            return self._of_results(source.id, callees, key)
         return self._axes(number, depth)
+
+    def _element(self, display: ops.BuildContainer | ops.BuildDict, key: object) -> OpId | None:
+        """What a display has at that place; None if that is not known."""
+        if isinstance(display, ops.BuildDict):
+            keys = [None if item.key is None else self._view.value(item.key) for item in display.items]
+            found = [
+                item.value
+                for item, known in zip(display.items, keys, strict=True)
+                if isinstance(known, Constant) and known.value == key
+            ]
+            return found[-1] if found and None not in keys else None
+        elements = display.elements
+        if any(element.starred for element in elements):
+            return None
+        return elements[key].value if type(key) is int and -len(elements) <= key < len(elements) else None
+
+    def _is_only_read(self, display: OpId) -> bool:
+        """Whether nothing happens to a list or dict that has a name but that its items are read."""
+        code = self._view.code
+        names = {store.name for store in code.of_kind(ops.StoreName) if store.value == display}
+        loads = {load.id for load in code.of_kind(ops.LoadName) if load.name in names}
+        return all(isinstance(op, ops.LoadItem) or loads.isdisjoint(operands(op)) for op in code.ops if op is not None)
 
     def _of_split(self, call: ops.Call, part: int, depth: int) -> Axes:
         """Of a part of `tf.split`: of the size that is asked for."""
@@ -362,21 +427,72 @@ class OpenAxes:
 
     # --- calls ----------------------------------------------------------------------------------------------------------------
 
+    def given_to(self, callee: ContextView, call: OpId) -> dict[str, Axes]:
+        """The parameters of a function of the program that a call gives tensors with open axes."""
+        return {name: axes for name, number in self._arguments(callee, call) if (axes := self.of(number))}
+
+    def _arguments(self, callee: ContextView, number: OpId) -> Iterator[tuple[str, OpId]]:
+        """What a call gives the parameters of a function of the program, by their names."""
+        call = self._view.op(number)
+        if not isinstance(call, ops.Call) or any(
+            argument.spread is not ops.Spread.PLAIN for argument in call.arguments
+        ):
+            return
+        names = [parameter.name for parameter in callee.function.parameters]
+        # a method that is called as a function of its class gets `self` as an argument
+        is_plain = all(isinstance(member, FunctionValue) for member in members(self._view.value(call.function)))
+        if callee.function.kind is FunctionKind.METHOD and not is_plain:
+            del names[:1]
+        position = 0
+        for argument in call.arguments:
+            name = argument.keyword
+            if name is None:
+                name = names[position] if position < len(names) else None
+                position += 1
+            if name is not None and name in names:
+                yield name, argument.value
+
+    def inside(self, callee: ContextView, call: OpId) -> OpenAxes:
+        """The axes of a function of the program, as a call (or the read of a property) runs it."""
+        contents = {name for name, number in self._arguments(callee, call) if self._by_content(number, 0)}
+        return OpenAxes(callee, self.given_to(callee, call), contents, self._calls - 1)
+
+    def functions_called(self, call: OpId) -> list[ContextView]:
+        """The functions of the program that a call (or the read of a property) may run, if it runs nothing else."""
+        fact = self._view.calls.get(call)
+        if fact is None or fact.unknown is not None or not self._calls or not all(map(_is_call_of_layer, fact.library)):
+            return []
+        return [self._view.of(context) for context in fact.callees]
+
+    def _of_results(self, call: OpId, callees: Iterable[ContextView], key: object = None) -> Axes:
+        """The axes that are open in whatever functions return; with a key, in that part of it, or that attribute of what they construct."""
+        found: Axes | None = None
+        for callee in callees:
+            inside = self.inside(callee, call)
+            if callee.function.name == "__init__":
+                stores = callee.code.of_kind(ops.StoreAttribute)
+                results = [inside.of(store.value) for store in stores if store.name == key and store.value is not None]
+            else:
+                returned = [result.value for result in callee.returns() if result.value is not None]
+                results = [inside.of(each) if key is None else inside.member(each, key) for each in returned]
+            for axes in results:
+                found = axes if found is None else {axis: why for axis, why in found.items() if axis in axes}
+        return found or _CLOSED
+
     def _of_call(self, call: ops.Call, depth: int) -> Axes:
         view = self._view
+        callees = self.functions_called(call.id)
+        if callees:
+            return self._of_results(call.id, callees)
         fact, first = view.calls.get(call.id), call.arguments[0].value if call.arguments else None
-        if (
-            fact is not None
-            and fact.library
-            and all(name.startswith("keras.") and name.endswith("__call__") for name in fact.library)
-        ):
+        if fact is not None and fact.library and all(map(_is_call_of_layer, fact.library)):
             origin = None if first is None else self._axes(first, depth).get(0)
             return {0: origin} if origin is not None and rank_of(view.value(call.id)) else _CLOSED
         names = self._library(call)
         if names == ("tensorflow.TensorArray.stack",):
             return self._of_stack()
-        if names == ("tensorflow.map_fn",):
-            elements = view.library_argument(call, "tensorflow.map_fn", "elems")
+        if names in (("tensorflow.map_fn",), ("tensorflow.vectorized_map",)):
+            elements = view.library_argument(call, names[0], "elems")
             origin = None if elements is None else self._axes(elements, depth).get(0)
             return _CLOSED if origin is None else {0: origin}
         if len(names) != 1 or (names[0] not in LOSES_RANK and not self._names(call)):
@@ -411,13 +527,19 @@ class OpenAxes:
         return self._moved(name, first, call.id, depth)
 
     def _of_stack(self) -> Axes:
-        """Of the elements of a `TensorArray`: a graph knows how many if the constructor is given a number and it may not grow."""
+        """Of the elements of a `TensorArray`: a graph knows how many if the constructor is given a number and it may not grow.
+
+        The constructor is looked for here and in functions that give an object.
+        """
         view, name = self._view, "tensorflow.TensorArray"
-        for call in view.code.of_kind(ops.Call):
+        for call in view.reached(ops.Call):
             if self._library(call) == (name,):
                 size, dynamic = (view.library_argument(call, name, parameter) for parameter in ("size", "dynamic_size"))
                 grows = dynamic is not None and view.value(dynamic) not in (Constant(False), NONE)
                 if grows or (size is not None and is_tensor(view.value(size))):
+                    return _FIRST
+            elif any(isinstance(member, Reference) for member in members(view.value(call.id))):
+                if any(self.inside(callee, call.id)._of_stack() for callee in self.functions_called(call.id)):
                     return _FIRST
         return _CLOSED
 
@@ -628,6 +750,8 @@ class OpenAxes:
                 if view.is_captured(number):
                     return False  # what was made before is a constant to the graph
                 value = self._stored(op)
+                if value is None and self._given_contents is not None:
+                    return op.name in self._given_contents
                 return view.is_symbolic(number) if value is None else self._by_content(value, depth)
             case ops.NextItem():
                 return True
@@ -663,6 +787,10 @@ class OpenAxes:
                 return False
 
     def _content_of_call(self, call: ops.Call, depth: int) -> bool:
+        for callee in self.functions_called(call.id):
+            inside = self.inside(callee, call.id)
+            if any(result.value is not None and inside._by_content(result.value, depth) for result in callee.returns()):
+                return True
         names = self._names(call)
         if len(names) != 1 or names[0] in SAME_CONTENT:
             return False
@@ -686,3 +814,7 @@ def gives_batches(value: Value) -> bool:
 def _rows(axes: Axes) -> Axes:
     """The open axes of what a tensor is made of along its first one."""
     return {axis - 1: origin for axis, origin in axes.items() if axis > 0}
+
+
+def _is_call_of_layer(name: str) -> bool:
+    return name.startswith("keras.") and name.endswith("__call__")

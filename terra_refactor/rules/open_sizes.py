@@ -12,12 +12,12 @@ from typing import Final
 
 from terra_refactor.analysis.facts import CallFact
 from terra_refactor.domain.dtype import FLOATING
-from terra_refactor.domain.value import Constant, FunctionValue, PythonType, Scalar, TensorValue, Value, members
+from terra_refactor.domain.value import Constant, PythonType, Scalar, TensorValue, Value, members
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.walk import operands
-from terra_refactor.rules.open_axes import Axes, OpenAxes, Origin
+from terra_refactor.rules.open_axes import OpenAxes, Origin
 from terra_refactor.rules.view import ContextView, has_trait
 from terra_refactor.tf_model.spec import Trait
 
@@ -64,6 +64,7 @@ def uses_of_open_sizes(view: ContextView, axes: OpenAxes, wanted: Origin, calls:
             case ops.Call() if (fact := view.calls.get(op.id)) is not None:
                 if fact.callees and calls:
                     yield from _uses_in_callees(view, axes, wanted, op, fact, calls)
+                    yield from _uses_of_returned_size(view, axes, wanted, op)
                 elif fact.library == ("builtins.len",):
                     yield from _uses_of_length(view, axes, wanted, op)
                 elif _needs_numbers(view, op):
@@ -113,12 +114,9 @@ def _whole_shapes(view: ContextView, axes: OpenAxes, wanted: Origin, call: ops.C
 def _uses_in_callees(
     view: ContextView, axes: OpenAxes, wanted: Origin, call: ops.Call, fact: CallFact, calls: int
 ) -> Iterator[SizeUse]:
-    # a method that is called as a function of its class gets `self` as an argument
-    is_plain = all(isinstance(member, FunctionValue) for member in members(view.value(call.function)))
     for context in fact.callees:
         callee = view.of(context)
-        is_bound = callee.function.kind is FunctionKind.METHOD and not is_plain
-        parameters = dict(_parameters_given(callee, is_bound, call, axes))
+        parameters = axes.given_to(callee, call.id)
         if parameters:
             for use in uses_of_open_sizes(callee, OpenAxes(callee, parameters), wanted, calls - 1):
                 where = f"in `{callee.function.qualname}`, line {callee.function.span_of(use.op).line}"
@@ -126,23 +124,33 @@ def _uses_in_callees(
                 return
 
 
-def _parameters_given(
-    callee: ContextView, is_bound: bool, call: ops.Call, axes: OpenAxes
-) -> Iterator[tuple[str, Axes]]:
-    """The parameters of a function that a call gives tensors with open axes."""
-    if any(argument.spread is not ops.Spread.PLAIN for argument in call.arguments):
-        return
-    names = [parameter.name for parameter in callee.function.parameters]
-    if is_bound:
-        del names[:1]
-    position = 0
-    for argument in call.arguments:
-        name = argument.keyword
-        if name is None:
-            name = names[position] if position < len(names) else None
-            position += 1
-        if name is not None and name in names and (given := axes.of(argument.value)):
-            yield name, given
+def _uses_of_returned_size(view: ContextView, axes: OpenAxes, wanted: Origin, call: ops.Call) -> Iterator[SizeUse]:
+    if _is_integer(view.value(call.id)) and _size_returned(axes, call) is wanted:
+        use = next(numbers_made_of(view, call.id), None)
+        if use is not None and not asks_for_none(view, call.id):
+            yield SizeUse(call.id, needs_number(view, call.id, use, wanted))
+
+
+def _size_returned(axes: OpenAxes, call: ops.Call) -> Origin | None:
+    """Why the size that functions of the program return is open; None if one of them returns something else."""
+    origins: set[Origin | None] = set()
+    for callee in axes.functions_called(call.id):
+        inside = axes.inside(callee, call.id)
+        origins.update(_origin_of_size(callee, inside, result.value) for result in callee.returns())
+    return origins.pop() if len(origins) == 1 else None
+
+
+def _origin_of_size(view: ContextView, axes: OpenAxes, number: OpId | None) -> Origin | None:
+    """Why a result is an open size; None if it is not, or looked at before (`if size is None`)."""
+    op = None if number is None else view.op(view.behind_name(number))
+    if isinstance(op, ops.Call):
+        return _size_returned(axes, op)
+    if not isinstance(op, ops.LoadItem) or asks_for_none(view, op.id):
+        return None
+    axis, tensor = view.value(op.index), view.tensor_of_shape(op.object)
+    if tensor is None or not isinstance(axis, Constant) or type(axis.value) is not int:
+        return None
+    return axes.origin(tensor, axis.value)
 
 
 def _uses_with_floats(view: ContextView, number: OpId, seen: set[OpId]) -> Iterator[OpId]:
