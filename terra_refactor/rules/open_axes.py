@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from enum import Enum
 from typing import Final, TypeAlias
 
-from terra_refactor.analysis.facts import BranchKind
+from terra_refactor.analysis.facts import BranchKind, ContextId
 from terra_refactor.analysis.lost_shapes import KEEPS_RANK, LOSES_RANK
-from terra_refactor.domain.dim import definitely_different
+from terra_refactor.domain.dim import Dim, definitely_different
 from terra_refactor.domain.value import (
     NONE,
     Constant,
@@ -285,6 +285,8 @@ class OpenAxes:
             return _rows(self._axes(source.arguments[0].value, depth)) if len(source.arguments) == 1 else _CLOSED
         if key in (1, "idx") and any("unique" in name for name in names):
             return _CLOSED  # one for each element of what is searched
+        if isinstance(source, ops.Call) and self._library(source) == ("tensorflow.cond",):
+            return self._of_either(self._view.calls[source.id].callees, key)
         if isinstance(source, ops.Call) and (callees := self.functions_called(source.id)):
             return self._of_results(source.id, callees, key)
         return self._axes(number, depth)
@@ -495,6 +497,8 @@ class OpenAxes:
             elements = view.library_argument(call, names[0], "elems")
             origin = None if elements is None else self._axes(elements, depth).get(0)
             return _CLOSED if origin is None else {0: origin}
+        if names == ("tensorflow.cond",) and fact is not None:
+            return self._of_either(fact.callees)
         if len(names) != 1 or (names[0] not in LOSES_RANK and not self._names(call)):
             return _CLOSED
         (name,) = names
@@ -525,6 +529,26 @@ class OpenAxes:
         ):
             return _CLOSED
         return self._moved(name, first, call.id, depth)
+
+    def _of_either(self, sides: Iterable[ContextId], key: object = None) -> Axes:
+        """Of what `tf.cond` gives, or an element of it: what is open on a side, and where the sides are of other sizes."""
+        found: dict[int, Origin] = {}
+        sizes: list[Sequence[Dim]] = []
+        for side in map(self._view.of, sides) if self._calls else ():
+            inside = OpenAxes(side, None, None, self._calls - 1)
+            for result in side.returns():
+                assert result.value is not None
+                value = side.value(result.value)
+                if key is not None and isinstance(value, TupleValue) and type(key) is int and key < len(value.elements):
+                    found.update(inside.member(result.value, key))
+                    sizes.append(sizes_of(value.elements[key]))
+                elif key is None:
+                    found.update(inside.of(result.value))
+                    sizes.append(sizes_of(value))
+        for axis, dims in enumerate(zip(*sizes, strict=False)):
+            if any(definitely_different(dims[0], dim) for dim in dims[1:]):
+                found[axis] = Origin.CONTENT
+        return found
 
     def _of_stack(self) -> Axes:
         """Of the elements of a `TensorArray`: a graph knows how many if the constructor is given a number and it may not grow.
