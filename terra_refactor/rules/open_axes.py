@@ -2,15 +2,14 @@
 
 Computes: for the tensors of one function, in one context, such axes and why: batches of a data set whose last one may be smaller, and
 sizes that the content of a tensor decides. They are followed through names, unpacking, items, operators, operations and layers, and through
-functions of the program. Needs: a view; `DatasetValue.open_batches`. Gives: `OpenAxes`, `Origin`, `gives_batches`. Ignores: attributes that
+functions of the program. Needs: a view; `DatasetValue.open_batches`. Gives: `OpenAxes`, `gives_batches`. Ignores: attributes that
 are set outside of constructors, and containers that change. An axis that is not found may be open all the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from enum import Enum
-from typing import Final, TypeAlias
+from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind, ContextId
 from terra_refactor.analysis.lost_shapes import KEEPS_RANK, LOSES_RANK
@@ -30,13 +29,12 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.walk import operands
+from terra_refactor.rules.open_contents import CLOSED, MAX_DEPTH, NEXT, Axes, OpenContents, Origin, is_call_of_layer
 from terra_refactor.rules.size_arguments import (
-    CONVERSIONS,
     ELEMENT_WISE,
     FIRST_BY_CONTENT,
     IMAGES,
     REPEATS,
-    SAME_CONTENT,
     SHAPES,
     SIZES,
     SPARSE_BY_CONTENT,
@@ -45,37 +43,16 @@ from terra_refactor.rules.tensor_values import has_kind, is_mask, is_tensor, ran
 from terra_refactor.rules.view import ContextView, has_trait, is_tensorflow_tensor
 from terra_refactor.tf_model.spec import Trait
 
-
-class Origin(Enum):
-    """Why the size of an axis is not known while a graph is traced."""
-
-    BATCH = "batch"
-    """It is that of a data set's batches."""
-    CONTENT = "content"
-    """The content of a tensor decides."""
-
-
-Axes: TypeAlias = Mapping[int, Origin]
-"""The open axes of a tensor, counted from 0; of a structure those of each of its tensors."""
-
-_CLOSED: Final[Axes] = {}
 _FIRST: Final[Axes] = {0: Origin.CONTENT}
 _FIRST_OF_BATCH: Final[Axes] = {0: Origin.BATCH}
-_NEXT: Final = frozenset(
-    {
-        *("builtins.next", "tensorflow.data.Iterator.get_next", "tensorflow.data.Iterator.__next__"),
-        "tensorflow.compat.v1.data.Iterator.get_next",
-    }
-)
-_MAX_DEPTH: Final = 12
 _MAX_CALLS: Final = 3
 """How many calls deep a result is looked for."""
 
 
-class OpenAxes:
+class OpenAxes(OpenContents):
     """The axes of one function's tensors that are open, in one context. `parameters` are those that are given tensors with open axes."""
 
-    __slots__ = ("_calls", "_contents", "_given_contents", "_known", "_stores", "_told", "_view", "parameters")
+    __slots__ = ("_known", "_told", "parameters")
 
     def __init__(
         self,
@@ -84,21 +61,16 @@ class OpenAxes:
         contents: Set[str] | None = None,
         calls: int = _MAX_CALLS,
     ) -> None:
-        self._view = view
-        self._given_contents = contents
-        """The parameters whose content only a run knows; of those of a graph all that are tensors."""
-        self._calls = calls
+        super().__init__(view, contents, calls)
         self.parameters = {} if parameters is None else parameters
         self._known: dict[OpId, Axes] = {}
-        self._contents: dict[OpId, bool] = {}
-        self._stores: dict[str, list[ops.StoreName]] | None = None
         self._told: frozenset[str] | None = None
 
     def of(self, number: OpId) -> Axes:
         """The open axes of a result, if that is a tensor of TensorFlow of known rank; else none."""
         value = self._view.value(number)
         if not rank_of(value) or not all(is_tensorflow_tensor(member) for member in members(value)):
-            return _CLOSED
+            return CLOSED
         return self._axes(number, 0)
 
     def member(self, number: OpId, key: object) -> Axes:
@@ -126,7 +98,7 @@ class OpenAxes:
         Eager code may know more than its rank; what says a shape (`set_shape`, `expand_animations=False`) tells the graph, too.
         """
         view = self._view
-        for _ in range(_MAX_DEPTH):
+        for _ in range(MAX_DEPTH):
             op = view.op(number)
             if isinstance(op, ops.UnpackElement):
                 number = op.source
@@ -163,11 +135,11 @@ class OpenAxes:
         return load.name in self._told
 
     def _axes(self, number: OpId, depth: int) -> Axes:
-        if depth > _MAX_DEPTH:
-            return _CLOSED
+        if depth > MAX_DEPTH:
+            return CLOSED
         known = self._known.get(number)
         if known is None:
-            self._known[number] = _CLOSED  # of what depends on itself
+            self._known[number] = CLOSED  # of what depends on itself
             known = self._known[number] = self._find(number, depth + 1)
         return known
 
@@ -183,22 +155,22 @@ class OpenAxes:
                 if is_tensor(view.value(container)):
                     return self._of_slice(container, index, depth)
                 key = view.value(index)
-                return self._of_member(container, key.value, depth) if isinstance(key, Constant) else _CLOSED
+                return self._of_member(container, key.value, depth) if isinstance(key, Constant) else CLOSED
             case ops.LoadAttribute(object=owner, name=name):
                 if has_kind(view.value(owner), TensorKind.SPARSE, TensorKind.RAGGED):
                     return (
-                        _FIRST if name in ("values", "indices", "flat_values") and self._is_computed(owner) else _CLOSED
+                        _FIRST if name in ("values", "indices", "flat_values") and self._is_computed(owner) else CLOSED
                     )
                 if is_tensor(view.value(owner)):
-                    return _CLOSED
+                    return CLOSED
                 properties = self.functions_called(number)
                 return self._of_results(number, properties) if properties else self._of_member(owner, name, depth)
             case ops.LoadName(name=name):
                 if self._has_set_shape(op):
-                    return _CLOSED
+                    return CLOSED
                 store = self._store(op)
                 if store is None or store.value is None:
-                    return self.parameters.get(name, _CLOSED)
+                    return self.parameters.get(name, CLOSED)
                 return {**self._axes(store.value, depth), **self._of_branches(store, op)}
             case ops.Unary(operand=operand):
                 return self._axes(operand, depth)
@@ -209,20 +181,7 @@ class OpenAxes:
             case ops.Call():
                 return _FIRST_OF_BATCH if self._is_next(number) else self._of_call(op, depth)
             case _:
-                return _CLOSED
-
-    def _stored(self, load: ops.LoadName) -> OpId | None:
-        """What the variable was set to last before it is read; None of a parameter that is not set."""
-        store = self._store(load)
-        return None if store is None else store.value
-
-    def _store(self, load: ops.LoadName) -> ops.StoreName | None:
-        if self._stores is None:
-            self._stores = {}
-            for store in self._view.reached_stores():
-                self._stores.setdefault(store.name, []).append(store)
-        before = [store for store in self._stores.get(load.name, ()) if store.id < load.id]
-        return before[-1] if before else None
+                return CLOSED
 
     def _of_branches(self, store: ops.StoreName, load: ops.LoadName) -> Axes:
         """Of a variable that is set under a condition on a tensor: the axes of which the two sides leave other sizes."""
@@ -242,7 +201,7 @@ class OpenAxes:
                 if name == load.name and sizes and len(sizes) == len(others):
                     pairs = zip(sizes, others, strict=True)
                     return {axis: Origin.CONTENT for axis, (a, b) in enumerate(pairs) if definitely_different(a, b)}
-        return _CLOSED
+        return CLOSED
 
     def _is_computed(self, number: OpId) -> bool:
         """Whether a sparse or ragged tensor is given, or of as many values as a content says: not put together from parts here."""
@@ -257,11 +216,11 @@ class OpenAxes:
         parent = self._view.code.parents[number]
         loop = None if parent is None else self._view.op(parent)
         if not isinstance(loop, ops.For):
-            return _CLOSED
+            return CLOSED
         value = self._view.value(loop.iterable)
         if gives_batches(value):
             return _FIRST_OF_BATCH
-        return _rows(self._axes(loop.iterable, depth)) if is_tensor(value) else _CLOSED
+        return _rows(self._axes(loop.iterable, depth)) if is_tensor(value) else CLOSED
 
     def _of_member(self, number: OpId, key: object, depth: int) -> Axes:
         """Of one tensor of a structure; of a tensor that is unpacked, of its rows."""
@@ -272,19 +231,19 @@ class OpenAxes:
             is_tuple = isinstance(source, ops.BuildContainer) and source.kind is ops.ContainerKind.TUPLE
             may_change = source.id != number and not is_tuple and not self._is_only_read(source.id)
             element = None if may_change else self._element(source, key)
-            return _CLOSED if element is None else self._axes(element, depth)
+            return CLOSED if element is None else self._axes(element, depth)
         if isinstance(source, ops.Comprehension) and (source.id == number or self._is_only_read(source.id)):
             collected = [
                 op for op in self._view.code.of_kind(ops.CollectElement) if self._view.code.parents[op.id] == source.id
             ]
-            return self._axes(collected[0].value, depth) if collected and type(key) is int else _CLOSED
+            return self._axes(collected[0].value, depth) if collected and type(key) is int else CLOSED
         names = self._names(source) if isinstance(source, ops.Call) else ()
         if isinstance(source, ops.Call) and names == ("tensorflow.split",) and type(key) is int:
             return self._of_split(source, key, depth)
         if isinstance(source, ops.Call) and names == ("tensorflow.unstack",) and source.arguments:
-            return _rows(self._axes(source.arguments[0].value, depth)) if len(source.arguments) == 1 else _CLOSED
+            return _rows(self._axes(source.arguments[0].value, depth)) if len(source.arguments) == 1 else CLOSED
         if key in (1, "idx") and any("unique" in name for name in names):
-            return _CLOSED  # one for each element of what is searched
+            return CLOSED  # one for each element of what is searched
         if isinstance(source, ops.Call) and self._library(source) == ("tensorflow.cond",):
             return self._of_either(self._view.calls[source.id].callees, key)
         if isinstance(source, ops.Call) and (callees := self.functions_called(source.id)):
@@ -321,13 +280,13 @@ class OpenAxes:
         )
         axis = Constant(0) if along is None else view.value(along)
         if value is None or sizes is None or not isinstance(axis, Constant) or type(axis.value) is not int:
-            return _CLOSED
+            return CLOSED
         own, rank = self._axes(value, depth), rank_of(view.value(value)) or 1
         display = view.op(view.behind_name(sizes))
         if not isinstance(display, ops.BuildContainer):
             return own
         if not 0 <= part < len(display.elements):
-            return _CLOSED
+            return CLOSED
         size, place = display.elements[part].value, axis.value % rank
         if self._by_content(size, depth):
             return {**own, place: Origin.CONTENT}
@@ -366,7 +325,7 @@ class OpenAxes:
             elif rank_of(value) == 0:
                 source += 1
             else:
-                return _CLOSED
+                return CLOSED
         for axis in range(source, rank or 0):
             if axis in axes:
                 found[place + axis - source] = axes[axis]
@@ -376,7 +335,7 @@ class OpenAxes:
         """Of a product of matrices: rows of one, columns of the other."""
         sizes = [rank_of(self._view.value(number)) for number in (left, right, result)]
         if None in sizes or not all(size is not None and size >= 2 for size in sizes) or sizes[0] != sizes[2]:
-            return _CLOSED
+            return CLOSED
         last = (sizes[0] or 0) - 1
         found = {axis: origin for axis, origin in self._axes(left, depth).items() if axis != last}
         columns = self._axes(right, depth).get((sizes[1] or 0) - 1)
@@ -404,23 +363,13 @@ class OpenAxes:
                     found[axis + rank] = known[0]
         return found
 
-    def _library(self, call: ops.Call) -> tuple[str, ...]:
-        """The library functions that a call reaches, whatever functions they call in turn."""
-        fact = self._view.calls.get(call.id)
-        return () if fact is None or fact.unknown is not None else fact.library
-
-    def _names(self, call: ops.Call) -> tuple[str, ...]:
-        """The same of a call that reaches no function of the program."""
-        fact = self._view.calls.get(call.id)
-        return () if fact is None or fact.callees else fact.library
-
     def _is_next(self, number: OpId) -> bool:
         view = self._view
         op = view.op(number)
         if not isinstance(op, ops.Call):
             return False
         names = self._names(op)
-        if not names or not _NEXT.issuperset(names):
+        if not names or not NEXT.issuperset(names):
             return False
         if "builtins.next" in names:
             return bool(op.arguments) and gives_batches(view.value(op.arguments[0].value))
@@ -459,13 +408,6 @@ class OpenAxes:
         contents = {name for name, number in self._arguments(callee, call) if self._by_content(number, 0)}
         return OpenAxes(callee, self.given_to(callee, call), contents, self._calls - 1)
 
-    def functions_called(self, call: OpId) -> list[ContextView]:
-        """The functions of the program that a call (or the read of a property) may run, if it runs nothing else."""
-        fact = self._view.calls.get(call)
-        if fact is None or fact.unknown is not None or not self._calls or not all(map(_is_call_of_layer, fact.library)):
-            return []
-        return [self._view.of(context) for context in fact.callees]
-
     def _of_results(self, call: OpId, callees: Iterable[ContextView], key: object = None) -> Axes:
         """The axes that are open in whatever functions return; with a key, in that part of it, or that attribute of what they construct."""
         found: Axes | None = None
@@ -479,7 +421,7 @@ class OpenAxes:
                 results = [inside.of(each) if key is None else inside.member(each, key) for each in returned]
             for axes in results:
                 found = axes if found is None else {axis: why for axis, why in found.items() if axis in axes}
-        return found or _CLOSED
+        return found or CLOSED
 
     def _of_call(self, call: ops.Call, depth: int) -> Axes:
         view = self._view
@@ -487,35 +429,35 @@ class OpenAxes:
         if callees:
             return self._of_results(call.id, callees)
         fact, first = view.calls.get(call.id), call.arguments[0].value if call.arguments else None
-        if fact is not None and fact.library and all(map(_is_call_of_layer, fact.library)):
+        if fact is not None and fact.library and all(map(is_call_of_layer, fact.library)):
             origin = None if first is None else self._axes(first, depth).get(0)
-            return {0: origin} if origin is not None and rank_of(view.value(call.id)) else _CLOSED
+            return {0: origin} if origin is not None and rank_of(view.value(call.id)) else CLOSED
         names = self._library(call)
         if names == ("tensorflow.TensorArray.stack",):
             return self._of_stack()
         if names in (("tensorflow.map_fn",), ("tensorflow.vectorized_map",)):
             elements = view.library_argument(call, names[0], "elems")
             origin = None if elements is None else self._axes(elements, depth).get(0)
-            return _CLOSED if origin is None else {0: origin}
+            return CLOSED if origin is None else {0: origin}
         if names == ("tensorflow.cond",) and fact is not None:
             return self._of_either(fact.callees)
         if len(names) != 1 or (names[0] not in LOSES_RANK and not self._names(call)):
-            return _CLOSED
+            return CLOSED
         (name,) = names
         if name == "tensorflow.RaggedTensor.to_tensor":
-            return {1: Origin.CONTENT} if view.library_argument(call, name, "shape") is None else _CLOSED
+            return {1: Origin.CONTENT} if view.library_argument(call, name, "shape") is None else CLOSED
         if not has_trait(name, Trait.TENSOR_OPERATION) or first is None:
-            return _CLOSED
+            return CLOSED
         result = view.value(call.id)
         rank = rank_of(result.elements[0] if isinstance(result, TupleValue) and result.elements else result)
         if name in LOSES_RANK and name != "tensorflow.io.decode_image":
             return dict.fromkeys(range(rank or 1), Origin.CONTENT)
         if name == "tensorflow.ensure_shape":
-            return _CLOSED
+            return CLOSED
         if name in FIRST_BY_CONTENT or (name == "tensorflow.where" and len(call.arguments) == 1):
-            return _FIRST if view.library_argument(call, name, "axis") is None else _CLOSED
+            return _FIRST if view.library_argument(call, name, "axis") is None else CLOSED
         if rank is None:
-            return _CLOSED
+            return CLOSED
         seeds = self._by_arguments(call, name, rank, depth)
         if seeds is not None:
             return seeds
@@ -527,7 +469,7 @@ class OpenAxes:
         if call.arguments[0].keyword is not None or any(
             is_tensor(view.value(other)) and rank_of(view.value(other)) for other in others
         ):
-            return _CLOSED
+            return CLOSED
         return self._moved(name, first, call.id, depth)
 
     def _of_either(self, sides: Iterable[ContextId], key: object = None) -> Axes:
@@ -565,7 +507,7 @@ class OpenAxes:
             elif any(isinstance(member, Reference) for member in members(view.value(call.id))):
                 if any(self.inside(callee, call.id)._of_stack() for callee in self.functions_called(call.id)):
                     return _FIRST
-        return _CLOSED
+        return CLOSED
 
     def _by_arguments(self, call: ops.Call, name: str, rank: int, depth: int) -> Axes | None:
         """Of operations whose arguments say which sizes are open, or their kind says it of several; None for others."""
@@ -589,7 +531,7 @@ class OpenAxes:
             return by_content((0, 1) if channels is not None and view.value(channels) != Constant(0) else (0, 1, 2))
         if name in SHAPES:
             shape = argument(SHAPES[name])
-            found = _CLOSED if shape is None else self._positions(shape, rank, depth)
+            found = CLOSED if shape is None else self._positions(shape, rank, depth)
             if name == "tensorflow.reshape" and shape is not None:
                 tensor = argument("tensor")
                 return found if tensor is None else self._with_rest(tensor, shape, found, depth)
@@ -597,18 +539,18 @@ class OpenAxes:
         if name in REPEATS:
             factors, tensor = argument(REPEATS[name]), argument("input", "tensor")
             if factors is None or tensor is None:
-                return _CLOSED
+                return CLOSED
             return {**self._axes(tensor, depth), **self._positions(factors, rank, depth)}
         if name == "tensorflow.eye":
             rows, columns = argument("num_rows"), argument("num_columns")
             columns = rows if columns is None else columns
             if argument("batch_shape") is not None:
-                return _CLOSED
+                return CLOSED
             return by_content((*((0,) if is_open(rows) else ()), *((1,) if is_open(columns) else ())))
         if name in SIZES:
             axis, parameters = SIZES[name]
             if argument("axis") is not None:
-                return _CLOSED
+                return CLOSED
             given = [value for parameter in parameters if (value := argument(parameter)) is not None]
             if name == "tensorflow.sequence_mask" and not given:
                 given = [value for value in [argument("lengths")] if value is not None]
@@ -617,7 +559,7 @@ class OpenAxes:
             repeats, along = argument("repeats"), argument("axis")
             axis_value = Constant(0) if along is None else view.value(along)
             if repeats is None or not isinstance(axis_value, Constant) or type(axis_value.value) is not int:
-                return _CLOSED
+                return CLOSED
             several = rank_of(view.value(repeats)) != 0 or isinstance(
                 view.op(view.behind_name(repeats)), ops.BuildContainer
             )
@@ -625,10 +567,10 @@ class OpenAxes:
         if name == "tensorflow.gather":
             indices = argument("indices")
             plain = indices is not None and argument("axis", "batch_dims") is None
-            return self._axes(indices, depth) if plain and indices is not None else _CLOSED
+            return self._axes(indices, depth) if plain and indices is not None else CLOSED
         if name == "tensorflow.image.resize":
             size = argument("size")
-            spatial = _CLOSED if size is None else self._positions(size, 2, depth)
+            spatial = CLOSED if size is None else self._positions(size, 2, depth)
             return {axis + rank - 3: origin for axis, origin in spatial.items()}
         if name == "tensorflow.image.crop_to_bounding_box":
             sizes = (argument("target_height"), argument("target_width"))
@@ -645,7 +587,7 @@ class OpenAxes:
             return found
         rest = [place for place, element in enumerate(op.elements) if self._view.value(element.value) == Constant(-1)]
         if not before and len({*found, *rest}) == 1:
-            return _CLOSED  # what the other sizes leave is known
+            return CLOSED  # what the other sizes leave is known
         return {**found, **dict.fromkeys(rest, next(iter((*found.values(), *before.values()))))}
 
     def _of_joined(self, call: ops.Call, name: str, rank: int, depth: int) -> Axes:
@@ -654,7 +596,7 @@ class OpenAxes:
         display = None if values is None else view.op(view.behind_name(values))
         axis = None if along is None else view.value(along)
         if not isinstance(display, ops.BuildContainer) or not isinstance(axis, Constant) or type(axis.value) is not int:
-            return _CLOSED
+            return CLOSED
         parts = [self._axes(element.value, depth) for element in display.elements]
         joined = axis.value % max(rank, 1)
         found = {}
@@ -677,155 +619,6 @@ class OpenAxes:
             if axis < len(before) and before.count(before[axis]) == 1 and after.count(before[axis]) == 1
         }
 
-    # --- contents -------------------------------------------------------------------------------------------------------------
-
-    def _positions(self, shape: OpId, rank: int, depth: int) -> Axes:
-        """The elements of a vector of sizes that only a run knows."""
-        view = self._view
-        if depth > _MAX_DEPTH:
-            return _CLOSED
-        op = view.op(shape)
-        every = dict.fromkeys(range(rank), Origin.CONTENT)
-        match op:
-            case ops.BuildContainer(elements=elements):
-                if any(element.starred for element in elements):
-                    return _CLOSED
-                return {
-                    place: Origin.CONTENT
-                    for place, element in enumerate(elements)
-                    if self._any_content(element.value, depth + 1)
-                }
-            case ops.LoadName() if (stored := self._stored(op)) is not None:
-                return self._positions(stored, rank, depth + 1)
-            case ops.Call() if op.arguments and self._names(op) == ("tensorflow.shape",):
-                return self._axes(op.arguments[0].value, depth + 1)
-            case ops.Call() if op.arguments and len(self._names(op)) == 1 and self._names(op)[0] in CONVERSIONS:
-                return self._positions(op.arguments[0].value, rank, depth + 1)
-            case ops.Call() if self._names(op) == ("tensorflow.concat",):
-                return self._positions_joined(op, rank, depth + 1)
-            case ops.LoadItem(object=container, index=index):
-                bounds = view.op(index)
-                lower = (
-                    view.value(bounds.lower)
-                    if isinstance(bounds, ops.BuildSlice) and bounds.lower is not None
-                    else Constant(0)
-                )
-                start = lower.value if isinstance(lower, Constant) else None
-                if not isinstance(bounds, ops.BuildSlice) or bounds.step is not None or type(start) is not int:
-                    return every if self._by_content(shape, depth + 1) else _CLOSED
-                whole = sizes_of(view.value(container))
-                if start < 0:
-                    if len(whole) != 1 or not isinstance(whole[0], int):
-                        return _CLOSED
-                    start += whole[0]
-                inner = self._positions(container, rank + start, depth + 1)
-                return {place - start: origin for place, origin in inner.items() if 0 <= place - start < rank}
-            case ops.Binary(left=left, right=right):
-                return {**self._positions(left, rank, depth + 1), **self._positions(right, rank, depth + 1)}
-            case _:
-                return every if self._by_content(shape, depth + 1) else _CLOSED
-
-    def _positions_joined(self, call: ops.Call, rank: int, depth: int) -> Axes:
-        """Of a vector of sizes that is joined from others."""
-        view = self._view
-        values = view.library_argument(call, "tensorflow.concat", "values")
-        display = None if values is None else view.op(view.behind_name(values))
-        if not isinstance(display, ops.BuildContainer):
-            return _CLOSED
-        found: dict[int, Origin] = {}
-        start = 0
-        for element in display.elements:
-            part = view.op(element.value)
-            sizes = sizes_of(view.value(element.value))
-            length = (
-                len(part.elements) if isinstance(part, ops.BuildContainer) else sizes[0] if len(sizes) == 1 else None
-            )
-            if not isinstance(length, int):
-                return found
-            inner = self._positions(element.value, length, depth)
-            found.update({start + place: origin for place, origin in inner.items()})
-            start += length
-        return found
-
-    def _any_content(self, number: OpId, depth: int) -> bool:
-        """The same of a display: of any of its elements."""
-        op = self._view.op(number)
-        if isinstance(op, ops.BuildContainer):
-            return any(self._any_content(element.value, depth) for element in op.elements)
-        return self._by_content(number, depth)
-
-    def _by_content(self, number: OpId, depth: int) -> bool:
-        """Whether the content of a tensor follows from those that only a run knows: not from constants and known sizes alone."""
-        if depth > _MAX_DEPTH or not (is_tensor(self._view.value(number)) or self._view.is_symbolic(number)):
-            return False
-        known = self._contents.get(number)
-        if known is None:
-            self._contents[number] = False  # of what depends on itself
-            known = self._contents[number] = self._find_content(number, depth + 1)
-        return known
-
-    def _find_content(self, number: OpId, depth: int) -> bool:
-        view = self._view
-        if view.is_variable(number):
-            return True
-        op = view.op(number)
-        match op:
-            case ops.LoadName():
-                if view.is_captured(number):
-                    return False  # what was made before is a constant to the graph
-                value = self._stored(op)
-                if value is None and self._given_contents is not None:
-                    return op.name in self._given_contents
-                return view.is_symbolic(number) if value is None else self._by_content(value, depth)
-            case ops.NextItem():
-                return True
-            case ops.UnpackElement(source=source, position=position):
-                whole = view.op(view.behind_name(source))
-                if isinstance(whole, ops.BuildContainer):
-                    return position < len(whole.elements) and self._by_content(whole.elements[position].value, depth)
-                return (
-                    self._content_of_call(whole, depth)
-                    if isinstance(whole, ops.Call)
-                    else is_tensor(view.value(source))
-                )
-            case ops.LoadItem(object=container, index=index):
-                key, whole = view.value(index), view.op(view.behind_name(container))
-                if (
-                    isinstance(whole, ops.Call)
-                    and self._names(whole) == ("tensorflow.shape",)
-                    and isinstance(key, Constant)
-                ):
-                    tensor = whole.arguments[0].value
-                    rank = rank_of(view.value(tensor))
-                    place = key.value if type(key.value) is int else None
-                    place = place % rank if place is not None and rank else place
-                    return place in self._axes(tensor, depth)
-                return self._by_content(container, depth) or self._by_content(index, depth)
-            case ops.Unary(operand=operand):
-                return self._by_content(operand, depth)
-            case ops.Binary(left=left, right=right) | ops.Compare(left=left, right=right):
-                return self._by_content(left, depth) or self._by_content(right, depth)
-            case ops.Call():
-                return self._content_of_call(op, depth)
-            case _:
-                return False
-
-    def _content_of_call(self, call: ops.Call, depth: int) -> bool:
-        for callee in self.functions_called(call.id):
-            inside = self.inside(callee, call.id)
-            if any(result.value is not None and inside._by_content(result.value, depth) for result in callee.returns()):
-                return True
-        names = self._names(call)
-        if len(names) != 1 or names[0] in SAME_CONTENT:
-            return False
-        if names[0] in ("tensorflow.shape", "tensorflow.size"):
-            return any(self._axes(argument.value, depth) for argument in call.arguments[:1])
-        if names[0].startswith("tensorflow.random."):
-            return True
-        if not has_trait(names[0], Trait.TENSOR_OPERATION):
-            return names[0] in _NEXT
-        return any(self._any_content(argument.value, depth) for argument in call.arguments)
-
 
 def gives_batches(value: Value) -> bool:
     """Whether a value is a data set, or its iterator, whose batches have a first size that TensorFlow does not know."""
@@ -838,7 +631,3 @@ def gives_batches(value: Value) -> bool:
 def _rows(axes: Axes) -> Axes:
     """The open axes of what a tensor is made of along its first one."""
     return {axis - 1: origin for axis, origin in axes.items() if axis > 0}
-
-
-def _is_call_of_layer(name: str) -> bool:
-    return name.startswith("keras.") and name.endswith("__call__")

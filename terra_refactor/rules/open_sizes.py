@@ -17,7 +17,8 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.walk import operands
-from terra_refactor.rules.open_axes import OpenAxes, Origin
+from terra_refactor.rules.open_axes import OpenAxes
+from terra_refactor.rules.open_contents import Origin
 from terra_refactor.rules.view import ContextView, has_trait
 from terra_refactor.tf_model.spec import Trait
 

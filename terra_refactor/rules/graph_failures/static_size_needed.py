@@ -9,7 +9,8 @@ from terra_refactor.domain.value import Constant, TensorValue, members
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.declared_signature import Signature, declared_signature
-from terra_refactor.rules.open_axes import OpenAxes, Origin, gives_batches
+from terra_refactor.rules.open_axes import OpenAxes, gives_batches
+from terra_refactor.rules.open_contents import Origin
 from terra_refactor.rules.open_sizes import (
     asks_for_none,
     may_be_tensor,
