@@ -259,7 +259,7 @@ class OpenAxes(OpenContents):
                 for item, known in zip(display.items, keys, strict=True)
                 if isinstance(known, Constant) and known.value == key
             ]
-            return found[-1] if found and None not in keys else None
+            return found[-1] if found and all(isinstance(known, Constant) for known in keys) else None
         elements = display.elements
         if any(element.starred for element in elements):
             return None
@@ -414,7 +414,7 @@ class OpenAxes(OpenContents):
         for callee in callees:
             inside = self.inside(callee, call)
             if callee.function.name == "__init__":
-                stores = callee.code.of_kind(ops.StoreAttribute)
+                stores = () if self._is_set_elsewhere(key, callee) else callee.code.of_kind(ops.StoreAttribute)
                 results = [inside.of(store.value) for store in stores if store.name == key and store.value is not None]
             else:
                 returned = [result.value for result in callee.returns() if result.value is not None]
@@ -422,6 +422,16 @@ class OpenAxes(OpenContents):
             for axes in results:
                 found = axes if found is None else {axis: why for axis, why in found.items() if axis in axes}
         return found or CLOSED
+
+    def _is_set_elsewhere(self, name: object, constructor: ContextView) -> bool:
+        """Whether this function, or another one of the constructor's module, sets an attribute of that name."""
+        own = constructor.function.id
+        others = [function.id for function in constructor.program.modules[own.module].functions if function.id != own]
+        return any(
+            store.name == name
+            for identity in (*others, self._view.function.id)
+            for store in self._view.codes.of(identity).of_kind(ops.StoreAttribute)
+        )
 
     def _of_call(self, call: ops.Call, depth: int) -> Axes:
         view = self._view
