@@ -52,7 +52,7 @@ _MAX_CALLS: Final = 3
 class OpenAxes(OpenContents):
     """The axes of one function's tensors that are open, in one context. `parameters` are those that are given tensors with open axes."""
 
-    __slots__ = ("_known", "_told", "parameters")
+    __slots__ = ("_insides", "_known", "_told", "_without_rank", "parameters")
 
     def __init__(
         self,
@@ -65,6 +65,8 @@ class OpenAxes(OpenContents):
         self.parameters = {} if parameters is None else parameters
         self._known: dict[OpId, Axes] = {}
         self._told: frozenset[str] | None = None
+        self._without_rank: dict[OpId, bool] = {}
+        self._insides: dict[tuple[OpId, ContextId], OpenAxes] = {}
 
     def of(self, number: OpId) -> Axes:
         """The open axes of a result, if that is a tensor of TensorFlow of known rank; else none."""
@@ -97,34 +99,43 @@ class OpenAxes(OpenContents):
 
         Eager code may know more than its rank; what says a shape (`set_shape`, `expand_animations=False`) tells the graph, too.
         """
+        return self._no_rank(number, 0)
+
+    def _no_rank(self, number: OpId, depth: int) -> bool:
+        if depth > MAX_DEPTH:
+            return False
+        known = self._without_rank.get(number)
+        if known is None:
+            self._without_rank[number] = False  # of what depends on itself
+            known = self._without_rank[number] = self._finds_no_rank(number, depth + 1)
+        return known
+
+    def _finds_no_rank(self, number: OpId, depth: int) -> bool:
         view = self._view
-        for _ in range(MAX_DEPTH):
-            op = view.op(number)
-            if isinstance(op, ops.UnpackElement):
-                number = op.source
-            elif (
-                isinstance(op, ops.LoadName)
-                and (stored := self._stored(op)) is not None
-                and not self._has_set_shape(op)
-            ):
-                number = stored
-            elif isinstance(op, ops.Call) and len(names := self._library(op)) == 1 and names[0] in LOSES_RANK:
-                animation = view.library_argument(op, names[0], "expand_animations")
-                return animation is None or view.value(animation) == Constant(True)
-            elif isinstance(op, ops.Call) and op.arguments and len(names) == 1 and names[0] in KEEPS_RANK:
-                number = op.arguments[0].value
-            elif isinstance(op, ops.Call) and (callees := self.functions_called(op.id)):
+        match view.op(number):
+            case ops.UnpackElement(source=source):
+                return self._no_rank(source, depth)
+            case ops.Binary(left=left, right=right):
+                return self._no_rank(left, depth) or self._no_rank(right, depth)
+            case ops.LoadName() as load:
+                stored = None if self._has_set_shape(load) else self._stored(load)
+                return stored is not None and self._no_rank(stored, depth)
+            case ops.Call() as call:
+                names = self._library(call)
+                if len(names) == 1 and names[0] in LOSES_RANK:
+                    animation = view.library_argument(call, names[0], "expand_animations")
+                    return animation is None or view.value(animation) == Constant(True)
+                if call.arguments and len(names) == 1 and names[0] in KEEPS_RANK:
+                    return self._no_rank(call.arguments[0].value, depth)
                 results = [
-                    (self.inside(callee, op.id), result.value) for callee in callees for result in callee.returns()
+                    self.inside(callee, call.id).has_no_rank(result.value)
+                    for callee in self.functions_called(call.id)
+                    for result in callee.returns()
+                    if result.value is not None
                 ]
-                return bool(results) and all(
-                    result is not None and inside.has_no_rank(result) for inside, result in results
-                )
-            elif isinstance(op, ops.Binary):
-                return self.has_no_rank(op.left) or self.has_no_rank(op.right)
-            else:
+                return bool(results) and all(results)
+            case _:
                 return False
-        return False
 
     def _has_set_shape(self, load: ops.LoadName) -> bool:
         """Whether the function calls `set_shape` of that variable."""
@@ -405,8 +416,12 @@ class OpenAxes(OpenContents):
 
     def inside(self, callee: ContextView, call: OpId) -> OpenAxes:
         """The axes of a function of the program, as a call (or the read of a property) runs it."""
-        contents = {name for name, number in self._arguments(callee, call) if self._by_content(number, 0)}
-        return OpenAxes(callee, self.given_to(callee, call), contents, self._calls - 1)
+        found = self._insides.get((call, callee.context.id))
+        if found is None:
+            contents = {name for name, number in self._arguments(callee, call) if self._by_content(number, 0)}
+            found = OpenAxes(callee, self.given_to(callee, call), contents, self._calls - 1)
+            self._insides[call, callee.context.id] = found
+        return found
 
     def _of_results(self, call: OpId, callees: Iterable[ContextView], key: object = None) -> Axes:
         """The axes that are open in whatever functions return; with a key, in that part of it, or that attribute of what they construct."""
