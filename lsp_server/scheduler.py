@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeVar
 
 from lsp_server.documents import Documents
@@ -139,6 +140,7 @@ class Scheduler:
             job = self._jobs.get(path)
             if job is None or job.generation != documents.generation or job.session is not session:
                 job = _Job(session, documents.generation, asyncio.ensure_future(self._run(session, path)))
+                job.future.add_done_callback(partial(_ended, path))
                 self._jobs[path] = job
             try:
                 # whoever stops waiting must not end the analysis that others wait for
@@ -179,6 +181,14 @@ class Scheduler:
         snapshot = await self.in_thread(lambda: _analysed(session, path, cancelled))
         self._seconds[id(session)] = time.perf_counter() - started
         return snapshot
+
+
+def _ended(path: str, future: asyncio.Future[Snapshot]) -> None:
+    """Retrieves the exception of an analysis: whoever waited for it may have been cancelled, and asyncio complains of one that nobody
+    retrieves. Out of date and unreadable texts are no faults; a bug is logged, once for all who wait."""
+    error = None if future.cancelled() else future.exception()
+    if error is not None and not isinstance(error, StaleError | SourceError):
+        LOGGER.error("the analysis of %s failed", path, exc_info=error)
 
 
 def _analysed(session: Session, path: str, cancelled: Callable[[], bool], progress: Progress | None = None) -> Snapshot:

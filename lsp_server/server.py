@@ -119,6 +119,8 @@ class TerraServer(LanguageServer):
             self.tell(problem)
         try:
             config = settings.config(root)
+            for notice in config.notices:
+                self.tell(notice)
             return Session(root, config, LoweringCache(cache_folder_of(config)))
         except UsageError as error:
             self.tell(f"{error}. The defaults are used.")
@@ -135,7 +137,6 @@ class TerraServer(LanguageServer):
         try:
             return await self.scheduler.snapshot(path)
         except Exception as error:
-            LOGGER.exception("the analysis of %s failed", path)
             raise JsonRpcInternalError(f"the analysis failed inside: {error!r}") from error
 
     def start(self, params: types.InitializeParams) -> None:

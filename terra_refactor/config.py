@@ -3,6 +3,9 @@
 Computes: a checked, frozen `Config`. Needs: a TOML file, or none. Gives: `load_config`, `parse_config`, `KEYS` (what each key means),
 `config_schema`, `as_toml`.
 Ignores: the command line, whose options win over these (`Config.with_options`), and whether a rule of a given name exists.
+
+A file that is found, not named, may be anybody's, as all of the repository that it lies in. It leads to no file outside of that repository,
+and says nothing about where this tool writes.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from terra_refactor.errors import UsageError
 
@@ -49,7 +52,8 @@ class ProjectModel:
 class Config:
     """What a user may set. Each attribute is the key of the same name, with `-` for `_`.
 
-    `KEYS` says what each means. `file` is no key: it is the file that this was read from, None for the defaults.
+    `KEYS` says what each means. `file` is no key: it is the file that this was read from, None for the defaults. `cache_dir` comes from the
+    command line only.
     """
 
     extend: str | None = None
@@ -70,6 +74,8 @@ class Config:
     cache_dir: str | None = None
     project_models: Mapping[str, ProjectModel] = field(default_factory=dict)
     file: str | None = None
+    notices: tuple[str, ...] = ()
+    """What a user should know of keys that were passed over. No key."""
 
     @property
     def folder(self) -> str | None:
@@ -102,27 +108,54 @@ def load_config(explicit: str | Path | None = None, start: str | Path = ".") -> 
         return parse_config(_read(Path(explicit)), str(explicit))
     folder = Path(start).absolute()
     for place in (folder, *folder.parents):
-        own = place / OWN_FILE
+        own, project = place / OWN_FILE, place / "pyproject.toml"
         if own.is_file():
-            return parse_config(_read(own), str(own))
-        project = place / "pyproject.toml"
-        if project.is_file():
+            bounds = repository_of(place)
+            check_inside(own, bounds, str(own), _HINT)
+            return parse_config(_read(own), str(own), bounds)
+        if project.is_file() and is_inside(os.path.realpath(project), os.path.realpath(repository_of(place))):
             text = _read(project)
             if "terra-refactor" in text and _own_table(parse_toml(text, str(project))) is not None:
-                return parse_config(text, str(project))
+                return parse_config(text, str(project), repository_of(place))
     return Config()
 
 
-def parse_config(text: str, file: str) -> Config:
+_HINT: Final = "; only a configuration that --config names may do that"
+
+
+def repository_of(folder: str | Path) -> Path:
+    """The folder that bounds what a file in `folder` may lead to: the nearest one at or above it that git keeps, else itself."""
+    place = Path(folder).absolute()
+    return next((above for above in (place, *place.parents) if os.path.lexists(above / ".git")), place)
+
+
+def is_inside(real: str, root: str) -> bool:
+    """Whether a path is another one or lies below it; both real paths."""
+    return real == root or real.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def check_inside(file: str | Path, bounds: Path | None, where: str, hint: str = "") -> None:
+    """Raises UsageError if a file lies, or links lead, outside of a folder."""
+    if bounds is not None and not is_inside(os.path.realpath(file), os.path.realpath(bounds)):
+        raise UsageError(f"{where}: {file} leads out of {bounds}{hint}")
+
+
+def parse_config(text: str, file: str, bounds: Path | None = None) -> Config:
     """The configuration that a file's text holds: its table `tool.terra-refactor`, or, in a file of another name, all of it.
 
+    Files that it names lie in the folder `bounds`, if that is given.
+
     Raises:
-        UsageError: it does not parse, holds a wrong key or value, or extends a file that does.
+        UsageError: it does not parse, holds a wrong key or value, extends a file that does, or names one out of bounds.
     """
-    return Config(**_values(text, file, ()), file=file)
+    values = _values(text, file, (), bounds)
+    notices: tuple[str, ...] = ()
+    if values.pop("cache_dir", None) is not None:
+        notices = (f"{file}: `cache-dir` is not followed; use --cache-dir or the variable TERRA_REFACTOR_CACHE_DIR",)
+    return Config(**values, file=file, notices=notices)
 
 
-def _values(text: str, file: str, extended_by: tuple[str, ...]) -> dict[str, Any]:
+def _values(text: str, file: str, extended_by: tuple[str, ...], bounds: Path | None) -> dict[str, Any]:
     """The values that a file sets, those of the file that it extends included."""
     data = parse_toml(text, file)
     table = _own_table(data)
@@ -138,16 +171,17 @@ def _values(text: str, file: str, extended_by: tuple[str, ...]) -> dict[str, Any
             hint = f"; did you mean `{close[0]}`?" if close else f"; known keys are {', '.join(sorted(KEYS))}"
             raise UsageError(f"{where}: unknown key `{key}`{hint}")
         values[key.replace("-", "_")] = KEYS[key].check(value, f"{where}: `{key}`")
+        if key in ("extend", "baseline"):
+            check_inside(Path(file).parent / value, bounds, f"{where}: `{key}`", _HINT)
     if "extend" not in values:
         return values
     base = str(Path(file).parent / values["extend"])
     seen = (*extended_by, os.path.abspath(file))
     if os.path.abspath(base) in seen:
         raise UsageError(f"{file}:{_line_of_key(text, 'extend')}: `extend` leads round in a circle to {base}")
-    inherited = _values(_read(Path(base)), base, seen)
-    for key in ("baseline", "cache_dir"):  # these count from the file that they stand in
-        if key in inherited:
-            inherited[key] = os.path.abspath(Path(base).parent / inherited[key])
+    inherited = _values(_read(Path(base)), base, seen, bounds)
+    if "baseline" in inherited:  # it counts from the file that it stands in
+        inherited["baseline"] = os.path.abspath(Path(base).parent / inherited["baseline"])
     for key in ("extend_select", "extend_exclude"):
         if key in inherited and key in values:
             values[key] = (*inherited[key], *values[key])
@@ -162,7 +196,7 @@ def parse_toml(text: str, file: str = "<toml>") -> dict[str, Any]:
     """
     try:
         data: dict[str, Any] = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of too many digits is a plain ValueError
         raise UsageError(f"{file}: does not parse: {error}") from error
     return data
 
@@ -199,9 +233,27 @@ def _names(value: Any, where: str) -> tuple[str, ...]:
     raise UsageError(f"{where} takes a list of strings, not {_described(value)}")
 
 
+def is_slow_glob(pattern: str) -> bool:
+    """Whether matching a name of n characters may take n to the power of more than `_MOST_STARS` steps."""
+    return any(part.count("*") > _MOST_STARS for part in pattern.split("/"))
+
+
+_MOST_STARS: Final = 4
+"""In one name: pathspec's regular expressions try all ways to divide it among the stars."""
+
+
+def _globs(value: Any, where: str) -> tuple[str, ...]:
+    globs = _names(value, where)
+    for glob in globs:
+        if is_slow_glob(glob):
+            raise UsageError(f"{where} takes globs with no more than {_MOST_STARS} stars in one name, not `{glob}`")
+    return globs
+
+
 def _names_by_glob(value: Any, where: str) -> Mapping[str, tuple[str, ...]]:
     if not isinstance(value, dict):
         raise UsageError(f"{where} takes a table of lists of strings by glob, not {_described(value)}")
+    _globs(sorted(value), where)
     return {glob: _names(names, f"{where}, {glob!r},") for glob, names in sorted(value.items())}
 
 
@@ -345,8 +397,8 @@ KEYS: Mapping[str, Key] = {
         {"enum": [*SEVERITIES, NEVER]},
         "The least severity of a finding for which `lint` ends with 1, or `never`.",
     ),
-    "exclude": Key(_names, _STRINGS, "Globs of paths that are not read, as in a `.gitignore`."),
-    "extend-exclude": Key(_names, _STRINGS, "More of them, so that a file may add to what it extends."),
+    "exclude": Key(_globs, _STRINGS, "Globs of paths that are not read, as in a `.gitignore`."),
+    "extend-exclude": Key(_globs, _STRINGS, "More of them, so that a file may add to what it extends."),
     "respect-gitignore": Key(_flag, {"type": "boolean"}, "Whether what git ignores is not read."),
     "min-ops": Key(
         _count,
@@ -361,7 +413,12 @@ KEYS: Mapping[str, Key] = {
     "jobs": Key(_count, _WHOLE, "Number of worker processes; 0 for one per processor."),
     "level": Key(_level, {"enum": list(LEVELS)}, "How much `fix` may assume: `safe`, `speculative` or `coexec`."),
     "baseline": Key(_text, _PATH, "File of findings that are known already, relative to this file's folder."),
-    "cache-dir": Key(_text, _PATH, "Folder of the analysis cache; without it, the user's cache folder."),
+    "cache-dir": Key(
+        _text,
+        _PATH,
+        "Ignored, with a warning: a repository may not choose where the cache is. Use `--cache-dir` or "
+        "`TERRA_REFACTOR_CACHE_DIR`.",
+    ),
     "project-models": Key(
         _project_models,
         {
@@ -398,7 +455,7 @@ def as_toml(config: Config) -> str:
     lines: list[str] = []
     for name in KEYS:
         value = getattr(config, name.replace("-", "_"))
-        if value is not None and name != "extend":
+        if value is not None and name not in ("extend", "cache-dir"):
             lines.append(f"{name} = {_toml(value)}")
     return "".join(f"{line}\n" for line in lines)
 
@@ -413,4 +470,7 @@ def _toml(value: Any) -> str:
         case tuple():
             return "[" + ", ".join(_toml(member) for member in value) + "]"
         case _:
-            return json.dumps(value, ensure_ascii=False)  # a JSON text, number or truth value is one of TOML, too
+            text = json.dumps(value, ensure_ascii=False)  # a JSON text, number or truth value is one of TOML, too
+            return re.sub(
+                "[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]", lambda found: f"\\u{ord(found[0]):04x}", text
+            )

@@ -26,8 +26,9 @@ from terra_refactor.ide.code_actions import (
 )
 from terra_refactor.ide.snapshot import Snapshot
 
-NOTEBOOK_FIX_ALL = "notebook.source.fixAll.terra-refactor"
-_KINDS = (*(kind.value for kind in OfferKind), NOTEBOOK_FIX_ALL)
+_IN_NOTEBOOKS = {kind: f"notebook.{kind.value}" for kind in (OfferKind.FIX_ALL, OfferKind.REFACTOR_ALL)}
+"""What concerns all cells has a kind of its own in a notebook."""
+_KINDS = (*(kind.value for kind in OfferKind), *_IN_NOTEBOOKS.values())
 
 
 class ContentModifiedError(JsonRpcException):
@@ -57,7 +58,7 @@ def register(server: TerraServer) -> None:
         shown = problems_of(server, snapshot, path).get(uri, [])
         found: list[types.CodeAction | types.Command] = []
         for offer in code_actions(snapshot, path, first, last, explicit=asked):
-            kind = NOTEBOOK_FIX_ALL if in_notebook and offer.kind is OfferKind.FIX_ALL else offer.kind.value
+            kind = _IN_NOTEBOOKS.get(offer.kind, offer.kind.value) if in_notebook else offer.kind.value
             possible = offer.disabled is None or server.client.disabled_actions
             if possible and _is_wanted(kind, params.context.only):
                 found.append(_encoded(server, snapshot, offer, kind, shown, uri))

@@ -99,6 +99,11 @@ def _generic(interpreter: Interpreter, name: str, arguments: tuple[Value, ...]) 
         return _shaped_array(interpreter, short, arguments)
     if name == _NUMPY_ARRAY:
         return TensorValue(TensorType(_dtype_of(arguments[0]) if arguments else None), TensorKind.NDARRAY)
+    if name == "numpy.ndarray":
+        # `np.ndarray[shape, dtype]`
+        element = arguments[1] if len(arguments) == 2 else None
+        dtype = element.arguments[0] if isinstance(element, PartialValue) and element.arguments else None
+        return TensorValue(TensorType(None if dtype is None else _dtype_of(dtype)), TensorKind.NDARRAY)
     inner = [annotated_value(interpreter, argument) for argument in arguments]
     if name in ("typing.Optional", "typing.Union"):
         if any(value is None for value in inner):

@@ -235,6 +235,7 @@ def _context(position: ContextId, part: _Part, changes: StateChanges) -> Context
         failures=tuple(fact for _, fact in sorted(summary.failures.items())),
         guarded_failures=tuple(fact for _, fact in sorted(summary.guarded_failures.items())),
         problem=summary.problem,
+        overwrites=summary.overwrites,
     )
 
 

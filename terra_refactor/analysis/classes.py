@@ -81,18 +81,25 @@ def resolution_order(frame: Frame, cls: Value) -> tuple[Value, ...]:
     """The method resolution order (C3); library classes stand for themselves and their bases. Depth first where C3 has no answer."""
     settled = frame.state.settled
     if not isinstance(cls, Reference) or cls.object not in settled.objects:
-        return _linearize(frame, cls, 0)
+        return _linearize(frame, cls, {})
     known = settled.orders.get(cls.object)
     if known is None:
-        known = settled.orders[cls.object] = _linearize(frame, cls, 0)
+        known = settled.orders[cls.object] = _linearize(frame, cls, {})
     return known
 
 
-def _linearize(frame: Frame, cls: Value, depth: int) -> tuple[Value, ...]:
+def _linearize(frame: Frame, cls: Value, known: dict[Value, tuple[Value, ...]]) -> tuple[Value, ...]:
+    """The order of a class, in which each of its bases is linearized once, be it reached on many ways or from itself."""
+    found = known.get(cls)
+    if found is None:
+        known[cls] = (cls,)  # of a class that is its own base
+        found = known[cls] = _linearized(frame, cls, known)
+    return found
+
+
+def _linearized(frame: Frame, cls: Value, known: dict[Value, tuple[Value, ...]]) -> tuple[Value, ...]:
     bases = bases_of(frame, cls)
-    if not bases or depth > 30:
-        return (cls,)
-    parts = [list(_linearize(frame, base, depth + 1)) for base in bases if base != cls] + [list(bases)]
+    parts = [list(_linearize(frame, base, known)) for base in bases if base != cls] + [list(bases)]
     order: list[Value] = [cls]
     while any(parts):
         for part in parts:

@@ -32,18 +32,32 @@ def with_floats(configuration: dict[str, Value], floats: DType | None) -> dict[s
 
 
 def configuration_of(frame: Frame, receiver: Value) -> dict[str, Value]:
-    """What the constructor of a library class's instance was given, by parameter name."""
+    """What the constructor of a library class's instance was given, by parameter name; of what is not known nothing."""
     if not isinstance(receiver, Reference):
         return {}
     configuration: dict[str, Value] = {}
-    names = frame.state.get((receiver.object, CONFIGURED))
-    for parameter in names.elements if isinstance(names, TupleValue) else ():
-        assert isinstance(parameter, Constant) and isinstance(parameter.value, str)
-        value = frame.state.get((receiver.object, CONFIGURATION + parameter.value))
+    for parameter in _configured(frame, receiver) or ():
+        value = frame.state.get((receiver.object, CONFIGURATION + parameter))
         if value is not None:
-            configuration[parameter.value] = freeze(frame, value)
+            configuration[parameter] = freeze(frame, value)
     for field in (WRITTEN, WITHIN):
         noted = frame.state.get((receiver.object, field))
         if noted is not None:
             configuration[field.removeprefix("@")] = noted
     return configuration
+
+
+def is_configuration_known(frame: Frame, receiver: Value) -> bool:
+    """Whether it is known what the constructor was given: where one object stands for several, that may be other arguments for each."""
+    return not isinstance(receiver, Reference) or _configured(frame, receiver) is not None
+
+
+def _configured(frame: Frame, receiver: Reference) -> tuple[str, ...] | None:
+    """The names of the parameters that the constructor was given; None if that is not known."""
+    names = frame.state.get((receiver.object, CONFIGURED))
+    if names is None:
+        return ()
+    if not isinstance(names, TupleValue):
+        return None
+    known = tuple(name.value for name in names.elements if isinstance(name, Constant) and isinstance(name.value, str))
+    return known if len(known) == len(names.elements) else None

@@ -28,7 +28,7 @@ from terra_refactor.config import ProjectModel
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import join
 from terra_refactor.domain.state import EXISTS
-from terra_refactor.domain.value import FunctionValue, LibraryValue, PartialValue, Reference, Value, members
+from terra_refactor.domain.value import FALSE, FunctionValue, LibraryValue, PartialValue, Reference, Value, members
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
@@ -39,7 +39,7 @@ MAX_ROUNDS = 3
 """The state of the program is followed through so many rounds; what changes after that is not followed any further."""
 STEPS_PER_OPERATION = 150
 """The budget of a run, for each operation of the program."""
-MIN_STEPS = 3_000_000
+MIN_STEPS = 1_000_000
 
 HANDLERS = {
     **names.HANDLERS,
@@ -108,6 +108,9 @@ class _Analysis:
     def run(self) -> ProgramFacts:
         self.loader.run_all()
         self.loader.settle()
+        if len(self.program.modules) > 1:
+            # what a script sets holds for what it calls; others use the same functions without it
+            self.interpreter.set_functions_run_eagerly(self.interpreter.world, FALSE)
         rounds = 0
         order = self.entry_order()
         for rounds in range(1, self.options.max_rounds + 1):
@@ -182,6 +185,7 @@ class _Analysis:
         interpreter.contexts.forget_entries(code.id)
         wrapped = interpreter.wrapped.get(code.id)
         in_graph = wrapped is not None and wrapped[0] is not None
+        in_graph = in_graph and not interpreter.functions_run_eagerly(interpreter.world)
         frame = self.world_frame()
         frame.state = interpreter.world.fork()
         given = test_arguments(interpreter, frame, code)

@@ -36,12 +36,14 @@ def external_effect(frame: Frame, op: int, kind: EffectKind, detail: str, *, ass
     frame.add_effect(Effect(kind, EXTERNAL, detail, frame.site(op), assumed=assumed))
 
 
-def write_effect(frame: Frame, op: int, number: ObjectId, path: str, detail: str) -> None:
+def write_effect(
+    frame: Frame, op: int, number: ObjectId, path: str, detail: str, *, keeps_tensor: bool = False
+) -> None:
     """Records a write to a field of an object, unless the object was made in this call."""
     frame.note_write(op, (number, _heap_name(path)), frame.site(op))
     if number not in frame.allocated:
         target = Target(RootKind.UNKNOWN, "", path, number)
-        frame.add_effect(Effect(EffectKind.STATE_WRITE, target, detail, frame.site(op)))
+        frame.add_effect(Effect(EffectKind.STATE_WRITE, target, detail, frame.site(op), keeps_tensor=keeps_tensor))
 
 
 def _heap_name(path: str) -> str:
@@ -221,7 +223,7 @@ def compose_effects(
 
 def _with(effect: Effect, target: Target, via: tuple[EffectSite, ...]) -> Effect:
     """The effect on another target, or by another chain of calls. Spelled out: `replace` takes three times as long."""
-    return Effect(effect.kind, target, effect.detail, effect.site, via, effect.assumed)
+    return Effect(effect.kind, target, effect.detail, effect.site, via, effect.assumed, effect.keeps_tensor)
 
 
 def own_field(target: Target) -> str:

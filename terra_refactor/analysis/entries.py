@@ -11,6 +11,7 @@ Source of the conventions: `keras.layers.Layer.call`, `keras.Model.train_step`, 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from terra_refactor.analysis import classes
@@ -23,6 +24,7 @@ from terra_refactor.domain.lattice import join, python_type
 from terra_refactor.domain.state import CLASS, EXISTS
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
+    NAMED_LIKE_A_TENSOR,
     NONE,
     TRUE,
     UNKNOWN_BOOL,
@@ -94,8 +96,9 @@ def entry_parameters(
             value, reason = UNKNOWN_TENSOR, Evidence.USAGE
         elif default is not None and (plain := _of_default(default)) is not None:
             value, reason = plain, Evidence.DEFAULT
-        elif _STEP_NAME.search(code.name) and _TENSOR_NAME.match(name):
-            value, reason = UNKNOWN_TENSOR, Evidence.KEYWORD
+        elif _STEP_NAME.search(code.name) and _TENSOR_NAME.match(name) and name not in iterated:
+            # a name proves nothing: a batch may be a tuple as well. So the value stays unknown, and no rule is certain of it
+            value, reason = replace(_unknown(name), reason=NAMED_LIKE_A_TENSOR), Evidence.KEYWORD
         else:
             value, reason = _unknown(name), Evidence.NONE
         if default is not None and reason is not Evidence.DEFAULT:
@@ -144,11 +147,12 @@ def enter_nested(interpreter: Interpreter, frame: Frame, made: FunctionValue) ->
         return
     parameters, _, kind = entry_parameters(interpreter, interpreter.program.function(identity), made, None)
     wrapped = interpreter.wrapping_of(identity)
-    in_graph = frame.in_graph or (wrapped is not None and wrapped[0] is not None)
+    eager = wrapped is None or wrapped[0] is None or interpreter.functions_run_eagerly(frame.root)
+    in_graph = frame.in_graph or not eager
     interpreter.summarize(frame.root, identity, made.closure, parameters, kind, in_graph)
 
 
-def _unknown(name: str, *, may_be_tensor: bool = True) -> Value:
+def _unknown(name: str, *, may_be_tensor: bool = True) -> UnknownValue:
     return UnknownValue(may_be_tensor, Origin("parameter", name))
 
 

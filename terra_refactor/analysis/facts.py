@@ -70,12 +70,12 @@ class BranchFact:
     op: OpId
     kind: BranchKind
     taken: tuple[bool, bool]
-    """Whether the first block (then, body) and the second (else) can run at all."""
+    """Whether the first block (then, body) and the second (else) can run at all. Of a `For` the second: whether its body may not run."""
     falls_through: tuple[bool, bool]
     """Whether control can reach the end of each block."""
     changed: tuple[tuple[str, Value, Value], ...] = ()
-    """Local variables that differ: name, value at the end of the first block, value at the end of the second (or before a loop).
-    Only for branches and loops on tensors."""
+    """Local variables that differ: name, value at the end of the first block (of a loop: of its first iteration), value at the end of the
+    second (or before a loop). A name has several where the branch runs several times. Only for branches and loops on tensors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,9 @@ class ContextFacts:
     """Operations that certainly fail where they run, under conditions that may leave them out."""
     problem: str | None
     """Why the result is not complete: `budget`, `recursion depth`, or the pass that failed; None if it is."""
+
+    overwrites: frozenset[str] = frozenset()
+    """The attributes that it writes on all paths before it, or what it calls, reads them."""
 
     def value(self, op: OpId) -> Value | None:
         """The value of operation `op`, or None where it is not reached."""

@@ -6,7 +6,8 @@ Computes: nothing. Gives: `Frame` (mutable, one for each running context), `Summ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,8 @@ class LoopFrame:
     base: State
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)
+    staged: bool = False
+    """A condition on a tensor leaves its body early: the graph merges what the ways to its end give."""
 
 
 @dataclass(slots=True)
@@ -121,6 +124,8 @@ class Summary:
     effects: tuple[Effect, ...]
     allocated: frozenset[ObjectId]
     state_reads: Mapping[HeapKey, tuple[EffectSite, tuple[EffectSite, ...]]]
+    overwrites: frozenset[str]
+    """The attributes that it writes on all paths before it reads them: what they were before does not matter to it."""
     holders: Mapping[ObjectId, frozenset[FieldKey]]
     """The fields that hold the containers which it reads or changes."""
     stale_reads: frozenset[StaleRead]
@@ -163,7 +168,9 @@ class Frame:
         "exits",
         "failures",
         "finals",
+        "first_ends",
         "function",
+        "gradients",
         "guarded_failures",
         "handlers",
         "in_graph",
@@ -219,6 +226,8 @@ class Frame:
         """Whether it takes some elements of an iterator and leaves others: how many an iterator has left is not known then."""
         self.loop_lengths: dict[OpId, Dim] = {}
         """How often the body of each `for` runs, where that is known, and the same each time."""
+        self.first_ends: dict[OpId, dict[str, Value]] = {}
+        """The variables after the first iteration of each loop that ran last."""
         self.loops: list[LoopFrame] = []
         self.handlers: list[tuple[State, list[State]]] = []
         """For each enclosing `try`: the state it forks from, and the states in which its body raises."""
@@ -236,6 +245,8 @@ class Frame:
         """How many branches are entered whose conditions speak of parameters and are not known to hold."""
         self.doubt = 0
         """How many branches of the innermost unrolled loop (or of the function) are entered without knowing whether."""
+        self.gradients = 0
+        """In how many gradients of `tf.custom_gradient` functions it is, one of another."""
         self.uncertainty = 0
         """How many enclosing branches and loops there are of which it is not known whether, or how often, they run."""
         self.allocated: set[ObjectId] = set()
@@ -259,6 +270,16 @@ class Frame:
         self.sites: dict[OpId, EffectSite] = {}
         """The places of operations, as far as they were asked for."""
         self.steps = 0
+
+    @contextmanager
+    def apart(self, index: int) -> Iterator[None]:
+        """One of several calls that an operation makes one after the other, as `map` does: what each makes has a name of its own."""
+        doubt = self.doubt
+        self.iteration, self.doubt = (*self.iteration, index), 0
+        try:
+            yield
+        finally:
+            self.iteration, self.doubt = self.iteration[:-1], doubt
 
     def site(self, op: OpId) -> EffectSite:
         """Where operation `op` is, for an effect."""
@@ -307,5 +328,5 @@ class Frame:
         if known is None:
             if len(self.effects) < MAX_EFFECTS:
                 self.effects[key] = effect
-        elif known.assumed and not effect.assumed:
+        elif (known.assumed and not effect.assumed) or (effect.keeps_tensor and not known.keeps_tensor):
             self.effects[key] = effect

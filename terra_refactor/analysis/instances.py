@@ -37,6 +37,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.numpy_dtypes import scalar_is_instance
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.frames import Frame
@@ -73,7 +74,7 @@ _PLAIN: Final[dict[str, Value | None]] = {
     "builtins.str": UNKNOWN_STR,
     "builtins.bytes": Scalar(PythonType.BYTES),
     "builtins.complex": Scalar(PythonType.COMPLEX),
-    "builtins.NoneType": NONE,
+    "types.NoneType": NONE,
     "numpy.ndarray": TensorValue(TensorType(), TensorKind.NDARRAY),
     "tensorflow.Tensor": UNKNOWN_TENSOR,
     "tensorflow.types.experimental.Tensor": UNKNOWN_TENSOR,
@@ -125,7 +126,7 @@ def is_instance(interpreter: Interpreter, frame: Frame, value: Value, cls: Value
             return False
         return None
     if value == NONE:
-        return cls == LibraryValue("builtins.object") or cls == LibraryValue("builtins.NoneType")
+        return cls == LibraryValue("builtins.object") or cls == LibraryValue("types.NoneType")
     own = class_of_instance(frame, value)
     if own is not None:
         answers = [definitely_subclass(frame, candidate, cls) for candidate in members(own)]
@@ -138,6 +139,8 @@ def is_instance(interpreter: Interpreter, frame: Frame, value: Value, cls: Value
         )
     if not isinstance(cls, LibraryValue):
         return None
+    if isinstance(value, TensorValue) and value.kind is TensorKind.NUMPY_SCALAR:
+        return scalar_is_instance(value.type.dtype, cls.name)
     owner = _library_class(interpreter, value)
     if owner is None:
         if isinstance(value, FunctionValue | BoundMethod):

@@ -50,7 +50,9 @@ from terra_refactor.domain.lattice import join, references, widen
 from terra_refactor.domain.state import CELL, CLASS, EXISTS, Naming, State, same_reads
 from terra_refactor.domain.value import (
     BOTTOM,
+    FALSE,
     NONE,
+    TRUE,
     UNKNOWN,
     UNKNOWN_TENSOR,
     Bottom,
@@ -67,6 +69,7 @@ from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Block, Op
 from terra_refactor.ir.program import Program
+from terra_refactor.syntax.deep_stack import has_deep_stack
 from terra_refactor.tf_model.spec import OperationError
 
 if TYPE_CHECKING:
@@ -90,8 +93,12 @@ Combination = TypeVar("Combination")
 
 MAX_ACTIVE: Final = 3
 """So many contexts of one function may be running inside each other before their arguments are widened."""
+_RUN_EAGERLY: Final = "run_functions_eagerly"
 MAX_DEPTH: Final = 80
 """Calls nest at most this deep."""
+STEPS_OF_A_CALL: Final = 20
+"""What looking for the summary of a call costs, in operations: without it, calls that branch (each function calls the next one twice)
+take the time of all of them together before the budget ends."""
 MAX_STEPS: Final = 60_000
 """So many operations are run for one context; one that takes more has an unknown result."""
 MAX_ROUNDS_OF_RECURSION: Final = 5
@@ -158,11 +165,22 @@ class Interpreter(AbstractHeap, Notes):
         """No code of the program gives weights another type than that."""
         self.one_of_several = 0
         """How many enclosing calls of library functions are tried with one alternative of their arguments after the other."""
+        self._execution = self.objects.setting("tensorflow.config")
+        self.world.set((self._execution, EXISTS), TRUE)
+        self.set_functions_run_eagerly(self.world, FALSE)
         self._active: dict[Key, list[_Running]] = {}
         """The contexts that are being interpreted, innermost last: of one key there may be several, in different states."""
         self._depth = 0
         self._active_of: dict[FunctionId, list[dict[str, Value]]] = {}
         self._steps_left = step_budget
+
+    def functions_run_eagerly(self, state: State) -> bool:
+        """Whether the program certainly runs as it does without any `tf.function`: after `tf.config.run_functions_eagerly(True)`."""
+        return state.get((self._execution, _RUN_EAGERLY)) == TRUE
+
+    def set_functions_run_eagerly(self, state: State, value: Value) -> None:
+        """`tf.config.run_functions_eagerly(value)`."""
+        state.set((self._execution, _RUN_EAGERLY), value)
 
     # --- running code -----------------------------------------------------------------------------------------------------------
 
@@ -337,7 +355,11 @@ class Interpreter(AbstractHeap, Notes):
         if bound is None:
             frame.call_record(op).unknown = f"{code.qualname} (its parameters do not fit the call)"
             return UNKNOWN
-        in_graph = frame.in_graph or graph or function.hybrid is not None
+        wrapped = function.hybrid is not None and not self.functions_run_eagerly(frame.state)
+        in_graph = frame.in_graph or graph or wrapped
+        self._steps_left -= STEPS_OF_A_CALL
+        if self.log is not None:
+            self.log.steps += STEPS_OF_A_CALL
         self.note_called(identity)
         arrivals = frame.arrivals.setdefault(identity, {})
         for name, value in bound.items():
@@ -627,9 +649,9 @@ class Interpreter(AbstractHeap, Notes):
         code = frame.function
         try:
             self.execute(frame)
-        except RecursionError:
-            raise
         except Exception as error:
+            if isinstance(error, RecursionError) and not has_deep_stack():
+                raise  # there is a larger stack to try it on
             # a bug of ours costs this function only: it is visible in the report, and the tests fail on it
             LOGGER.exception("the analysis of %s in %s failed", code.qualname, code.id.module)
             frame.problem = f"internal error in analysis: {type(error).__name__}: {error}"
@@ -654,11 +676,22 @@ class Interpreter(AbstractHeap, Notes):
                 frame.state.set((cells[name], CELL), value)
             else:
                 frame.state.locals[name] = value
-        if self.run_block(frame, code.body) or code.kind is FunctionKind.MODULE:
-            # what a module has bound before it raises is still all that its functions can see
+        if self._run_module(frame) if code.kind is FunctionKind.MODULE else self.run_block(frame, code.body):
             frame.returns.append((NONE, frame.state.flattened(frame.root)))
         elif frame.problem is not None:
             frame.returns.append((UnknownValue(reason=frame.problem), frame.state.flattened(frame.root)))
+
+    def _run_module(self, frame: Frame) -> bool:
+        """Runs a module to its last line, whatever ends it before.
+
+        A script may stop on purpose (`raise SystemExit`, `assert False, "work in progress"`): what stands behind that is still the user's
+        program, and would be missing from every report without a word.
+        """
+        for op in frame.function.body:
+            if not self.run_block(frame, (op,)) and frame.problem is None:
+                # nothing comes of the operation that ended it
+                frame.values[op.id] = UNKNOWN
+        return True
 
     def finish(self, frame: Frame) -> Value:
         """Merges the ways on which a function returns; its result."""

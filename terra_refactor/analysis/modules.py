@@ -32,6 +32,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.environment import constant_of
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.interpreter import Interpreter
@@ -280,4 +281,5 @@ def library_member(owner: str, name: str) -> Value:
     entity = registry.lookup(canonical)
     if entity is not None and entity.value is not None:
         return entity.value
-    return LibraryValue(canonical)
+    constant = constant_of(canonical)
+    return LibraryValue(canonical) if constant is None else constant

@@ -67,6 +67,10 @@ class ObjectTable:
         """The object that operation `op` of `function` makes; `tag` tells apart several made there (an iteration, a field)."""
         return self._intern(("site", kind, function, op, tag), kind, name, function, op, 0)
 
+    def setting(self, name: str) -> ObjectId:
+        """The object that holds a setting of a library, of which there is one in a program."""
+        return self._intern(("setting", name), ObjectKind.INSTANCE, name, None, None, 0)
+
     def derive(self, call: Hashable, inner: ObjectId) -> ObjectId:
         """The object that `inner`, known under that number in a callee, is for the caller whose call is `call`."""
         facts, depth = self.facts[inner], self._depths[inner] + 1

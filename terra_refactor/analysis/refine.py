@@ -8,7 +8,7 @@ Gives: `refine`, False where the condition cannot have that outcome.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from terra_refactor.analysis.truth import truth_of
 from terra_refactor.domain.lattice import filter_members
@@ -17,20 +17,22 @@ from terra_refactor.domain.value import (
     BOTTOM,
     FALSE,
     NONE,
-    UNKNOWN_BOOL,
     UNKNOWN_TENSOR,
     BoundMethod,
     Constant,
     FunctionValue,
     LibraryValue,
     PartialValue,
+    PythonType,
     Reference,
+    Scalar,
     TupleValue,
     UnknownValue,
     Value,
     members,
 )
 from terra_refactor.ir import ops
+from terra_refactor.tf_model import registry
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.frames import Frame
@@ -39,16 +41,22 @@ if TYPE_CHECKING:
 _TENSOR_CLASSES = frozenset({"tensorflow.Tensor", "tensorflow.types.experimental.Tensor"})
 
 
-def refine(interpreter: Interpreter, frame: Frame, condition: int, truth: bool) -> bool:
+_MAX_DEPTH: Final = 30
+"""Of the sides of `and` and `or` that are narrowed by: a chain is gone through again for each of its links."""
+
+
+def refine(interpreter: Interpreter, frame: Frame, condition: int, truth: bool, depth: int = 0) -> bool:
     """Narrows the present state to the runs in which operation `condition` gave a value of that truth."""
     op = interpreter.op(frame.function, condition)
     match op:
         case ops.Unary(operator="not"):
-            return refine(interpreter, frame, op.operand, not truth)
+            return depth > _MAX_DEPTH or refine(interpreter, frame, op.operand, not truth, depth + 1)
         case ops.ShortCircuit():
             # `a and b` is true only if both are; `a or b` false only if neither is
+            if depth > _MAX_DEPTH:
+                return True
             if (op.operator == "and") is truth:
-                return refine(interpreter, frame, op.left, truth) and refine(interpreter, frame, op.value, truth)
+                return all(refine(interpreter, frame, side, truth, depth + 1) for side in (op.left, op.value))
             return op.operator == "or" or _not_of_that_length(interpreter, frame, op)
         case ops.Compare(operator="is" | "is not"):
             return _identity(interpreter, frame, op, truth)
@@ -114,7 +122,9 @@ def _narrow_identity(interpreter: Interpreter, frame: Frame, subject: int, const
 
 def _may_be(value: Value, constant: Constant) -> bool:
     """Whether one alternative may be None, or that bool."""
-    return value == constant or (isinstance(constant.value, bool) and value == UNKNOWN_BOOL)
+    if isinstance(value, Scalar):
+        return isinstance(constant.value, bool) and value.type is PythonType.BOOL
+    return value == constant or (isinstance(value, LibraryValue) and not registry.is_definition(value.name))
 
 
 def _equality(interpreter: Interpreter, frame: Frame, op: ops.Compare, equal: bool) -> bool:

@@ -284,6 +284,7 @@ class Adoption:
                 and old.effects == summary.effects
                 and old.allocated == summary.allocated
                 and old.state_reads == summary.state_reads
+                and old.overwrites == summary.overwrites
             ):
                 self._dead.add(old.identity)
                 return old.identity

@@ -43,6 +43,33 @@ _CONSTRUCTORS = frozenset(
 # --- of one context ---------------------------------------------------------------------------------------------------------------
 
 
+def live_reads(frame: Frame) -> dict[HeapKey, tuple[EffectSite, tuple[EffectSite, ...]]]:
+    """The reads of state that may meet what was there before the call: all but those that the call's own writes come before on all paths.
+
+    A way on which it does not write looks at what was there when the ways are merged, and so the boundary knows of it.
+    """
+    before, written = frame.root.reads or {}, frame.root.heap
+    return {key: place for key, place in frame.state_reads.items() if key in before or key not in written}
+
+
+def overwrites_of(frame: Frame, effects: Iterable[Effect], reads: Iterable[HeapKey]) -> frozenset[str]:
+    """The attributes that a finished call writes, and of none of its objects needs the former value of."""
+    before, written = frame.root.reads or {}, frame.root.heap
+    needed = {name for _, name in reads}
+    found: set[str] = set()
+    for effect in effects:
+        if effect.kind is not EffectKind.STATE_WRITE:
+            continue
+        number, field = effect.target.object, own_field(effect.target)
+        name = field.removeprefix(".")
+        key = None if number is None else (number, name)
+        if key is None or key in before or key not in written or not field.startswith("."):
+            needed.add(name)
+        else:
+            found.add(name)
+    return frozenset(found - needed)
+
+
 def holders_of(interpreter: Interpreter, frame: Frame) -> Mapping[ObjectId, frozenset[FieldKey]]:
     """The fields that hold the containers which a finished call has read or changed, as far as it has looked at them."""
     if frame.function.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
@@ -202,7 +229,10 @@ class StateChanges:
     def effects_of(self, summary: Summary) -> tuple[Effect, ...]:
         """Reads of state that other functions change between calls; assumed unless the analysis has seen the change come after a call."""
         effects: list[Effect] = []
+        given = _given(self._interpreter, summary) if summary.state_reads else frozenset()
         for key, (site, via) in summary.state_reads.items():
+            if key[0] in given:
+                continue
             certain = summary.function.id in self._certain.get((site, key[1]), ())
             if not certain:
                 writers: set[FunctionId] = set()
@@ -218,6 +248,20 @@ class StateChanges:
         if key[1] != ITEMS:
             return (_field_key(self._interpreter, key),)
         return tuple((kind, cls, f"{name}[]") for kind, cls, name in summary.holders.get(key[0], ()))
+
+
+def _given(interpreter: Interpreter, summary: Summary) -> frozenset[ObjectId]:
+    """The lists and dicts that are arguments, or in such: each call brings what is in them, and a graph flattens it on each call."""
+    own = 1 if summary.function.kind is FunctionKind.METHOD else 0
+    pending = [number for value in [*summary.parameters.values()][own:] for number in references(value)]
+    found: set[ObjectId] = set()
+    while pending:
+        number = pending.pop()
+        if number not in found and interpreter.objects.facts[number].kind in (ObjectKind.LIST, ObjectKind.DICT):
+            found.add(number)
+            held = summary.reads.get((number, ITEMS))
+            pending.extend(references(held) if held is not None else ())
+    return frozenset(found)
 
 
 def _constructing(interpreter: Interpreter, live: Sequence[Summary]) -> frozenset[FunctionId]:

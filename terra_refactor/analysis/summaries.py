@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 def summary_of(interpreter: Interpreter, frame: Frame, returns: Value, writes: Mapping[HeapKey, Value]) -> Summary:
     """The summary of a finished frame; it has no identity yet."""
     sharing = interpreter.sharing
+    effects, reads = resolve_targets(interpreter, frame), staleness.live_reads(frame)
     summary = Summary(
         identity=-1,
         function=frame.function,
@@ -34,9 +35,10 @@ def summary_of(interpreter: Interpreter, frame: Frame, returns: Value, writes: M
         writes=writes,
         returns=returns,
         contents=freeze_in(frame.state, returns),
-        effects=resolve_targets(interpreter, frame),
+        effects=effects,
         allocated=frozenset(frame.allocated),
-        state_reads=frame.state_reads,
+        state_reads=reads,
+        overwrites=staleness.overwrites_of(frame, effects, reads),
         holders=staleness.holders_of(interpreter, frame),
         stale_reads=staleness.reads_before_writes(interpreter, frame),
         arrivals={

@@ -30,8 +30,11 @@ from terra_refactor.domain.value import (
     UnknownValue,
     Value,
     members,
+    speaks_of_release,
 )
 from terra_refactor.ir.ids import OpId
+from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.environment import known_truth
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.interpreter import Interpreter
@@ -43,6 +46,8 @@ class Answer:
 
     value: bool | None
     kind: BranchKind
+    release: bool = False
+    """Whether it depends on the release of a library: see `Scalar.release`."""
 
 
 def truth_of(interpreter: Interpreter, frame: Frame, value: Value) -> Answer:
@@ -58,7 +63,8 @@ def truth_of(interpreter: Interpreter, frame: Frame, value: Value) -> Answer:
     known = answers.pop() if len(answers) == 1 else None
     if BranchKind.TENSOR in kinds:
         return Answer(known, BranchKind.TENSOR)
-    return Answer(known, BranchKind.UNKNOWN if BranchKind.UNKNOWN in kinds else BranchKind.PYTHON)
+    kind = BranchKind.UNKNOWN if BranchKind.UNKNOWN in kinds else BranchKind.PYTHON
+    return Answer(known, kind, speaks_of_release(value))
 
 
 def asked(interpreter: Interpreter, frame: Frame, op: OpId, value: Value) -> Answer:
@@ -68,6 +74,8 @@ def asked(interpreter: Interpreter, frame: Frame, op: OpId, value: Value) -> Ans
             method = interpreter.find_method(frame, member, "__bool__")
             if isinstance(method, BoundMethod) and isinstance(method.function, FunctionValue):
                 interpreter.call_value(frame, op, method, CallArguments())
+            elif frame.state.get((member.object, ITEMS)) is not None:
+                frame.note_read(op, (member.object, ITEMS))
     return truth_of(interpreter, frame, value)
 
 
@@ -81,8 +89,10 @@ def _truth_of_member(interpreter: Interpreter, frame: Frame, value: Value) -> An
             if value.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR):
                 return Answer(None, BranchKind.PYTHON)
             return Answer(None, BranchKind.TENSOR)
-        case FunctionValue() | BoundMethod() | ModuleValue() | LibraryValue():
+        case FunctionValue() | BoundMethod() | ModuleValue():
             return Answer(True, BranchKind.PYTHON)
+        case LibraryValue(name):
+            return Answer(True if registry.is_definition(name) else known_truth(name), BranchKind.PYTHON)
         case ShapeValue(shape) if shape is not None:
             return Answer(bool(shape), BranchKind.PYTHON)
         case Reference():

@@ -19,13 +19,20 @@ from typing import Any
 def analyse(folder: str, paths: list[str]) -> dict[str, Any]:
     """What is decided in a repository, in numbers."""
     from terra_refactor.classify.decision import Classification  # noqa: PLC0415 - after the limit is set
-    from terra_refactor.config import Config  # noqa: PLC0415
+    from terra_refactor.config import Config, is_inside  # noqa: PLC0415
+    from terra_refactor.errors import TerraError, UsageError  # noqa: PLC0415
     from terra_refactor.report.schema import build_report  # noqa: PLC0415
     from terra_refactor.report.to_json import plain  # noqa: PLC0415
     from terra_refactor.workspace.workspace import Options, analyze  # noqa: PLC0415
 
     os.chdir(folder)
+    root = os.path.realpath(folder)
+    for path in paths:  # they were named before anybody knew what lies there
+        if not is_inside(os.path.realpath(path), root):
+            raise UsageError(f"{path}: leads out of the repository")
     report = analyze(paths, Options(config=Config(jobs=1), use_cache=False))
+    if not report.decisions and (failed := [error for error in report.errors if error.by_chance]):
+        raise TerraError(f"nothing could be analysed: {failed[0].message}")
     unsafe_by: Counter[str] = Counter()
     for decision in report.decisions:
         if decision.classification is Classification.UNSAFE:
@@ -72,7 +79,3 @@ def _peak() -> int | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak >> 20 if sys.platform == "darwin" else peak >> 10
-
-
-if __name__ == "__main__":
-    main()

@@ -12,12 +12,17 @@ import subprocess
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Final
 
 from typing_extensions import assert_never
 
 from terra_refactor.batch.manifest import Entry, SourceKind
+from terra_refactor.isolation import find_program
+
+LARGEST: Final = 4 << 30
+"""Bytes that an archive may unpack to."""
 
 
 class FetchError(Exception):
@@ -57,14 +62,25 @@ def unpack(archive: str, folder: str) -> None:
     try:
         if zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as opened:
+                _check_size(archive, (member.file_size for member in opened.infolist()))
                 opened.extractall(folder)
         elif not hasattr(tarfile, "data_filter"):
             raise FetchError(f"{archive}: is not unpacked by this Python, which cannot tell what an archive may write")
         else:
             with tarfile.open(archive) as opened_tar:
+                _check_size(archive, (member.size for member in opened_tar))
                 opened_tar.extractall(folder, filter="data")
     except (OSError, tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
         raise FetchError(f"{archive}: cannot be unpacked: {error}") from error
+
+
+def _check_size(archive: str, sizes: Iterable[int]) -> None:
+    """Raises FetchError for an archive that would fill the disk: sizes come one by one, so no more of it is looked at than that takes."""
+    total = 0
+    for size in sizes:
+        total += size
+        if total > LARGEST:
+            raise FetchError(f"{archive}: unpacks to more than {LARGEST >> 30} GB")
 
 
 def _check_out(entry: Entry, folder: str, timeout: float) -> None:
@@ -85,9 +101,12 @@ def _check_out(entry: Entry, folder: str, timeout: float) -> None:
 
 def _git(folder: str, timeout: float, *arguments: str) -> None:
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1"}
+    program = find_program("git")
+    if program is None:
+        raise FetchError("git is not installed")
     try:
         done = subprocess.run(
-            ["git", *arguments],
+            [program, "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", *arguments],
             cwd=Path(folder),
             env=environment,
             stdin=subprocess.DEVNULL,

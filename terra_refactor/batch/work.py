@@ -10,7 +10,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from terra_refactor import __version__
 from terra_refactor.batch.fetch import FetchError, fetched
 from terra_refactor.batch.limits import SCHEMA, Limits, Status
 from terra_refactor.batch.manifest import Entry
+from terra_refactor.isolation import isolated_command
 
 _RUNNING: Final[set[subprocess.Popen[str]]] = set()
 _LOCK: Final = threading.Lock()
@@ -66,7 +66,7 @@ def stop_all() -> None:
 def _analysed(folder: str, entry: Entry, limits: Limits, seconds: float) -> dict[str, Any]:
     task = {"folder": folder, "paths": list(entry.paths), "memory_mb": limits.memory_mb}
     process = subprocess.Popen(
-        [sys.executable, "-m", "terra_refactor.batch.child"],
+        isolated_command("terra_refactor.batch.child"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

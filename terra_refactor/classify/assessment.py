@@ -7,13 +7,14 @@ get, and what a report tells of it beside its place. Needs: hazards and facts. G
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from terra_refactor.classify.answers import Question
 from terra_refactor.classify.assumptions import Assumptions, gather_assumptions
-from terra_refactor.classify.benefit import Count, largest, operations
+from terra_refactor.classify.benefit import NOTHING, UNKNOWN_ITERATIONS, Count, largest, operations
 from terra_refactor.classify.candidates import is_test_code, why_not_a_candidate
 from terra_refactor.classify.decision import Classification, ParameterDecision, ParameterValueKind
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
@@ -27,6 +28,10 @@ from terra_refactor.domain.value import BOTTOM
 from terra_refactor.ir.function import ParameterKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Import, ImportFrom, ImportStar
+from terra_refactor.rules.rule import INTERNAL
+from terra_refactor.syntax.deep_stack import has_deep_stack
+
+LOGGER = logging.getLogger(__name__)
 
 _REPORTED_EFFECTS: Final = frozenset(
     {
@@ -40,6 +45,8 @@ _REPORTED_EFFECTS: Final = frozenset(
     }
 )
 """The effects that are Python side effects in the report's sense."""
+_LONG_BODY: Final = 10
+"""Operations in a loop's body from which a few hundred iterations take seconds to trace."""
 _REST: Final = (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD)
 
 
@@ -105,6 +112,18 @@ def takes_tensors(parameters: tuple[ParameterDecision, ...]) -> bool:
 
 
 def _assess(hazards: HazardMap, identity: FunctionId) -> Assessment:
+    """The assessment of a function; one that fails, by a fault of ours, costs this function only."""
+    try:
+        return _assessed(hazards, identity)
+    except Exception as error:
+        if isinstance(error, RecursionError) and not has_deep_stack():
+            raise  # there is a larger stack to try it on
+        LOGGER.exception("the assessment of %s failed", identity)
+        why = f"{INTERNAL}the assessment failed ({type(error).__name__}: {error})"
+        return Assessment((), Assumptions((), why), Classification.UNSAFE, NOTHING, ())
+
+
+def _assessed(hazards: HazardMap, identity: FunctionId) -> Assessment:
     facts, code = hazards.facts, hazards.program.function(identity)
     found = facts.functions[identity]
     contexts = facts.contexts_of(identity)
@@ -128,6 +147,10 @@ def _assess(hazards: HazardMap, identity: FunctionId) -> Assessment:
     )
     if count and not hazards.ask(_IMPORTS_TENSORFLOW, identity.module):
         extra["Keras runs on TensorFlow here: the module itself does not import it"] = None
+    if count.open_loops and count.open_traced >= _LONG_BODY * UNKNOWN_ITERATIONS**count.open_loops:
+        extra[
+            "the Python loops that count to an unknown number are short: a graph has a copy of the body for each iteration"
+        ] = None
     assumptions = Assumptions((*assumptions.sentences, *extra), assumptions.unknowable)
     certain = [hazard for hazard in reached if hazard.assumption is None]
     if certain or assumptions.unknowable is not None:
@@ -186,12 +209,12 @@ def _portray(hazards: HazardMap, identity: FunctionId) -> Portrait:
                 required=not written.has_default and written.kind not in _REST,
                 samples=samples_of(hazards, parameter.values),
             )
-            for decided, written, parameter in zip(described, code.parameters, found.parameters, strict=True)
+            for decided, written, parameter in zip(described, code.parameters, found.parameters, strict=bool(described))
         ),
         returns=reported_types([found.returns], open_callers=found.open_callers) if found.returns != BOTTOM else (),
         effects=tuple(_effects(effect for context in contexts for effect in context.effects)),
         callees=tuple(sorted(callees)),
-        input_signature=signature_text(code, found, described),
+        input_signature=signature_text(code, found, described) if described or not code.parameters else None,
     )
 
 

@@ -7,17 +7,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from terra_refactor.analysis.facts import FunctionFacts, ObjectKind, ParameterFacts, ProgramFacts
+from terra_refactor.analysis.facts import FunctionFacts, ObjectFacts, ObjectKind, ParameterFacts, ProgramFacts
 from terra_refactor.classify.candidates import derives_from
 from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
+from terra_refactor.classify.fresh_arguments import Freshness, freshness
 from terra_refactor.classify.hazards import ReachedHazard
 from terra_refactor.domain.evidence import Evidence
-from terra_refactor.domain.value import Reference, members
+from terra_refactor.domain.value import PythonType, Reference, Scalar, members
+from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
-from terra_refactor.rules.view import TAPES, Codes
+from terra_refactor.rules.rule import INTERNAL
+from terra_refactor.rules.view import TAPES, Codes, ContextView
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.probability import DEFERRED_CLASSES
 
+_CONVERSIONS = frozenset({"tensorflow.convert_to_tensor", "tensorflow.constant"})
+"""Functions that take arrays, and not tensors, of any dtype."""
 _UNDERSTOOD = frozenset(
     {
         Decoration.TRANSPARENT,
@@ -53,6 +58,37 @@ def _holds_instance(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
     return bool(objects) and not (len(places) <= 1 and len(classes) == 1 and parameter.evidence is Evidence.DATAFLOW)
 
 
+def _converted(codes: Codes, facts: ProgramFacts, found: FunctionFacts) -> tuple[str, ...]:
+    """The parameters that the function converts to tensors of a dtype: so it takes what is none yet, and calls do not show what."""
+    open_ones = {each.name for each in found.parameters if each.evidence is not Evidence.DATAFLOW}
+    names: dict[str, None] = {}
+    for context in map(facts.contexts.__getitem__, found.contexts if open_ones else ()):
+        view = ContextView(codes, facts, context)
+        for call, name in view.library_calls():
+            if name not in _CONVERSIONS or not call.arguments:
+                continue
+            given = view.parameter_behind(call.arguments[0].value)
+            annotated = next((each for each in found.parameters if each.name == given), None)
+            if given in open_ones and annotated is not None and annotated.evidence is not Evidence.ANNOTATION:
+                if view.library_argument(call, name, "dtype") is not None:
+                    names[given] = None
+    return tuple(names)
+
+
+def _is_any_number(code: Function, parameter: ParameterFacts) -> bool:
+    """Whether only an annotation says that it is a number, and so nothing which ones. One that has a default is a setting as a rule."""
+    written = next(each for each in code.parameters if each.name == parameter.name)
+    return (
+        parameter.evidence is Evidence.ANNOTATION
+        and not written.has_default
+        and any(
+            isinstance(member, Scalar) and member.type in (PythonType.INT, PythonType.FLOAT) and not member.symbolic
+            for value in parameter.values
+            for member in members(value)
+        )
+    )
+
+
 def _is_tape(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
     """Whether a `tf.GradientTape` (or forward accumulator) may be passed. Inside of its caller's graph that is fine."""
     return any(
@@ -62,21 +98,32 @@ def _is_tape(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
     )
 
 
-def _is_rebuilt(codes: Codes, facts: ProgramFacts, parameter: ParameterFacts) -> bool:
+def _is_rebuilt(codes: Codes, facts: ProgramFacts, parameter: ParameterFacts, *, made: bool) -> bool:
     """Whether objects are passed that a traced function takes apart and puts together again, without what their class adds.
 
     TensorFlow Probability's deferred tensors are composite tensors; an instance of a subclass comes out as one of the library's class.
+    With `made`, only objects count that a call is seen to make; any other may be there because an annotation allows it.
     """
     names = {
-        facts.objects[member.object].name
+        instance.name
         for value in parameter.values
         for member in members(value)
-        if isinstance(member, Reference) and facts.objects[member.object].kind is ObjectKind.INSTANCE
+        if isinstance(member, Reference)
+        and (instance := facts.objects[member.object]).kind is ObjectKind.INSTANCE
+        and (not made or _is_made_by_call(codes, instance))
     }
     return any(
         derives_from(codes, facts, outline.body, DEFERRED_CLASSES)
         for name in sorted(names)
         for outline in codes.classes_named(name)
+    )
+
+
+def _is_made_by_call(codes: Codes, instance: ObjectFacts) -> bool:
+    return (
+        instance.function is not None
+        and instance.op is not None
+        and isinstance(codes.of(instance.function).ops[instance.op], ops.Call)
     )
 
 
@@ -102,6 +149,9 @@ def gather_assumptions(
         if found.problem.startswith("internal error"):
             return Assumptions((), found.problem)
         return Assumptions((), f"the analysis did not finish with it ({found.problem})")
+    failed = next((hazard.message for hazard in hazards if hazard.message.startswith(INTERNAL)), None)
+    if failed is not None:
+        return Assumptions((), failed)
     if not found.contexts:
         return Assumptions((), "the analysis never reached it: the code around it does not run, as far as it can tell")
     for parameter_facts in found.parameters:
@@ -110,7 +160,7 @@ def gather_assumptions(
                 (),
                 f"`{parameter_facts.name}` is a gradient tape of its caller: a tape that records eagerly knows no tensor of a graph",
             )
-        if _is_rebuilt(codes, facts, parameter_facts):
+        if _is_rebuilt(codes, facts, parameter_facts, made=True):
             return Assumptions(
                 (),
                 f"`{parameter_facts.name}` is a deferred tensor of a class of the program: as an argument of a graph it is put "
@@ -123,13 +173,26 @@ def gather_assumptions(
             continue
         if parameter.evidence is Evidence.KEYWORD:
             sentences[f"`{parameter.name}` is a tensor: only its name says so"] = None
+        elif _is_rebuilt(codes, facts, found.parameters[position], made=False):
+            sentences[f"`{parameter.name}` is a tensor, and no deferred tensor of a class of the program"] = None
         elif parameter.kind is ParameterValueKind.OBJECT and _holds_instance(facts, found.parameters[position]):
             sentences[f"`{parameter.name}` is the same object in most calls: a graph is traced for each"] = None
+        elif parameter.kind is ParameterValueKind.PRIMITIVE and _is_any_number(code, found.parameters[position]):
+            sentences[f"`{parameter.name}` takes few values: a graph is traced for each"] = None
         elif parameter.kind is ParameterValueKind.UNKNOWN:
             if kinds[parameter.name] in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD):
                 sentences[f"what `{parameter.name}` brings are tensors, or Python values that do not vary"] = None
             else:
                 sentences[f"`{parameter.name}` is a tensor, or a Python value that does not vary"] = None
+    for name in _converted(codes, facts, found):
+        sentences[
+            f"`{name}` is no NumPy array of another dtype than it is converted to: a graph cannot convert the tensor it gets"
+        ] = None
+    fresh = freshness(codes, facts, code)
+    if fresh.how is Freshness.REFUSED:
+        return Assumptions((), f"`{fresh.parameter}` is a view of a dict, which a traced function cannot take")
+    if fresh.how is Freshness.SOMETIMES:
+        sentences[f"`{fresh.parameter}` is the same object in most calls: a graph is traced for each"] = None
     for name in found.wrappers:
         if decoration(name)[0] not in _UNDERSTOOD:
             sentences[f"the decorator `{name}` keeps the meaning of the function"] = None

@@ -17,11 +17,13 @@ from terra_refactor.analysis.facts import BranchKind, ContextFacts, ContextId
 from terra_refactor.classify.answers import Question
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import (
+    NAMED_LIKE_A_TENSOR,
     Constant,
     FrozenList,
     RangeValue,
     TensorValue,
     TupleValue,
+    UnknownValue,
     Value,
     members,
 )
@@ -61,6 +63,12 @@ class Count:
     """In a graph, as its trace makes them."""
     differentiated: bool = False
     """It computes a gradient of some of them: an operation costs more eagerly then, and more in a trace."""
+    open_loops: int = 0
+    """So many Python loops inside each other count to where nobody knows: a trace has a copy of the body for each iteration of all."""
+    open_traced: int = 0
+    """Those of the operations of a trace that are in such loops."""
+    flat: int = 0
+    """What a trace makes with all that it calls, also where that is a graph of its own, and so traced beside it."""
 
     def __bool__(self) -> bool:
         return bool(self.executed)
@@ -70,11 +78,21 @@ class Count:
             self.executed + other.executed,
             self.traced + other.traced,
             self.differentiated or other.differentiated,
+            max(self.open_loops, other.open_loops),
+            self.open_traced + other.open_traced,
+            min(self.flat + other.flat, MAX_COUNT),
         )
 
-    def times(self, eager: int, traced: int) -> Count:
-        """So often as much of each."""
-        return Count(self.executed * eager, self.traced * traced, self.differentiated)
+    def times(self, eager: int, traced: int, open_loops: int = 0) -> Count:
+        """So often as much of each, in so many loops of unknown length."""
+        return Count(
+            self.executed * eager,
+            self.traced * traced,
+            self.differentiated,
+            self.open_loops + open_loops if self.traced else 0,
+            (self.flat if open_loops else self.open_traced) * traced,
+            self.flat * traced,
+        )
 
 
 NOTHING: Final = Count()
@@ -87,6 +105,9 @@ def largest(counts: Iterable[Count]) -> Count:
         max((count.executed for count in found), default=0),
         max((count.traced for count in found), default=0),
         any(count.differentiated for count in found),
+        max((count.open_loops for count in found), default=0),
+        max((count.open_traced for count in found), default=0),
+        max((count.flat for count in found), default=0),
     )
 
 
@@ -105,7 +126,7 @@ def _count(hazards: HazardMap, number: ContextId) -> Count:
         if count:
             if part.backward:
                 count = replace(count.times(1 + BACKWARD_FACTOR, 1 + BACKWARD_FACTOR), differentiated=True)
-            total += count.times(part.eager, part.traced)
+            total += count.times(part.eager, part.traced, part.open_loops)
     return replace(total, executed=min(total.executed, MAX_COUNT), traced=min(total.traced, MAX_COUNT))
 
 
@@ -113,7 +134,9 @@ def _of_callee(hazards: HazardMap, context: ContextFacts, callee: ContextId) -> 
     """What a call executes; nothing if the callee is traced there and then (the function of a `Dataset.map`)."""
     called = hazards.facts.contexts[callee]
     if hazards.is_hybrid(called.function):
-        return Count(1, 1)
+        inner = hazards.ask(_OPERATIONS_OF_FUNCTION, called.function)
+        # what is traced with the caller, though beside it: how much that is does not depend on who decorated it
+        return replace(inner, executed=1, traced=1, differentiated=False)
     if called.in_graph and not context.in_graph:
         return NOTHING
     return hazards.ask(_OPERATIONS_OF_FUNCTION, called.function)
@@ -134,6 +157,8 @@ class _Part:
     """How often the loops around it run it in one call."""
     traced: int
     """How often they trace it."""
+    open_loops: int
+    """How many of them count to where nobody knows."""
     backward: bool
     """The gradient goes back through it."""
 
@@ -146,8 +171,10 @@ def _body(hazards: HazardMap, context: ContextId) -> tuple[_Part, ...]:
     tapes = {op.id for op in view.code.of_kind(ops.With) if view.is_tape(op.manager)} if gradient else set()
     counted = {op.id for kind in _COMPUTING for op in view.code.of_kind(kind)}
     for number in sorted(counted | view.calls.keys()):
-        own = _own(view, view.op(number))
         call = view.calls.get(number)
+        if call is not None and any(_has_own_graph(name) for name in call.library):
+            continue
+        own = _own(view, view.op(number))
         callees = () if call is None else tuple(call.callees)
         if own or callees:
             # of a tape that the caller opened, nobody sees here what it records
@@ -161,6 +188,12 @@ _OPERATIONS: Final = Question(_count, NOTHING)
 _OPERATIONS_OF_FUNCTION: Final = Question(_count_of_function, NOTHING)
 
 
+def _has_own_graph(name: str) -> bool:
+    """Whether Keras runs what the call does in graphs of its own: `predict`, `fit`."""
+    entity = registry.lookup(name)
+    return entity is not None and name.startswith("keras.") and Trait.EAGER_ONLY in entity.traits
+
+
 def _own(view: ContextView, op: ops.Op) -> Count:
     """What an operation of the program executes itself."""
     match op:
@@ -170,21 +203,25 @@ def _own(view: ContextView, op: ops.Op) -> Count:
                 return NOTHING
             return largest(_of_library(view, op, name) for name in call.library)
         case ops.Binary() | ops.Compare() | ops.Unary() | ops.LoadItem():
-            one = any(is_tensorflow_tensor(member) for member in members(view.value(op.id)))
-            return Count(1, 1) if one else NOTHING
+            one = any(is_tensorflow_tensor(member) or _is_named(member) for member in members(view.value(op.id)))
+            return Count(1, 1, flat=1) if one else NOTHING
         case _:
             return NOTHING
+
+
+def _is_named(value: Value) -> bool:
+    return isinstance(value, UnknownValue) and value.reason == NAMED_LIKE_A_TENSOR
 
 
 def _of_library(view: ContextView, call: ops.Call, name: str) -> Count:
     stepping = STEPPING.get(name)
     if stepping is not None:
-        return Count(stepping.fixed + stepping.each * _steps(view, call, stepping), stepping.nodes)
+        return Count(stepping.fixed + stepping.each * _steps(view, call, stepping), stepping.nodes, flat=stepping.nodes)
     entity = registry.lookup(name)
     if entity is None:
         return NOTHING
     executed = entity.operations or (1 if Trait.TENSOR_OPERATION in entity.traits else 0)
-    return Count(executed, executed)
+    return Count(executed, executed, flat=executed)
 
 
 def _steps(view: ContextView, call: ops.Call, stepping: Stepping) -> int:
@@ -207,9 +244,10 @@ def _steps(view: ContextView, call: ops.Call, stepping: Stepping) -> int:
     return min(known) if known and len(known) == len(sizes) else STEPS
 
 
-def _repetitions(view: ContextView, op: int) -> tuple[int, int]:
-    """How often the loops around an operation run it in one call, and how often they trace it."""
+def _repetitions(view: ContextView, op: int) -> tuple[int, int, int]:
+    """How often the loops around an operation run it in one call, how often they trace it, and how many of them are open."""
     eager = traced = 1
+    open_loops = 0
     inner = op
     for outer in view.enclosing(op):
         if isinstance(outer, ops.For | ops.While | ops.Comprehension):
@@ -220,8 +258,18 @@ def _repetitions(view: ContextView, op: int) -> tuple[int, int]:
             eager *= times
             if fact is None or fact.kind not in (BranchKind.TENSOR, BranchKind.DATASET):
                 traced *= times
+                open_loops += _is_open(view, outer)
         inner = outer.id
-    return eager, traced
+    return eager, traced, open_loops
+
+
+def _is_open(view: ContextView, loop: ops.For | ops.While | ops.Comprehension) -> bool:
+    """Whether a Python loop counts to a number that is not known. Containers are short as a rule: layers, variables, pairs."""
+    if isinstance(loop, ops.While):
+        return True
+    return any(isinstance(member, RangeValue) for member in members(view.value(loop.iterable))) and (
+        known_length(view.value(loop.iterable)) is None
+    )
 
 
 def _iterations(view: ContextView, loop: ops.For | ops.While | ops.Comprehension) -> int:

@@ -50,6 +50,10 @@ UNDER_TAPE: Final = GraphCost(60.0, 2.5, 330.0, 40.0)
 MARGIN: Final = 1.25
 """What is to be converted must be called so much more often than it takes to pay its trace: the estimate is not exact."""
 
+BOMB: Final = 500
+"""So many operations take half a second to trace, and a second to optimise: that needs calls that somebody has seen."""
+BOMB_CALLS: Final = 60
+"""So many calls pay a trace of any length, if each operation saves what it does in `PLAIN`."""
 OFTEN: Final = 160
 """So many calls are expected of a function where nobody can tell how many there are."""
 
@@ -68,12 +72,21 @@ class CallCount:
     def __init__(self, hazards: HazardMap) -> None:
         self.hazards = hazards
 
-    def of(self, identity: FunctionId, is_graph: Callable[[FunctionId], bool]) -> int | None:
-        """At most so many calls come from outside of graphs; None if nobody can tell. `is_graph`: the caller is, or becomes, one."""
-        return self._of(identity, is_graph, frozenset())
+    def of(
+        self, identity: FunctionId, is_graph: Callable[[FunctionId], bool], *, seen_only: bool = False
+    ) -> int | None:
+        """At most so many calls come from outside of graphs; None if nobody can tell. `is_graph`: the caller is, or becomes, one.
+
+        `seen_only`: what the top of a module calls is no example of what others call, too.
+        """
+        return self._of(identity, is_graph, frozenset(), seen_only)
 
     def _of(
-        self, identity: FunctionId, is_graph: Callable[[FunctionId], bool], seen: frozenset[FunctionId]
+        self,
+        identity: FunctionId,
+        is_graph: Callable[[FunctionId], bool],
+        seen: frozenset[FunctionId],
+        seen_only: bool,
     ) -> int | None:
         facts = self.hazards.whole_facts
         contexts = facts.contexts_of(identity)
@@ -87,9 +100,9 @@ class CallCount:
             if is_graph(caller_id):
                 continue
             if self.hazards.whole_program.function(caller_id).kind is FunctionKind.MODULE:
-                outer = 1 if self._is_program(calling[0], op) else None
+                outer = 1 if seen_only or self._is_program(calling[0], op) else None
             else:
-                outer = self._of(caller_id, is_graph, seen | {identity})
+                outer = self._of(caller_id, is_graph, seen | {identity}, seen_only)
             if outer is None:
                 return None
             times = self._most(calling, op)

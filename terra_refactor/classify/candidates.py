@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from terra_refactor.analysis.facts import FunctionFacts, ObjectKind, ProgramFacts
+from terra_refactor.analysis.facts import FunctionFacts, ProgramFacts
 from terra_refactor.analysis.testing import is_in_test_file
 from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
+from terra_refactor.classify.fresh_arguments import Freshness, freshness
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import Constant, LibraryValue, PythonType, Reference, Value, members
@@ -94,8 +95,9 @@ def why_not_a_candidate(
             return reason
     if _is_called_on_temporaries(codes, facts, code, found):
         return "it is called on an object that nobody holds: a traced method refers to its object weakly, and would lose it"
-    if _gets_new_objects(codes, facts, code, found):
-        return "its calls bring a new object each: a graph would be traced for each (TR204)"
+    fresh = freshness(codes, facts, code)
+    if fresh.how is Freshness.ALWAYS:
+        return f"its calls bring another `{fresh.written}` each: a graph would be traced for each (TR204)"
     return varying_python_value(code, found, parameters)
 
 
@@ -124,23 +126,6 @@ def _is_reached_from_keras_call(codes: Codes, facts: ProgramFacts, found: Functi
             if code.name == "call" and code.parent is not None and is_keras_class(codes, facts, code.parent):
                 return True
             pending.append(facts.functions[identity])
-    return False
-
-
-def _gets_new_objects(codes: Codes, facts: ProgramFacts, code: Function, found: FunctionFacts) -> bool:
-    """Whether some call passes an object that it makes on the spot: graphs are told apart by the identity of objects."""
-    for caller in found.callers:
-        table = codes.of(facts.function_of(caller.context)).ops
-        call = table[caller.op]
-        if not isinstance(call, ops.Call):
-            continue
-        for argument in call.arguments:
-            if not isinstance(table[argument.value], ops.Call):
-                continue
-            value = facts.value_in(caller.context, argument.value)
-            if isinstance(value, Reference):
-                if facts.objects[value.object].kind is ObjectKind.INSTANCE:
-                    return True
     return False
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from terra_refactor.analysis.effects import own_field
 from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts
 from terra_refactor.classify.assessment import (
     Assessment,
@@ -27,7 +28,7 @@ from terra_refactor.classify.assessment import (
 )
 from terra_refactor.classify.assumptions import Assumptions
 from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, Count
-from terra_refactor.classify.calls import MARGIN, OFTEN, CallCount, calls_until_paid
+from terra_refactor.classify.calls import BOMB, BOMB_CALLS, MARGIN, OFTEN, CallCount, calls_until_paid
 from terra_refactor.classify.candidates import varying_python_value
 from terra_refactor.classify.decision import (
     Action,
@@ -40,13 +41,20 @@ from terra_refactor.classify.decision import (
     ParameterValueKind,
     SideEffect,
 )
-from terra_refactor.classify.graph_contexts import without
+from terra_refactor.classify.generation import programs_of_tensorflow_1
+from terra_refactor.classify.graph_contexts import run_eagerly_all_the_same, without
 from terra_refactor.classify.hazards import DecidedBefore, HazardMap, ReachedHazard
+from terra_refactor.classify.pipelines import given_to_pipelines
 from terra_refactor.classify.reach import has_unresolved_calls
+from terra_refactor.classify.scratch import readers_outside
 from terra_refactor.classify.signature import written_options
-from terra_refactor.domain.effect import Effect, EffectSite, RootKind
+from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
+from terra_refactor.domain.evidence import Evidence
+from terra_refactor.domain.value import NONE, FrozenDict, FrozenList, TensorValue, TupleValue, Value, members
+from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.walk import operands
 from terra_refactor.syntax.location import Span
 
 MAX_ASSUMPTIONS: Final = 8
@@ -62,7 +70,9 @@ _WORTH_CO_EXECUTING: Final = frozenset(
 """Hazards that the shim's exact Python semantics take away."""
 _SET_UP: Final = frozenset({"TR311", "TR603"})
 """Hazards of code that builds models: it runs once, and speed is not its problem."""
+_CALLED_ONCE: Final = "the program calls it once: a trace costs more than one call saves"
 _DEFINED_ANEW: Final = "it is defined anew at each call of the function around it: each of them would be traced anew"
+_OF_TENSORFLOW_1: Final = "its program is one of TensorFlow 1, or turns eager execution off: it builds graphs already"
 _DECIDED_KINDS: Final = (FunctionKind.FUNCTION, FunctionKind.METHOD, FunctionKind.NESTED, FunctionKind.LAMBDA)
 
 
@@ -116,6 +126,9 @@ class _Judgement:
         return self.assessment.parameters
 
 
+_NONE_WANTED: Final[Mapping[FunctionId, _Judgement]] = {}
+
+
 def decide(hazards: HazardMap, options: DecisionOptions) -> tuple[Decision, ...]:
     """The decision about every `def` and `lambda`, sorted by path and line."""
     return _Decider(hazards, options).run()
@@ -139,6 +152,10 @@ class _Decider:
         """Functions that are to be no graphs any more."""
         self.graph_contexts = frozenset(context.id for context in facts.contexts if context.in_graph)
         """What runs in graphs without them."""
+        self.eager = run_eagerly_all_the_same(facts)
+        self.old = programs_of_tensorflow_1(hazards)
+        self.piped: frozenset[FunctionId] = frozenset()
+        """Functions that data sets seem to trace. Where something would be taken away, none."""
 
     def run(self) -> tuple[Decision, ...]:
         for module in self.program.modules.values():
@@ -165,6 +182,7 @@ class _Decider:
         for judgement in hybrids:
             self.judge_nested(judgement)
         self.note_removed()
+        self.piped = given_to_pipelines(self.hazards)
         wanted: dict[FunctionId, _Judgement] = {}
         for identity, judgement in self.judgements.items():
             if judgement.found.hybrid is not None:
@@ -189,14 +207,16 @@ class _Decider:
         for judgement in self.judgements.values():
             if judgement.action is Action.NONE and judgement.found.hybrid is None:
                 self.consider_co_execution(judgement, wanted)
+        self.piped = frozenset()
+        for judgement in hybrids:
+            # what the next run would find to be a part of the graphs that this one makes
+            self.judge_nested(judgement, wanted)
 
     def leave_out_short_lived(self, wanted: dict[FunctionId, _Judgement]) -> None:
         """Take out what is called too seldom to pay back a trace; that may uncover what it calls, which is then looked at again.
 
         What may be called too seldom, because nobody can tell how often, is left to those who ask for more than what is safe.
         """
-        if self.min_ops == 0:
-            return
         settled = False
         while not settled:
             settled = True
@@ -213,7 +233,7 @@ class _Decider:
                     judgement.reason = reason
                     del wanted[identity]
                     settled = False
-                elif judgement.paid_after is not None and level is Level.SAFE:
+                elif judgement.paid_after is not None and level is Level.SAFE and self.min_ops:
                     judgement.level = Level.SPECULATIVE
                     settled = False
 
@@ -223,6 +243,10 @@ class _Decider:
         Notes with the function how many calls it takes, if nobody can tell whether there are so many.
         """
         identity = judgement.code.id
+        if self.min_ops == 0:
+            # whoever asks for all wants what does little as well; what runs once still has nothing from a graph of its own
+            calls = self.calls.of(identity, is_graph)
+            return _CALLED_ONCE if calls is not None and calls <= 1 else self.why_bomb(judgement, is_graph)
         under_tape = self.calls.under_tape(identity, is_graph)
         proposed = proposal_of(self.hazards, identity)
         varies = proposed is not None and any(name == "reduce_retracing" for name, _ in proposed.arguments)
@@ -239,6 +263,9 @@ class _Decider:
         calls = self.calls.of(identity, is_graph)
         if calls is None and definitions > 1:
             return _DEFINED_ANEW
+        bomb = self.why_bomb(judgement, is_graph) if calls is None else None
+        if bomb is not None:
+            return bomb
         judgement.paid_after = needed if calls is None and MARGIN * needed > OFTEN else None
         if calls is None or calls >= MARGIN * needed:
             return None
@@ -249,6 +276,18 @@ class _Decider:
             f"(paid after some {needed:.0f} calls)"
         )
 
+    def why_bomb(self, judgement: _Judgement, is_graph: Callable[[FunctionId], bool]) -> str | None:
+        """Why a trace of the function may cost more than the program has ever waited for; None if it cannot."""
+        count = judgement.count
+        if count.open_loops > 1:
+            return "Python loops of unknown length inside each other: a trace has a copy of their body for each iteration of all of them"
+        if count.flat < BOMB:
+            return None
+        calls = self.calls.of(judgement.code.id, is_graph, seen_only=True)
+        if calls is None or calls >= BOMB_CALLS:
+            return None
+        return f"a trace has about {count.flat} operations, and the program is seen to call it {calls} time{'s' if calls != 1 else ''}"
+
     def why_not(self, judgement: _Judgement) -> str | None:
         """Why the function is not to be decorated; None if it may be."""
         if judgement.classification is Classification.UNSAFE:
@@ -256,6 +295,8 @@ class _Decider:
         structural = structural_reason(self.hazards, judgement.code.id)
         if structural is not None:
             return structural
+        if judgement.code.id.module in self.old:
+            return _OF_TENSORFLOW_1
         if judgement.code.kind is FunctionKind.NESTED and self.calls.definitions(judgement.code.id) is None:
             return _DEFINED_ANEW
         if not judgement.tensor_computation:
@@ -275,6 +316,9 @@ class _Decider:
         if judgement.contexts and all(context.id in self.graph_contexts for context in judgement.contexts):
             judgement.covered = True
             return "every caller is a graph already"
+        if judgement.code.id in self.piped:
+            judgement.covered = True
+            return "a data set makes a graph of it, or of all that call it"
         return None
 
     def why_unsafe(self, judgement: _Judgement) -> str:
@@ -312,7 +356,7 @@ class _Decider:
     def _runs_as_graph(
         self, identity: FunctionId, level: Level, wanted: Mapping[FunctionId, _Judgement], seen: set[FunctionId]
     ) -> bool:
-        if self.hazards.is_hybrid(identity) and identity not in self.removed:
+        if (self.hazards.is_hybrid(identity) and identity not in self.removed) or identity in self.piped:
             return True
         judgement = wanted.get(identity)
         if judgement is not None and (judgement.level is Level.SAFE or level is not Level.SAFE):
@@ -339,6 +383,9 @@ class _Decider:
         if is_part_of_test(self.hazards, judgement.code.id):
             judgement.reason = "it is part of a test: the graph may be what is tested"
             return
+        if judgement.contexts and all(context.id in self.eager for context in judgement.contexts):
+            judgement.reason = "the program runs it eagerly all the same (`tf.config.run_functions_eagerly`)"
+            return
         certain = [
             hazard
             for hazard in judgement.hazards
@@ -347,6 +394,7 @@ class _Decider:
             and hazard.rule.startswith(_WRONG_AS_GRAPH)
             and hazard.rule != "TR318"
             and not self.makes_a_name(hazard)
+            and self.is_proven(judgement, hazard)
         ]
         if certain:
             judgement.action = Action.REMOVE_TF_FUNCTION
@@ -357,6 +405,7 @@ class _Decider:
             judgement.contexts
             and not judgement.tensor_computation
             and judgement.classification is Classification.SAFE
+            and self.gives_the_same_eagerly(judgement)
             and not any(has_unresolved_calls(self.hazards, context) for context in judgement.contexts)
         ):
             judgement.action = Action.REMOVE_TF_FUNCTION
@@ -376,6 +425,74 @@ class _Decider:
         else:
             judgement.reason = "it is a graph already, and right as one"
 
+    def is_proven(self, judgement: _Judgement, hazard: ReachedHazard) -> bool:
+        """Whether the graph is wrong for sure. Whoever decorated it has run it: taking it away needs as much proof as adding it.
+
+        It must be wrong whatever reaches it, and not only if a parameter of unknown type is a tensor. What it stores is no mistake where
+        nobody is known to look at it between calls.
+        """
+        if not hazard.is_effect and any(
+            parameter.evidence in (Evidence.KEYWORD, Evidence.NONE) for parameter in judgement.found.parameters
+        ):
+            return False
+        if hazard.rule == "TR105" and self.is_unused(hazard.site):
+            return False
+        for context in judgement.contexts:
+            if not any(
+                (each.rule, each.site, each.assumption) == (hazard.rule, hazard.site, None)
+                for each in self.hazards.reached(context)
+            ):
+                return False
+        stored = {
+            own_field(effect.target).removeprefix(".")
+            for context in judgement.contexts
+            for effect in context.effects
+            if effect.kind is EffectKind.STATE_WRITE
+            and effect.site == hazard.site
+            and own_field(effect.target).startswith(".")
+            and effect.target.root is not RootKind.GLOBAL
+        }
+        return not stored or any(readers_outside(self.hazards, judgement.code.id, name) for name in stored)
+
+    def is_unused(self, site: EffectSite) -> bool:
+        """Whether nobody looks at what a call gives: it is dropped, or stored in a local variable that nothing reads."""
+        users = [
+            op
+            for op in self.hazards.index(FunctionId(site.module, site.function)).ops
+            if op and site.op in operands(op)
+        ]
+        names = {op.name for op in users if isinstance(op, ops.StoreName)}
+        return all(isinstance(op, ops.StoreName) for op in users) and not any(
+            read.name in names
+            for function in self.program.modules[site.module].functions
+            for read in self.hazards.index(function.id).of_kind(ops.LoadName)
+        )
+
+    def gives_the_same_eagerly(self, judgement: _Judgement) -> bool:
+        """Whether what the graph returns is no Python value, which callers get as a tensor."""
+        return _holds_tensors_only(judgement.found.returns)
+
+    def is_internal(self, judgement: _Judgement) -> bool:
+        """Whether nobody outside of the program calls the function: it is private or nested, or of a script that only the program runs."""
+        code: Function = judgement.code
+        if code.kind is FunctionKind.NESTED or (code.name.startswith("_") and not code.name.endswith("__")):
+            return True
+        module = self.program.modules[code.id.module]
+        if module.is_package or ("." in module.name and not module.path.endswith(".ipynb")):
+            return False
+        pending, seen = [code.id], {code.id}
+        while pending:
+            identity = pending.pop()
+            found = self.facts.functions[identity]
+            if self.program.function(identity).kind is FunctionKind.MODULE:
+                continue
+            if found.open_callers or not found.callers:
+                return False
+            callers = {self.facts.function_of(caller.context) for caller in found.callers}
+            pending.extend(callers - seen)
+            seen |= callers
+        return True
+
     def makes_a_name(self, hazard: ReachedHazard) -> bool:
         """Whether what a graph freezes is a new name: whoever wrote the graph may want one in each trace, to tell parts of it apart."""
         names = self.hazards.library_at(hazard.site)
@@ -391,28 +508,28 @@ class _Decider:
         )
         options = dict(judgement.found.hybrid or ())
         varying = varying_python_value(judgement.code, judgement.found, judgement.parameters)
-        if primitive and varying is not None and "input_signature" not in options:
+        if primitive and varying is not None and "input_signature" not in options and self.is_internal(judgement):
             judgement.action = Action.REMOVE_TF_FUNCTION
             judgement.reason = "it takes no tensor, and other Python values in each call: each call is traced (TR503)"
             return True
         return False
 
-    def judge_nested(self, judgement: _Judgement) -> None:
-        """Take away the decorator of what is part of other graphs anyway, of those that stay."""
+    def judge_nested(self, judgement: _Judgement, wanted: Mapping[FunctionId, _Judgement] = _NONE_WANTED) -> None:
+        """Take away the decorator of what is part of other graphs anyway, of those that stay, or are `wanted`."""
         if judgement.action not in (Action.NONE, Action.TUNE_TF_FUNCTION):
             return
         if judgement.classification is not Classification.SAFE or not _has_own_decorator(judgement.code):
             return
-        if is_part_of_test(self.hazards, judgement.code.id):
+        if is_part_of_test(self.hazards, judgement.code.id) or not self.is_internal(judgement):
             return
         nested = (
             not dict(judgement.found.hybrid or ())
             # the same test by which nothing is added: what one run adds, the next one leaves
-            and self.is_covered(judgement, {})
+            and self.is_covered(judgement, wanted, Level.SPECULATIVE)
             and bool(judgement.found.callers)
-            and all(context.entry is EntryKind.CALLED and context.in_graph for context in judgement.contexts)
+            and all(context.entry is EntryKind.CALLED for context in judgement.contexts)
             and all(
-                self.facts.contexts[caller.context].in_graph
+                (bool(wanted) or self.facts.contexts[caller.context].in_graph)
                 and self.facts.contexts[caller.context].function != judgement.code.id
                 for caller in judgement.found.callers
             )
@@ -420,6 +537,7 @@ class _Decider:
         if nested:
             judgement.action = Action.REMOVE_TF_FUNCTION
             judgement.level = Level.SPECULATIVE
+            judgement.covered_at_speculative = bool(wanted)
             judgement.reason = (
                 "every caller in the project is a graph, of which it is a part without a decorator, too (TR501)"
             )
@@ -436,6 +554,8 @@ class _Decider:
         """A function that cannot be a graph, but whose tensor work would pay, may run under the shim."""
         if judgement.classification is not Classification.UNSAFE or judgement.count.executed < max(self.min_ops, 1):
             return
+        if judgement.code.id.module in self.old or judgement.code.id in self.piped:
+            return
         if structural_reason(self.hazards, judgement.code.id) is not None or judgement.code.kind is FunctionKind.NESTED:
             return
         if judgement.assumptions.unknowable is not None and not any(h.assumption is None for h in judgement.hazards):
@@ -446,14 +566,21 @@ class _Decider:
             return
         if any(hazard.rule in _SET_UP for hazard in judgement.hazards) or not takes_tensors(judgement.parameters):
             return
+        calls = self.calls.of(judgement.code.id, lambda _: False)
+        if calls is not None and calls <= 1:
+            return
         inner = [
             self.facts.contexts[callee].function
             for context in judgement.contexts
             for call in context.calls
             for callee in call.callees
         ]
-        if any(identity in wanted and not wanted[identity].covered for identity in inner):
-            # what it does in tensors is (mostly) in functions that become graphs themselves
+        if any(
+            (identity in wanted and not wanted[identity].covered)
+            or (self.hazards.is_hybrid(identity) and identity not in self.removed)
+            for identity in inner
+        ):
+            # what it does in tensors is (mostly) in functions that are, or become, graphs themselves
             return
         judgement.action = Action.CO_EXECUTE
         judgement.level = Level.COEXEC
@@ -561,3 +688,22 @@ class _Decider:
             for effect in effects
         ]
         return tuple(sorted(found, key=lambda effect: (effect.path, effect.span, effect.kind, effect.detail)))
+
+
+def _holds_tensors_only(value: Value) -> bool:
+    """Whether a value is made of tensors and None, however nested."""
+
+    def holds(member: Value) -> bool:
+        match member:
+            case TensorValue():
+                return True
+            case TupleValue(elements=elements):
+                return all(map(_holds_tensors_only, elements))
+            case FrozenList(elements=elements) if elements is not None:
+                return all(map(_holds_tensors_only, elements))
+            case FrozenDict(items=items, rest=rest):
+                return rest is None and all(_holds_tensors_only(item) for _, item in items)
+            case _:
+                return member == NONE
+
+    return all(map(holds, members(value)))

@@ -8,14 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from terra_refactor.analysis.facts import ContextId, ProgramFacts
+from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind, ProgramFacts
 from terra_refactor.classify.decision import Action, Classification, Decision, Level
 from terra_refactor.classify.generation import tensorflow_1_modules
+from terra_refactor.classify.graph_contexts import run_eagerly_all_the_same
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
 from terra_refactor.classify.shape_findings import definitely_reached, failures
 from terra_refactor.domain.effect import EffectKind, EffectSite, RootKind
 from terra_refactor.ir import ops
-from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.function import Decorator, Function, FunctionKind
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import CureHint, Finding, RelatedPlace, Rule, RuleKind, Severity
@@ -40,11 +41,13 @@ def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, 
 
 def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Iterator[Finding]:
     """Hazards that code reaches which is a graph already."""
-    entered = _entered_from_outside(facts)
+    entered, eager = _entered_from_outside(facts), run_eagerly_all_the_same(facts)
     for context in facts.contexts:
-        if not hazards.is_hybrid(context.function) and context.id not in entered:
+        if context.id in eager or (not hazards.is_hybrid(context.function) and context.id not in entered):
             continue
         wrapped = hazards.is_hybrid(context.function)
+        if wrapped and context.id not in entered and _is_of_another_closure(program, context):
+            continue
         # what a function gets from `Dataset.map` and its kin is made for it: changing that is nobody else's business
         given = {
             effect.site
@@ -61,6 +64,15 @@ def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Ite
             # an error needs proof; a warning tells of a trap, which is there whether or not somebody falls into it today
             if rule.severity is Severity.WARNING or (rule.severity is Severity.ERROR and hazard.assumption is None):
                 yield _finding(program, rule, hazard.site, hazard.message, _way(program, hazard), hazard.cure)
+
+
+def _is_of_another_closure(program: Program, context: ContextFacts) -> bool:
+    """Whether the context may be of a function object that is no graph, though another one with the same code is.
+
+    What a decorator of the project returns is a new object for each function that it decorates, and `tf.function` is given some of them.
+    """
+    code = program.function(context.function)
+    return context.entry is EntryKind.CALLED and bool(code.frees) and _written_decorator(code) is None
 
 
 def _entered_from_outside(facts: ProgramFacts) -> frozenset[ContextId]:
@@ -104,7 +116,12 @@ def _decided(program: Program, decisions: tuple[Decision, ...]) -> Iterator[Find
         if decision.action is Action.ADD_TF_FUNCTION and decision.level is Level.SAFE:
             message = f"{decision.qualname} is safe as a graph and would pay: {decision.reason}"
             yield _about(decision, all_rules()["TR506"], place, message)
-        elif decision.action is Action.REMOVE_TF_FUNCTION and decision.classification is Classification.SAFE:
+        elif (
+            decision.action is Action.REMOVE_TF_FUNCTION
+            and decision.classification is Classification.SAFE
+            # of callers that only become graphs, the finding is that they are none
+            and not decision.covered_at_speculative
+        ):
             yield _about(decision, _rule_in(decision.reason, "TR502"), place, decision.reason)
         elif decision.action is Action.TUNE_TF_FUNCTION:
             yield _about(decision, _rule_in(decision.reason, "TR202"), place, decision.reason)
@@ -132,11 +149,19 @@ def _about(decision: Decision, rule: Rule, place: Span, message: str) -> Finding
 def _place_of(program: Program, decision: Decision) -> Span:
     """The decorator that makes a function a graph, where it is written as one; else the line of its `def`."""
     if decision.hybrid:
-        for decorator in program.function(decision.function).decorators:
-            head, _, arguments = decorator.text.partition("(")
-            if head.split(".")[-1] == "function" or "tf.function" in arguments:
-                return decorator.span
+        written = _written_decorator(program.function(decision.function))
+        if written is not None:
+            return written.span
     return Span(decision.line, 1, decision.line, 1)
+
+
+def _written_decorator(code: Function) -> Decorator | None:
+    """The decorator that makes a function a graph, if it is written at its definition."""
+    for decorator in code.decorators:
+        head, _, arguments = decorator.text.partition("(")
+        if head.split(".")[-1] == "function" or "tf.function" in arguments:
+            return decorator
+    return None
 
 
 def _finding(

@@ -1,15 +1,23 @@
 """Which generation of TensorFlow a module is written for, by the names that it uses.
 
-Computes: the modules that build graphs and run them in sessions. Needs: facts. Gives: `tensorflow_1_modules`. What a name means is the same
-for both generations as far as it goes (`tf_model.aliases` knows the old ones); what differs is `==` of tensors, which is identity in graphs
-of TensorFlow 1. Ignores: single names of `tf.compat.v1` that programs of TensorFlow 2 keep using, such as `tf.compat.v1.where`.
+Computes: the modules that build graphs and run them in sessions; those of programs that run with TensorFlow 1, or without eager execution.
+Needs: facts. Gives: `tensorflow_1_modules`, `programs_of_tensorflow_1`. What a name means is the same for both generations as far as it
+goes (`tf_model.aliases` knows the old ones); what differs is `==` of tensors, which is identity in graphs of TensorFlow 1. Ignores: single
+names of `tf.compat.v1` that programs of TensorFlow 2 keep using, such as `tf.compat.v1.where`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Set
 from typing import Final
 
-from terra_refactor.analysis.facts import ProgramFacts
+from terra_refactor.analysis.facts import ContextFacts, ProgramFacts
+from terra_refactor.analysis.testing import is_in_test_file
+from terra_refactor.classify.hazards import HazardMap
+from terra_refactor.domain.value import LibraryValue
+from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
+from terra_refactor.tf_model import registry
 
 _OF_GRAPHS: Final = frozenset(
     f"tensorflow.compat.v1.{name}"
@@ -26,6 +34,19 @@ _OF_GRAPHS: Final = frozenset(
     )
 )
 _BELOW: Final = ("tensorflow.compat.v1.layers.", "tensorflow.contrib.")
+_WITHOUT_EAGER: Final = frozenset(
+    f"tensorflow.compat.v1.{name}" for name in ("disable_eager_execution", "disable_v2_behavior")
+)
+_EAGER: Final = frozenset(
+    {
+        "tensorflow.GradientTape",
+        "tensorflow.Tensor.numpy",
+        "tensorflow.Variable.numpy",
+        "tensorflow.compat.v1.enable_eager_execution",
+        "tensorflow.compat.v1.enable_v2_behavior",
+    }
+)
+"""What has a use in eager programs only. A decorator that a run of ours adds does not count."""
 
 
 def tensorflow_1_modules(facts: ProgramFacts) -> frozenset[str]:
@@ -36,3 +57,98 @@ def tensorflow_1_modules(facts: ProgramFacts) -> frozenset[str]:
         for call in context.calls
         if any(name in _OF_GRAPHS or name.startswith(_BELOW) for name in call.library)
     )
+
+
+def programs_of_tensorflow_1(hazards: HazardMap) -> frozenset[str]:
+    """The names of the modules that run in programs without eager execution only: these use a name that TensorFlow 2 does not have, or
+    turn eager execution off.
+
+    Of modules that imports connect, some with eager code, only those are without it that say so, and what nobody else imports. Of a
+    package without a script that uses it, those that say so.
+    """
+    facts, program = hazards.whole_facts, hazards.whole_program
+    without_eager: set[str] = set()
+    old: set[str] = set()
+    eager: set[str] = set()
+    for context in facts.contexts:
+        module = context.function.module
+        if is_in_test_file(program, program.function(context.function)):
+            continue
+        for call in context.calls:
+            if not _WITHOUT_EAGER.isdisjoint(call.library):
+                without_eager.add(module)
+            if not _EAGER.isdisjoint(call.library):
+                eager.add(module)
+        if module not in old and any(_former_names(hazards, context)):
+            old.add(module)
+    old -= eager
+    old |= without_eager
+    if not old:
+        return frozenset()
+    eager -= old
+    imported = _imports(hazards)
+    importers: dict[str, set[str]] = {name: set() for name in program.modules}
+    for name, others in imported.items():
+        for other in others:
+            importers[other].add(name)
+    if eager:
+        found = old
+        while more := {
+            name for name, by in importers.items() if by and by <= found and name not in found and name not in eager
+        }:
+            found |= more
+        return frozenset(found)
+    # a program is what is started, and all that it imports; who imports the modules of a package that nothing here starts is not known
+    started = [name for name, by in importers.items() if not by - {name}] or list(program.modules)
+    scripts = [name for name in started if "." not in name and not program.modules[name].is_package]
+    parts = [_reached(name, imported) for name in scripts]
+    of_programs = (
+        name
+        for name in program.modules
+        if (own := [part for part in parts if name in part]) and not any(part.isdisjoint(old) for part in own)
+    )
+    return frozenset(old).union(of_programs)
+
+
+def _former_names(hazards: HazardMap, context: ContextFacts) -> Iterator[str]:
+    """The names of TensorFlow that code of a context reads, which only TensorFlow 1 has, where nothing around asks whether it is there."""
+    view = hazards.view(context)
+    places: list[tuple[OpId, str, str]] = []
+    for op in view.code.of_kind(ops.LoadAttribute):
+        owner = context.value(op.object)
+        if isinstance(owner, LibraryValue):
+            places.append((op.id, owner.name, op.name))
+    places.extend((op.id, op.module, op.name) for op in view.code.of_kind(ops.ImportFrom) if not op.level)
+    places.extend((op.id, *op.module.rpartition(".")[::2]) for op in view.code.of_kind(ops.Import))
+    for number, owner_name, name in places:
+        if registry.is_former(owner_name, name) and not any(
+            isinstance(outer, ops.Try | ops.If | ops.IfExpression) for outer in view.enclosing(number)
+        ):
+            yield f"{owner_name}.{name}"
+
+
+def _imports(hazards: HazardMap) -> dict[str, frozenset[str]]:
+    """The modules that each module of a program imports."""
+    program = hazards.whole_program
+    found: dict[str, frozenset[str]] = {}
+    for name, module in program.modules.items():
+        others: set[str] = set()
+        for function in module.functions:
+            index = hazards.index(function.id)
+            named = [(op.module, 0) for op in index.of_kind(ops.Import)]
+            named += [(op.module, op.level) for op in index.of_kind(ops.ImportStar)]
+            for op in index.of_kind(ops.ImportFrom):
+                named += [(op.module, op.level), (f"{op.module}.{op.name}" if op.module else op.name, op.level)]
+            others.update(program.imports.resolve(name, module_name, level) or "" for module_name, level in named)
+        found[name] = frozenset(others & program.modules.keys() - {name})
+    return found
+
+
+def _reached(name: str, imported: dict[str, frozenset[str]]) -> Set[str]:
+    pending, seen = [name], {name}
+    while pending:
+        for other in imported[pending.pop()]:
+            if other not in seen:
+                seen.add(other)
+                pending.append(other)
+    return seen

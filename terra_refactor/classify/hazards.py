@@ -10,21 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Final, TypeGuard
+from typing import Final
 
 from terra_refactor.analysis.describe import written_form
+from terra_refactor.analysis.effects import own_field
 from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, ProgramFacts
 from terra_refactor.classify.answers import Answers, Question
 from terra_refactor.classify.conversion import is_never_converted, leaves_conversion, tensor_decisions
 from terra_refactor.classify.decision import Decision
+from terra_refactor.classify.first_time import runs_first_time
+from terra_refactor.classify.scratch import is_scratch
+from terra_refactor.classify.trace_counts import may_be_filled_before, sets_up_new_object
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
-from terra_refactor.domain.value import NONE, FunctionValue, TupleValue, members
+from terra_refactor.domain.value import FunctionValue, TupleValue, members
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.ir.ops import Op
 from terra_refactor.ir.program import Program
-from terra_refactor.ir.walk import operands, walk
+from terra_refactor.ir.walk import operands
 from terra_refactor.rules.registry import all_rules, local_hazards, rules_by_effect
 from terra_refactor.rules.rule import CureHint, LocalHazard, Rule, RuleKind
 from terra_refactor.rules.view import CodeIndex, Codes, ContextView, has_trait, unconverted_construct
@@ -106,7 +109,7 @@ class HazardMap:
         if earlier is not None:
             before = earlier.whole_codes, earlier.whole_facts
             changed = changed_looks(
-                *before, self.whole_codes, facts, self._answers.looked_at("classes", "place", "value")
+                *before, self.whole_codes, facts, self._answers.looked_at("classes", "readers", "place", "value")
             )
         self._answers.begin(self, self._notes, changed)
         self.moved = None if changed is None or earlier is None else _moved(earlier.whole_program, program)
@@ -287,16 +290,41 @@ class HazardMap:
             candidates = rules.get(effect.kind, ())
             if not candidates or self._is_harmless(effect) or self._changes_own_keywords(context, effect):
                 continue
+            if self._sets_up_new_object(context, effect):
+                continue
+            if effect.kind is EffectKind.STATE_WRITE and self._is_scratch(context, effect):
+                continue
             rule, cure = self._reporter(effect.kind, effect.site)
             yield ReachedHazard(
                 rule.id,
                 effect.site,
                 effect.via,
                 self._message(rule, effect),
-                self._assumption(effect),
+                self._assumption(effect) or self._filled_before(context, effect),
                 cure,
                 is_effect=True,
             )
+
+    def _sets_up_new_object(self, context: ContextFacts, effect: Effect) -> bool:
+        """Whether a traced `__init__` writes Python values to its new object, and no tensor decides whether."""
+        if not self.is_hybrid(context.function) or not sets_up_new_object(
+            self.program.function(context.function), effect
+        ):
+            return False
+        return not self._reports(all_rules()["TR104"], effect.site) and not any(
+            self.view(inner).under_tensor_condition(site.op)
+            for site in (*effect.via, effect.site)
+            for inner in self.facts.contexts_of(FunctionId(site.module, site.function))
+        )
+
+    def _filled_before(self, context: ContextFacts, effect: Effect) -> str | None:
+        """What would have to be so for a write never to happen in this graph."""
+        identity = FunctionId(effect.site.module, effect.site.function)
+        contexts = self.facts.contexts_of(identity)
+        is_graph = context.in_graph or self.is_hybrid(context.function)
+        if is_graph and may_be_filled_before(self.index(identity), contexts, effect):
+            return f"what is looked up in `{effect.target}` is there before the graph is traced"
+        return None
 
     def _reporter(self, kind: EffectKind, site: EffectSite) -> tuple[Rule, CureHint | None]:
         """Which rule reports an effect at a place, whoever reaches it, and its cure there."""
@@ -317,6 +345,15 @@ class HazardMap:
             parameter.name == effect.target.name and parameter.kind is ParameterKind.VAR_KEYWORD
             for parameter in self.program.function(context.function).parameters
         )
+
+    def _is_scratch(self, context: ContextFacts, effect: Effect) -> bool:
+        """Whether what is written is an attribute that the call, or a call on the way there, uses as a local variable."""
+        field = own_field(effect.target)
+        name = field.removeprefix(".")
+        if not field.startswith(".") or effect.target.object is None or name not in context.overwrites:
+            return False
+        around = {FunctionId(site.module, site.function) for site in (*effect.via, effect.site)}
+        return any(self.ask(_SCRATCH, (identity, name)) for identity in (context.function, *sorted(around)))
 
     def _reports(self, rule: Rule, site: EffectSite) -> bool:
         """Whether the rule reports the effect at that place: in every context that reaches it."""
@@ -371,15 +408,8 @@ class HazardMap:
 
     def _is_guarded(self, code: Function, op: int) -> bool:
         """Whether the operation runs only the first time: under `if self.x is None`, `if not self.built`, `if not hasattr(...)`."""
-        index = self.index(code.id)
-        inner = op
-        parent = index.parents[op]
-        while parent is not None:
-            holder = index.ops[parent]
-            if isinstance(holder, ops.If) and _is_first_time_test(index, holder, inner):
-                return True
-            inner, parent = parent, index.parents[parent]
-        return False
+        effects = (effect for context in self.facts.contexts_of(code.id) for effect in context.effects)
+        return runs_first_time(self.index(code.id), op, tuple(effects))
 
     def _is_made_for_each(self, code: Function, op: int) -> bool:
         """Whether what is made the first time is made for each value of a parameter, and calls bring several: a trace may only once."""
@@ -505,16 +535,10 @@ _REACHED: Final = Question[ContextId, tuple[ReachedHazard, ...]](
 _UNCONVERTED: Final = Question[ContextId, tuple[ReachedHazard, ...]](
     lambda hazards, context: hazards.all_unconverted(hazards.facts.contexts[context]), ()
 )
+_SCRATCH: Final = Question[tuple[FunctionId, str], bool](is_scratch, meanwhile=False)
 _REPORTER: Final = Question[tuple[EffectKind, EffectSite], tuple[Rule, CureHint | None] | None](
     lambda hazards, effect: hazards.reporter_of(*effect), None
 )
-_FIRST_TIME_FLAGS = frozenset({"built", "initialized", "is_built", "is_initialized", "build_done"})
-
-
-def _is_first_time_test(index: CodeIndex, branch: ops.If, inner: int) -> bool:
-    in_then = any(op.id == inner for op in branch.then_block)
-    filled = {op.name for op in walk(branch.then_block if in_then else branch.else_block) if _is_attribute(op)}
-    return _says_first_time(index, branch.test, in_then, frozenset(filled))
 
 
 def _names_behind(index: CodeIndex, number: OpId) -> frozenset[str]:
@@ -531,58 +555,3 @@ def _names_behind(index: CodeIndex, number: OpId) -> frozenset[str]:
         elif op is not None:
             waiting.extend(operands(op))
     return frozenset(names)
-
-
-def _is_attribute(op: Op) -> TypeGuard[ops.LoadAttribute | ops.StoreAttribute]:
-    return isinstance(op, ops.LoadAttribute | ops.StoreAttribute)
-
-
-def _is_length(index: CodeIndex, number: int) -> bool:
-    call = index.ops[number]
-    if not isinstance(call, ops.Call):
-        return False
-    function = index.ops[call.function]
-    return isinstance(function, ops.LoadName) and function.name == "len"
-
-
-def _looks_up(index: CodeIndex, op: Op | None) -> bool:
-    """Whether it is `getattr(self, "x", None)` or `cache.get(key)`: nothing as long as nothing was stored."""
-    if not isinstance(op, ops.Call):
-        return False
-    function = index.ops[op.function]
-    if isinstance(function, ops.LoadName):
-        return function.name == "getattr" and len(op.arguments) == 3
-    return isinstance(function, ops.LoadAttribute) and function.name == "get" and len(op.arguments) == 1
-
-
-def _says_first_time(index: CodeIndex, test: int, truth: bool, filled: frozenset[str]) -> bool:
-    op: Op | None = index.ops[test]
-    match op:
-        case ops.Unary(operator="not"):
-            return _says_first_time(index, op.operand, not truth, filled)
-        case ops.Compare(operator="is" | "is not"):
-            right = index.ops[op.right]
-            is_none = isinstance(right, ops.Literal) and right.value is NONE.value
-            left = index.ops[op.left]
-            stored = isinstance(left, ops.LoadAttribute | ops.LoadName | ops.LoadItem) or _looks_up(index, left)
-            return is_none and stored and truth is (op.operator == "is")
-        case ops.Compare(operator="in" | "not in"):
-            # `if key not in cache: cache[key] = ...`
-            return truth is (op.operator == "not in")
-        case ops.Compare(operator="=="):
-            # `if len(self.x) == 0`
-            right = index.ops[op.right]
-            return truth and isinstance(right, ops.Literal) and right.value == 0 and _is_length(index, op.left)
-        case ops.Call():
-            function = index.ops[op.function]
-            asks = isinstance(function, ops.LoadName) and function.name == "hasattr"
-            return not truth and (asks or _looks_up(index, op))
-        case ops.LoadAttribute():
-            # `if not self.built`, or `if not self.slots` where the block fills `self.slots`
-            return not truth and (op.name.lstrip("_") in _FIRST_TIME_FLAGS or op.name in filled)
-        case ops.ShortCircuit(operator="and"):
-            return truth and (
-                _says_first_time(index, op.left, True, filled) or _says_first_time(index, op.value, True, filled)
-            )
-        case _:
-            return False

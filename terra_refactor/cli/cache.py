@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from terra_refactor.cli.errors import guarded
 from terra_refactor.cli.exit_codes import DONE
-from terra_refactor.cli.options import ConfigFile
+from terra_refactor.cli.options import CacheDir, ConfigFile
 from terra_refactor.cli.output import out
-from terra_refactor.config import load_config
 from terra_refactor.errors import UsageError
 from terra_refactor.workspace.cache import CacheInfo, cache_info, clean_cache
-from terra_refactor.workspace.workspace import cache_folder_of
 
 cache_app = typer.Typer(no_args_is_help=True, help="The analysis cache: what it holds, and removing it.")
 
 
 @cache_app.command("info")
 @guarded
-def info_command(config: ConfigFile = None) -> int:
+def info_command(config: ConfigFile = None, cache_dir: CacheDir = None) -> int:
     """Say where the cache is and what it holds."""
-    out().print(_described(cache_info(cache_folder_of(load_config(config)))), soft_wrap=True)
+    del config  # a configuration says nothing about the cache any more
+    out().print(_described(cache_info(None if cache_dir is None else Path(cache_dir).absolute())), soft_wrap=True)
     return DONE
 
 
 @cache_app.command("clean")
 @guarded
-def clean_command(config: ConfigFile = None) -> int:
+def clean_command(config: ConfigFile = None, cache_dir: CacheDir = None) -> int:
     """Remove everything from the cache."""
+    del config
     try:
-        info = clean_cache(cache_folder_of(load_config(config)))
+        info = clean_cache(None if cache_dir is None else Path(cache_dir).absolute())
     except OSError as error:
         raise UsageError(f"the cache cannot be removed: {error}") from error
     out().print(
@@ -41,7 +43,8 @@ def clean_command(config: ConfigFile = None) -> int:
 
 def _described(info: CacheInfo) -> str:
     stale = f", {info.stale_entries} of other versions" if info.stale_entries else ""
-    return f"{info.folder}: {info.entries} modules, {info.results} results{stale}, {_size(info.size)}"
+    unused = f"; not used: {info.unused}" if info.unused is not None else ""
+    return f"{info.folder}: {info.entries} modules, {info.results} results{stale}, {_size(info.size)}{unused}"
 
 
 def _size(size: int) -> str:

@@ -25,7 +25,7 @@ from terra_refactor.cli.options import (
     VerifyOptions,
     show_settings,
 )
-from terra_refactor.cli.output import err, progress_bar
+from terra_refactor.cli.output import err, progress_bar, say_that_code_runs
 from terra_refactor.cli.reporting import TEXT, coverage_for, read_targets, warn_of_nothing, write_reports
 from terra_refactor.errors import SourceError, UsageError
 from terra_refactor.refactor.apply import is_written, write_file
@@ -34,7 +34,7 @@ from terra_refactor.syntax.edit import unified_diff
 from terra_refactor.workspace.components import Coverage
 from terra_refactor.workspace.project import STDIN
 from terra_refactor.workspace.results import FileError, FixReport
-from terra_refactor.workspace.workspace import fix, fix_verified
+from terra_refactor.workspace.workspace import MAX_ROUNDS, fix, fix_verified
 
 Write = Annotated[bool, typer.Option("--write", help="Write the files.")]
 Diff = Annotated[bool, typer.Option("--diff", help="Print a unified diff and write nothing (the default).")]
@@ -91,12 +91,16 @@ def fix_command(
     if run.show_settings:
         return show_settings(settings)
     settings = replace(settings, baseline=None)  # what is known is fixed as well
+    if verify:
+        say_that_code_runs(quiet=run.quiet)
     with progress_bar(quiet=run.quiet) as progress:
         options = run.options(paths, settings, progress, coverage=Coverage.EVERY if function else coverage_for(targets))
         if verify:
             fixed = fix_verified(paths, options, setting, function or ()).fixed
         else:
-            fixed = fix(paths, options, function or (), of_findings=select is not None)
+            fixed = fix(
+                paths, options, function or (), of_findings=select is not None, rounds=1 if interactive else MAX_ROUNDS
+            )
     if interactive:
         fixed = choose(fixed, settings, err())
         write = True

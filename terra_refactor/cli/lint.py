@@ -30,7 +30,7 @@ from terra_refactor.cli.options import (
 from terra_refactor.cli.output import err, progress_bar
 from terra_refactor.cli.reporting import coverage_for, read_targets, warn_of_nothing, write_reports
 from terra_refactor.cli.watch import watch_files
-from terra_refactor.config import NEVER, SEVERITIES, Config
+from terra_refactor.config import NEVER, SEVERITIES, Config, check_inside, repository_of
 from terra_refactor.errors import SourceError, UsageError
 from terra_refactor.refactor.apply import write_file
 from terra_refactor.report.to_text import (
@@ -107,6 +107,8 @@ def lint_command(
     if reason is not None and not add_ignore_comments:
         raise UsageError("--reason: only together with --add-ignores")
     saved_to = _baseline_file(settings)
+    if write_baseline or shrink_baseline:
+        check_inside(saved_to, repository_of(saved_to.parent), "--baseline")  # a link of its name may be anybody's
     if (write_baseline or shrink_baseline) and not saved_to.exists():
         if shrink_baseline:
             raise UsageError(f"--shrink-baseline: {saved_to} does not exist; --write-baseline writes it")

@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from terra_refactor import __version__
+from terra_refactor.workspace.printable import printable
 
 _COMMANDS: Final = {
     "analyze": ("analyze_command", "Classify every function."),
@@ -85,9 +86,18 @@ def common(
     """What stands before a command."""
 
 
+class _Printable(logging.Formatter):
+    """Messages may quote paths, and these may hold what terminals obey."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
 def main() -> None:
     """The entry point. Ends the process with an exit code of `exit_codes`."""
-    logging.basicConfig(level=logging.ERROR, format="%(message)s")
+    logging.basicConfig(level=logging.ERROR)
+    for handler in logging.getLogger().handlers:
+        handler.setFormatter(_Printable("%(message)s"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             with contextlib.suppress(io.UnsupportedOperation):

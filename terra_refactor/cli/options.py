@@ -20,12 +20,14 @@ import typer
 
 from terra_refactor.cli.completion import complete_format, complete_level, complete_rules
 from terra_refactor.cli.exit_codes import DONE
+from terra_refactor.cli.output import err
 from terra_refactor.config import Config, as_toml, load_config
 from terra_refactor.errors import UsageError
 from terra_refactor.syntax.source import STDIN_NAME
 from terra_refactor.verify.verdict import Limits, Script, Tests
 from terra_refactor.workspace.components import Coverage
 from terra_refactor.workspace.loading import StandardInput
+from terra_refactor.workspace.printable import printable
 from terra_refactor.workspace.project import STDIN
 from terra_refactor.workspace.workspace import Options, Progress
 
@@ -103,6 +105,18 @@ ShowSettings: TypeAlias = Annotated[
 ]
 Jobs: TypeAlias = Annotated[
     int | None, typer.Option("--jobs", "-j", metavar="N", help="Worker processes; 0 for one per processor.")
+]
+CacheDir: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--cache-dir",
+        metavar="FOLDER",
+        help="Keep the analysis cache there; else where TERRA_REFACTOR_CACHE_DIR says, else in the user's cache folder.",
+    ),
+]
+FollowLinks: TypeAlias = Annotated[
+    bool,
+    typer.Option("--follow-links", help="Read what symbolic links lead to outside of the paths; it is never written."),
 ]
 NoCache: TypeAlias = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the analysis cache.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what was asked for.")]
@@ -233,6 +247,8 @@ class RunOptions:
     tf_version: TfVersion = None
     jobs: Jobs = None
     no_cache: NoCache = False
+    cache_dir: CacheDir = None
+    follow_links: FollowLinks = False
     stdin_filename: StdinFilename = None
     quiet: Quiet = False
     verbose: Verbose = False
@@ -258,10 +274,13 @@ class RunOptions:
         if self.isolated and self.config is not None:
             raise UsageError("--isolated: not together with --config, which names a file to read")
         found = Config() if self.isolated else load_config(self.config, folder)
+        for notice in found.notices:
+            err().print(f"warning: {notice}", soft_wrap=True)
         return found.with_options(
             select=_codes(select),
             ignore=_codes(ignore),
             baseline=None if baseline is None else str(Path(baseline).absolute()),
+            cache_dir=None if self.cache_dir is None else os.path.abspath(self.cache_dir),
             jobs=self.jobs,
             min_ops=min_ops,
             tf_version=self.tf_version,
@@ -291,13 +310,14 @@ class RunOptions:
             use_cache=not self.no_cache,
             coverage=coverage,
             diff_base=diff_base,
+            follow_links=self.follow_links,
             progress=progress,
         )
 
 
 def show_settings(config: Config) -> int:
     """Print the settings as a file that would say the same, with a comment that says where they are from."""
-    print(f"# from {config.file}" if config.file is not None else "# no configuration file")
+    print(f"# from {printable(config.file, one_line=True)}" if config.file is not None else "# no configuration file")
     print(as_toml(config), end="")
     return DONE
 

@@ -17,15 +17,32 @@ from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
+from terra_refactor.config import check_inside, is_inside, repository_of
 from terra_refactor.errors import UsageError
+from terra_refactor.workspace.printable import printable, unlike_command
 from terra_refactor.workspace.writing import write_whole
 
 PIPE_WIDTH = 120
 """Columns of a table that nobody looks at on a terminal."""
 _PATIENCE = 1.0
 """Seconds before a progress bar is shown."""
+
+
+class _HarmlessConsole(Console):
+    """A console on which text that came from a repository cannot talk to the terminal, nor to the runner of a GitHub workflow."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """The parts of what is printed; what Rich itself says to the terminal is no text."""
+        in_workflow = os.environ.get("GITHUB_ACTIONS") == "true"
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+                continue
+            text = printable(segment.text)
+            yield segment._replace(text=unlike_command(text) if in_workflow else text)
 
 
 def out() -> Console:
@@ -36,6 +53,14 @@ def out() -> Console:
 def err() -> Console:
     """Standard error."""
     return _console(sys.stderr)
+
+
+def say_that_code_runs(*, quiet: bool) -> None:
+    """Of all commands only those that verify do so."""
+    if not quiet:
+        err().print(
+            "note: verifying runs the code under the given paths, in a copy, with your permissions", soft_wrap=True
+        )
 
 
 def to_string(show: Callable[[Console], None]) -> str:
@@ -58,6 +83,9 @@ def emit(text: str, output: str | None) -> None:
     if os.path.exists(output) and not os.path.isfile(output):
         _emit_to_device(text, output)
         return
+    repository = repository_of(".")
+    if is_inside(os.path.abspath(output), str(repository)):
+        check_inside(output, repository, "--output")  # the name is the user's; a link of that name may be anybody's
     try:
         write_whole(Path(output), text)
     except OSError as error:
@@ -109,7 +137,7 @@ def progress_bar(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | N
 
 
 def _console(stream: object) -> Console:
-    console = Console(file=stream, highlight=False, emoji=False, markup=False)  # type: ignore[arg-type]
+    console = _HarmlessConsole(file=stream, highlight=False, emoji=False, markup=False)  # type: ignore[arg-type]
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = PIPE_WIDTH
     return console

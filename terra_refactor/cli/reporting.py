@@ -30,6 +30,7 @@ WRITERS: Final = ("json", "jsonl", "sarif", "html", "github", "markdown", "gitla
 FORMATS: Final = (TEXT, *WRITERS)
 
 
+_FEW_LINKS: Final = 5
 OF_FINDINGS: Final = frozenset({TEXT, "sarif", "github", "gitlab", "junit", "rdjson"})
 """The formats that tell of `lint` nothing but findings and errors."""
 
@@ -131,7 +132,11 @@ def write_reports(targets: Sequence[Target], report: WorkspaceReport, show: Call
 
 
 def warn_of_nothing(report: WorkspaceReport) -> None:
-    """Say on standard error that there was no file to read, which a report without findings would hide."""
+    """Say on standard error what a report without findings would hide: links that were not followed, and that there was no file to read."""
+    for link in report.skipped_links[:_FEW_LINKS]:
+        err().print(f"warning: {link}: not read: a symbolic link out of the given paths", soft_wrap=True)
+    if more := len(report.skipped_links[_FEW_LINKS:]):
+        err().print(f"warning: {more} more symbolic links out of the given paths were not read", soft_wrap=True)
     if not report.stats.files and not report.errors:
         err().print(
             "warning: no Python files were found under the paths given; what git ignores and what is excluded does not count",

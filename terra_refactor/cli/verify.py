@@ -10,7 +10,7 @@ from terra_refactor.cli.errors import guarded
 from terra_refactor.cli.exit_codes import DONE, FINDINGS, UNREADABLE
 from terra_refactor.cli.groups import grouped
 from terra_refactor.cli.options import Functions, Level, MinOps, Paths, RunOptions, VerifyOptions, show_settings
-from terra_refactor.cli.output import emit, err, out, progress_bar, to_string
+from terra_refactor.cli.output import emit, err, out, progress_bar, say_that_code_runs, to_string
 from terra_refactor.errors import UsageError
 from terra_refactor.report.to_text import print_errors
 from terra_refactor.report.verification import print_verification, verification_json
@@ -37,7 +37,7 @@ def verify_command(
     min_ops: MinOps = None,
     run: RunOptions,
 ) -> int:
-    """Run what would change before and after on the same inputs, and compare. Needs TensorFlow; changes no file."""
+    """Run what would change before and after on the same inputs, and compare. Runs the code under the paths; needs TensorFlow."""
     if format not in _FORMATS:
         raise UsageError(f"--format: there is no format `{format}` here, only {', '.join(_FORMATS)}")
     if STDIN in paths:
@@ -46,6 +46,7 @@ def verify_command(
     settings = run.settings(paths, min_ops=min_ops, level=level)
     if run.show_settings:
         return show_settings(settings)
+    say_that_code_runs(quiet=run.quiet)
     with progress_bar(quiet=run.quiet) as progress:
         report = verify(paths, run.options(paths, settings, progress), setting, function or ())
     if format == "json":

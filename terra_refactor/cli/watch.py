@@ -59,7 +59,10 @@ def _times(paths: Sequence[str], options: Options) -> Mapping[str, tuple[int, in
     """When each file was written, and its size."""
     times: dict[str, tuple[int, int]] = {}
     for path in discover_files(
-        [path for path in paths if os.path.lexists(path)], options.config, options.exclude
+        [path for path in paths if os.path.lexists(path)],
+        options.config,
+        options.exclude,
+        follow_links=options.follow_links,
     ).files:
         try:
             status = os.stat(path)

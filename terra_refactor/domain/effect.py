@@ -97,3 +97,5 @@ class Effect:
     """The calls that lead there from this function, outermost first; empty for an effect of the function's own code."""
     assumed: bool = False
     """It may happen, but only if something that was assumed (an unknown callee, a weak alias) is so."""
+    keeps_tensor: bool = False
+    """Of a write: what is kept is an object that has a tensor in it which the call has made."""

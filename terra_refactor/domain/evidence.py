@@ -17,7 +17,7 @@ class Evidence(Enum):
     """The body hands it to operations that take tensors."""
     DEFAULT = "default"
     KEYWORD = "keyword"
-    """Only its name, or its function's name, suggests it: an assumption."""
+    """Only its name, or its function's name, suggests that it is a tensor. Its value stays unknown: no rule can be certain of it."""
     NONE = "none"
 
 

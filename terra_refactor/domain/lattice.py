@@ -45,6 +45,7 @@ from terra_refactor.domain.value import (
     Value,
     is_symbolic_number,
     members,
+    speaks_of_release,
 )
 
 MAX_ALTERNATIVES = 8
@@ -131,6 +132,9 @@ def _union(alternatives: Iterable[Value]) -> Value:
 
 def _join_unknowns(unknowns: list[UnknownValue], distinct: list[Value]) -> UnknownValue:
     origins = {unknown.origin for unknown in unknowns}
+    if any(type(value) is not UnknownValue and references(value) for value in distinct):
+        # it may be an object that came from elsewhere
+        origins.add(None)
     may_be_tensor = any(unknown.may_be_tensor for unknown in unknowns) or any(
         type(value) not in (UnknownValue, Constant, Scalar) for value in distinct
     )
@@ -153,7 +157,9 @@ def _merge_constants(values: list[Value]) -> list[Value]:
             continue
         # True or False is simply a bool
         if len(group) > MAX_CONSTANTS or kind is PythonType.BOOL or any(type(value) is Scalar for value in group):
-            merged = [*(value for value in merged if value not in group), Scalar(kind, None, symbolic)]
+            release = any(speaks_of_release(value) for value in group)
+            joined = Scalar(kind, None, symbolic, release=release)
+            merged = [*(value for value in merged if value not in group), joined]
     return merged
 
 
@@ -350,7 +356,8 @@ def _collapse(left: Value, right: Value) -> Value:
     """One value of the kind that both have, without telling them apart."""
     kind = python_type(left)
     if kind is not None and kind is python_type(right):
-        return Scalar(kind, None, is_symbolic_number(left) or is_symbolic_number(right))
+        symbolic = is_symbolic_number(left) or is_symbolic_number(right)
+        return Scalar(kind, None, symbolic, release=speaks_of_release(left) or speaks_of_release(right))
     if isinstance(left, TensorValue) and isinstance(right, TensorValue):
         return TensorValue(join_tensor_types(left.type, right.type), left.kind)
     if isinstance(left, TupleValue) and isinstance(right, TupleValue):

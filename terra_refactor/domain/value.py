@@ -8,7 +8,7 @@ Library entities are known by canonical name only (`LibraryValue`); what they me
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from types import EllipsisType
 from typing import TypeAlias
@@ -88,13 +88,15 @@ class Scalar:
     `symbolic`: a tensor's content decides what it is: it was taken from a tensor by `int()` or `float()`, set on one side of a condition on
     a tensor or in a loop over one, or computed from such. It is a Python value only in eager code: in a graph AutoGraph makes a tensor of
     it. Its `dim` may then be a plain int, too. `limit` is the largest value of an int that is never
-    negative: the variable of a loop over a range that counts up, or a remainder.
+    negative: the variable of a loop over a range that counts up, or a remainder. `release`: computed from the release of a library or of
+    Python, so that a test on it tells the code for one release from that for another.
     """
 
     type: PythonType
     dim: Dim = None
     symbolic: bool = False
     limit: int | None = None
+    release: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +306,11 @@ class UnknownValue:
     """Why: `budget`, `unresolved import`, ...; empty where it is ordinary."""
 
 
+NAMED_LIKE_A_TENSOR = "named like a tensor"
+"""As the reason of an unknown value: it is a parameter of such a name, or computed from one. That is no evidence of what it is, but of what
+a computation with it costs."""
+
+
 @dataclass(frozen=True, slots=True)
 class UnionValue:
     """One of several values: at least two, none a union, none implied by another, in the order in which they were first seen."""
@@ -372,6 +379,44 @@ def as_symbolic(value: Value) -> Value:
 def is_symbolic_number(value: Value) -> bool:
     """Whether the value is a Python number that a graph replaces by a tensor."""
     return isinstance(value, Scalar) and value.symbolic
+
+
+def of_release(value: Value) -> Value:
+    """The value, computed from the release of a library: see `Scalar.release`. Constants stay constants."""
+    match value:
+        case Scalar(release=False):
+            return replace(value, release=True)
+        case TupleValue():
+            return replace(value, elements=tuple(of_release(element) for element in value.elements))
+        case SequenceValue():
+            return replace(value, element=of_release(value.element))
+        case FrozenList(elements=None, element=element) if element is not None:
+            return replace(value, element=of_release(element))
+        case FrozenList(elements=elements) if elements is not None:
+            return replace(value, elements=tuple(of_release(element) for element in elements))
+        case UnionValue():
+            return UnionValue(tuple(of_release(member) for member in value.members))
+        case _:
+            return value
+
+
+def speaks_of_release(value: Value) -> bool:
+    """Whether the value, or a part of it, is computed from the release of a library."""
+    match value:
+        case Scalar():
+            return value.release
+        case TupleValue():
+            return any(speaks_of_release(element) for element in value.elements)
+        case SequenceValue():
+            return speaks_of_release(value.element)
+        case FrozenList(elements=elements, element=element):
+            return any(
+                speaks_of_release(part) for part in (*(elements or ()), *(() if element is None else (element,)))
+            )
+        case UnionValue():
+            return any(speaks_of_release(member) for member in value.members)
+        case _:
+            return False
 
 
 UNKNOWN_TENSOR = TensorValue(TensorType())

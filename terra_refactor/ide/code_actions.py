@@ -36,6 +36,7 @@ class Task(Enum):
     CURE = "cure"
     SUPPRESS = "suppress"
     FIX_ALL = "fix-all"
+    REFACTOR_ALL = "refactor-all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,9 @@ class OfferKind(Enum):
     REWRITE_CO_EXECUTE = "refactor.rewrite.coExecute"
     REWRITE_CURE = "refactor.rewrite.cureHazard"
     FIX_ALL = "source.fixAll.terra-refactor"
+    """Fixes of findings, and nothing else: an editor that fixes all on save asks for this kind without anybody looking."""
+    REFACTOR_ALL = "source.terraRefactor"
+    """Adding, removing and tuning decorators: only who names this kind gets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,7 @@ def code_actions(
         *_for_findings(snapshot, path, first_line, last_line),
         *_for_hazards(snapshot, path, first_line, last_line),
         *_rewrites(snapshot, path, first_line, last_line, explicit=explicit),
-        *_fix_all(snapshot, path),
+        *_all_at_once(snapshot, path),
     )
 
 
@@ -188,7 +192,11 @@ def _rewrites(snapshot: Snapshot, path: str, first_line: int, last_line: int, *,
             yield Offer(f"{title}: {decision.qualname}", kind, _refactoring(path, decision), disabled=decision.reason)
 
 
-def _fix_all(snapshot: Snapshot, path: str) -> Iterator[Offer]:
+def _all_at_once(snapshot: Snapshot, path: str) -> Iterator[Offer]:
+    fixable = _fixed_findings(snapshot, path)
+    if fixable:
+        count = "one finding" if len(fixable) == 1 else f"all {len(fixable)} findings that have a fix"
+        yield Offer(f"terra-refactor: fix {count}", OfferKind.FIX_ALL, Request(Task.FIX_ALL, path))
     safe = [
         decision
         for decision in snapshot.decisions.get(path, ())
@@ -196,7 +204,12 @@ def _fix_all(snapshot: Snapshot, path: str) -> Iterator[Offer]:
     ]
     if safe:
         count = "one safe change" if len(safe) == 1 else f"all {len(safe)} safe changes"
-        yield Offer(f"terra-refactor: make {count}", OfferKind.FIX_ALL, Request(Task.FIX_ALL, path))
+        yield Offer(f"terra-refactor: make {count}", OfferKind.REFACTOR_ALL, Request(Task.REFACTOR_ALL, path))
+
+
+def _fixed_findings(snapshot: Snapshot, path: str) -> list[Finding]:
+    """The findings that a certain edit takes away; cures may rest on assumptions and are offered one by one."""
+    return [finding for finding in snapshot.findings.get(path, ()) if finding.fix]
 
 
 def _refactoring(path: str, decision: Decision) -> Request:
@@ -251,6 +264,9 @@ def perform(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
                 return NotPossible("no comment reaches this place; use `# terra: off` and `# terra: on` around it")
             return NewText(request.path, text, f"Ignore {request.rule}", ())
         case Task.FIX_ALL:
+            edits = {edit: None for finding in _fixed_findings(snapshot, request.path) for edit in finding.fix}
+            return NewText(request.path, apply_edits(source.text, tuple(edits)), "Fix all findings", ())
+        case Task.REFACTOR_ALL:
             done = refactor_file(source, snapshot.decisions.get(request.path, ()), Level.SAFE)
             return NewText(request.path, done.new_text, "Make all safe changes", ())
         case _:

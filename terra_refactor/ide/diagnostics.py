@@ -45,7 +45,7 @@ def diagnostics(snapshot: Snapshot, path: str) -> tuple[Problem, ...]:
     """What is to be told about a file, in source order."""
     error = snapshot.errors.get(path)
     if error is not None:
-        line = max(1, error.line)
+        line = max(1, error.module_line or error.line)
         # the editor's Python support tells of the error itself: this says why there is nothing else to see
         return (Problem(None, "not-analysed", Severity.INFORMATION, Span(line, 1, line, 1), error.message),)
     return tuple(

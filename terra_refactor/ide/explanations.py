@@ -11,6 +11,7 @@ from typing_extensions import assert_never
 
 from terra_refactor.classify.decision import Action, Classification, Decision, Level, ParameterDecision
 from terra_refactor.ide.values import types_text
+from terra_refactor.workspace.printable import as_code, in_markdown
 
 _MOST_ROWS = 8
 """So many parameters, hazards or effects are listed; the rest is counted."""
@@ -58,27 +59,31 @@ def function_text(decision: Decision) -> str:
 
 def function_card(decision: Decision, rule_link: Callable[[str], str]) -> str:
     """Everything that is known about a function, as Markdown. `rule_link` makes a rule's id a link, or plain text."""
-    lines = [f"**{decision.qualname}**: {verdict(decision)}", decision.reason[:1].upper() + decision.reason[1:] + "."]
+    reason = in_markdown(decision.reason)
+    lines = [f"**{in_markdown(decision.qualname)}**: {verdict(decision)}", reason[:1].upper() + reason[1:] + "."]
     if decision.action is not Action.NONE and decision.level is not Level.SAFE:
         lines.append(f"Needs level `{decision.level.value}`.")
     if decision.proposal.arguments:
         written = ", ".join(f"{name}={text}" for name, text in decision.proposal.arguments)
-        lines.append(f"Proposed: `@tf.function({written})`")
+        lines.append(f"Proposed: {as_code(f'@tf.function({written})')}")
     rows = [_parameter_row(parameter) for parameter in decision.parameters if parameter.name not in ("self", "cls")]
     if decision.returns:
-        rows.append(f"- returns `{types_text(decision.returns)}`")
+        rows.append(f"- returns {as_code(types_text(decision.returns))}")
     lines.append("\n".join(_limited(rows)))
     if decision.assumptions:
-        lines.append("Assumes:\n" + "\n".join(_limited([f"- {sentence}" for sentence in decision.assumptions])))
+        lines.append(
+            "Assumes:\n" + "\n".join(_limited([f"- {in_markdown(sentence)}" for sentence in decision.assumptions]))
+        )
     hazards = [
-        f"- {rule_link(hazard.rule)} line {hazard.span.line}: {hazard.message}"
-        + (f" (through {' → '.join(hazard.via)})" if hazard.via else "")
+        f"- {rule_link(hazard.rule)} line {hazard.span.line}: {in_markdown(hazard.message)}"
+        + (f" (through {in_markdown(' → '.join(hazard.via))})" if hazard.via else "")
         for hazard in decision.hazards
     ]
     if hazards:
         lines.append("Hazards:\n" + "\n".join(_limited(hazards)))
     effects = [
-        f"- {effect.detail} (line {effect.span.line}{', through ' + ' → '.join(effect.via) if effect.via else ''})"
+        f"- {in_markdown(effect.detail)} (line {effect.span.line}"
+        f"{', through ' + in_markdown(' → '.join(effect.via)) if effect.via else ''})"
         for effect in decision.side_effects
     ]
     if effects and not hazards:
@@ -87,8 +92,8 @@ def function_card(decision: Decision, rule_link: Callable[[str], str]) -> str:
 
 
 def _parameter_row(parameter: ParameterDecision) -> str:
-    types = f" `{types_text(parameter.types)}`" if parameter.types else ""
-    return f"- `{parameter.name}`: {parameter.kind.value}{types} ({parameter.evidence.value})"
+    types = f" {as_code(types_text(parameter.types))}" if parameter.types else ""
+    return f"- {as_code(parameter.name)}: {parameter.kind.value}{types} ({parameter.evidence.value})"
 
 
 def _limited(rows: list[str]) -> list[str]:

@@ -8,6 +8,7 @@ each context, when it is, or holds, a tensor. Where a finding is: the rule's sum
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -128,7 +129,9 @@ def _described(snapshot: Snapshot, values: list[Value]) -> str | None:
     shown = "\n".join(rows[:_MOST_CONTEXTS])
     more = f"\n\n… and {len(rows) - _MOST_CONTEXTS} more" if len(rows) > _MOST_CONTEXTS else ""
     head = "" if len(rows) == 1 else f"{len(rows)} types reach this place:\n\n"
-    return f"{head}```text\n{shown}\n```{more}"
+    # a longer fence than any run of backticks in the text, which may quote a string of the file
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", shown))])
+    return f"{head}{fence}text\n{shown}\n{fence}{more}"
 
 
 def _is_of_use(text: str) -> bool:

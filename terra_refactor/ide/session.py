@@ -53,6 +53,8 @@ class _Disk:
 
     stamp: tuple[int, int] | None
     source: Source | FileError
+    file: str
+    """The path that opens it, which is not the one that it is shown by if it has no text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +131,14 @@ class Session:
 
     def check_disk(self) -> bool:
         """Looks at the times of the files, for editors that do not tell. True if any has changed."""
-        changed = [path for path, known in tuple(self._disk.items()) if known.stamp != _stamp(path)]
+        changed = [path for path, known in tuple(self._disk.items()) if known.stamp != _stamp(known.file)]
         if changed:
             self.files_changed(changed, listing=True)
         return bool(changed)
 
     def files(self) -> tuple[str, ...]:
         """The files of the project, sorted, open ones included."""
-        return tuple(sorted({*self._discovered().files, *self._buffers}))
+        return tuple(sorted({*map(display_path, self._discovered().files), *self._buffers}))
 
     def clear(self) -> None:
         """Forget everything that could be computed again."""
@@ -221,14 +223,15 @@ class Session:
     def _sources(self, buffers: Mapping[str, Source]) -> tuple[dict[str, Source], dict[str, FileError]]:
         sources: dict[str, Source] = {}
         errors: dict[str, FileError] = {}
-        for path in sorted({*self._discovered().files, *buffers}):
+        found = {display_path(file): file for file in self._discovered().files}
+        for path in sorted({*found, *buffers}):
             buffer = buffers.get(path)
             if buffer is not None:
                 sources[path] = buffer
                 continue
             known = self._disk.get(path)
             if known is None:
-                known = self._disk[path] = _read(path)
+                known = self._disk[path] = _read(found[path])
             if isinstance(known.source, FileError):
                 errors[path] = known.source
             else:
@@ -382,7 +385,7 @@ def _read(path: str) -> _Disk:
         source: Source | FileError = read_source(path)
     except SourceError as error:
         source = FileError(error.path, error.line or 0, error.message)
-    return _Disk(_stamp(path), source)
+    return _Disk(_stamp(path), source, path)
 
 
 def _stamp(path: str) -> tuple[int, int] | None:

@@ -121,7 +121,7 @@ def safe_changes(
     found: list[tuple[Snapshot, NewText]] = []
     for snapshot in _snapshots(session, cancelled, progress):
         for path in snapshot.paths:
-            result = perform(snapshot, Request(Task.FIX_ALL, path))
+            result = perform(snapshot, Request(Task.REFACTOR_ALL, path))
             if isinstance(result, NewText) and result.text != snapshot.sources[path].text:
                 found.append((snapshot, result))
     return tuple(sorted(found, key=lambda pair: pair[1].path))

@@ -212,11 +212,15 @@ class _BlockScan:
     def block(self, block: Block, visible: set[OpId], *, takes_item: bool = False, in_loop: bool = False) -> set[OpId]:
         """Checks a block at whose start `visible` can be read; what can be read at its end."""
         seen = set(visible)
+        before = -1
         if takes_item and not (block and isinstance(block[0], NextItem)):
             self.problems.append("a body that is handed an item does not start with NextItem")
         for place, op in enumerate(block):
             if isinstance(op, NextItem) and not (takes_item and place == 0):
                 self._complain(op, "is not where an item is handed over")
+            if op.id <= before:
+                self._complain(op, f"is numbered before %{before}, which comes earlier")
+            before = op.id
             for read in operands(op):
                 if read not in seen:
                     self._complain(op, f"reads %{read}, which cannot be read there")

@@ -12,9 +12,11 @@ where possible, the owner are kept; a symbolic link stays one, and what it point
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
+from collections.abc import Iterator
 from hashlib import blake2b
 
 from terra_refactor.errors import SourceError
@@ -26,7 +28,7 @@ def write_file(refactoring: FileRefactoring) -> None:
     """Replace the file by its new text, if that differs.
 
     Raises:
-        SourceError: the file changed on disk since it was read, may not be written, is not on disk, or cannot hold
+        SourceError: the file changed on disk since it was read, lies elsewhere, may not be written, is not on disk, or cannot hold
         the new text in its encoding.
     """
     source = refactoring.source
@@ -34,8 +36,14 @@ def write_file(refactoring: FileRefactoring) -> None:
         return
     if source.file is None:
         raise SourceError(source.path, "is not a file on disk and cannot be written")
+    if source.is_outside:
+        raise SourceError(
+            source.path, "lies outside of the given paths, a symbolic link leads to it; name the file to change it"
+        )
     data = source.encode(refactoring.new_text)
     target = os.path.realpath(source.file)
+    if source.real is not None and target != source.real:
+        raise SourceError(source.path, "leads to another file than the one that was read; nothing was written to it")
     try:
         replace_file(target, data, expected_digest=source.digest, shown=source.path)
     except OSError as error:
@@ -57,40 +65,70 @@ def is_written(refactoring: FileRefactoring) -> bool:
 def replace_file(target: str, data: bytes, *, expected_digest: str, shown: str) -> None:
     """Put `data` in the place of the file `target`, whose content must still have `expected_digest`.
 
+    `target` is a real path. Its folder is opened without following a link, and all else happens in that folder: what becomes of the path
+    meanwhile cannot lead elsewhere.
+
     Raises:
-        SourceError: the content changed, or writing is not permitted.
+        SourceError: the content changed, a link is in the way, or writing is not permitted.
         OSError: the folder is not writable, the disk is full, ...
     """
-    _check_unchanged(target, expected_digest, shown)
-    status = os.stat(target)
-    if not os.access(target, os.W_OK):
-        raise SourceError(shown, "permission to write it is denied")
-    folder = os.path.dirname(target)
-    # the name is known before the file is made, so that an interrupt at any time finds what to remove
-    temporary = os.path.join(folder, f".{os.path.basename(target)}.{secrets.token_hex(4)}.tmp")
-    try:
-        with open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        with contextlib.suppress(OSError, AttributeError):  # only the owner of everything may give files away
-            os.chown(temporary, status.st_uid, status.st_gid)
-        os.chmod(temporary, stat.S_IMODE(status.st_mode))
-        _check_unchanged(target, expected_digest, shown)
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
-    _sync_folder(folder)
+    with _opened_folder(os.path.dirname(target), shown) as folder:
+        name = target if folder is None else os.path.basename(target)
+        _check_unchanged(name, folder, expected_digest, shown)
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if not os.access(name, os.W_OK, dir_fd=folder):
+            raise SourceError(shown, "permission to write it is denied")
+        # the name is known before the file is made, so that an interrupt at any time finds what to remove
+        hidden = f".{os.path.basename(target)}.{secrets.token_hex(4)}.tmp"
+        temporary = os.path.join(os.path.dirname(target), hidden) if folder is None else hidden
+        try:
+            with open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, 0o600, dir_fd=folder)) as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+                made = stream.fileno() if os.chmod in os.supports_fd else temporary
+                with contextlib.suppress(OSError, AttributeError):  # only the owner of everything may give files away
+                    os.chown(made, status.st_uid, status.st_gid)
+                os.chmod(made, stat.S_IMODE(status.st_mode))
+            _check_unchanged(name, folder, expected_digest, shown)
+            os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary, dir_fd=folder)
+            raise
+    _sync_folder(os.path.dirname(target))
 
 
-def _check_unchanged(target: str, digest: str, shown: str) -> None:
+@contextlib.contextmanager
+def _opened_folder(folder: str, shown: str) -> Iterator[int | None]:
+    """The folder as a descriptor, no part of whose path is a link; None where the system cannot open folders."""
+    if os.open not in os.supports_dir_fd:
+        yield None
+        return
+    flags = os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY)
+    descriptor = os.open("/", flags)
     try:
-        with open(target, "rb") as stream:
+        for name in folder.split("/"):
+            if name:
+                inner = os.open(name, flags | os.O_NOFOLLOW, dir_fd=descriptor)
+                os.close(descriptor)
+                descriptor = inner
+        yield descriptor
+    except NotADirectoryError as error:
+        raise SourceError(shown, "a folder of its path became a symbolic link; nothing was written to it") from error
+    finally:
+        os.close(descriptor)
+
+
+def _check_unchanged(name: str, folder: int | None, digest: str, shown: str) -> None:
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        with open(name, "rb", opener=lambda path, _: os.open(path, flags, dir_fd=folder)) as stream:
             data = stream.read()
     except OSError as error:
-        raise SourceError(shown, describe_os_error(target, error)) from error
+        if error.errno == errno.ELOOP:
+            raise SourceError(shown, "became a symbolic link since it was read; nothing was written to it") from error
+        raise SourceError(shown, describe_os_error(name, error)) from error
     if blake2b(data, digest_size=len(digest) // 2).hexdigest() != digest:
         raise SourceError(shown, "changed on disk since it was read; nothing was written to it")
 

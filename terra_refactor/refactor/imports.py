@@ -70,6 +70,9 @@ def reach_tensorflow(names: ModuleNames, site: Standpoint) -> Reach:
     for name in _preferred(names, TENSORFLOW, ("tf", "tensorflow")):
         if _reliable(names, name, site) == TENSORFLOW:
             return Reached(name)
+    # what the module calls `tf` itself, and gets from a star import above, is what its decorators are written with, too
+    if names.comes_from_star("tf") and names.star_line is not None and names.star_line < site.line:
+        return Reached("tf")
     conditional = _conditional_import(names)
     if conditional is not None:
         return Unreachable(conditional)

@@ -49,11 +49,17 @@ class ModuleNames:
         scopes: for each scope, the bindings of its names in source order.
         used: every identifier that occurs anywhere in the module; a new name must not be among them.
         has_star_import: whether some names come from a star import.
+        star_line: the line of the first star import of the module itself that always runs; None if there is none.
     """
 
     scopes: Mapping[ScopeNode, Mapping[str, tuple[Binding, ...]]]
     used: frozenset[str]
     has_star_import: bool
+    star_line: int | None = None
+
+    def comes_from_star(self, name: str) -> bool:
+        """Whether the module uses the name, and only a star import can bind it."""
+        return self.has_star_import and name in self.used and not any(name in scope for scope in self.scopes.values())
 
     def bindings(self, name: str, enclosing: Sequence[ScopeNode]) -> tuple[tuple[Binding, ...], bool]:
         """The bindings that `name` has when it is looked up in the innermost of `enclosing` (outermost first), and
@@ -113,6 +119,7 @@ def collect_names(module: cst.Module, line_of: Callable[[cst.CSTNode], int]) -> 
         },
         used=frozenset(collector.used),
         has_star_import=collector.has_star_import,
+        star_line=collector.star_line,
     )
 
 
@@ -132,6 +139,7 @@ class _Collector(cst.CSTVisitor):
         self.scopes: dict[ScopeNode, dict[str, list[Binding]]] = {}
         self.used: set[str] = set()
         self.has_star_import = False
+        self.star_line: int | None = None
         self.frames: list[_Frame] = []
 
     # --- scopes
@@ -265,6 +273,8 @@ class _Collector(cst.CSTVisitor):
     def visit_ImportFrom(self, node: cst.ImportFrom) -> bool:
         if isinstance(node.names, cst.ImportStar):
             self.has_star_import = True
+            if self.star_line is None and len(self.frames) == 1 and not self.frames[-1].conditions:
+                self.star_line = self.line_of(node)
             return False
         module = ("." * len(node.relative)) + (dotted_name(node.module) or "" if node.module is not None else "")
         for alias in node.names:

@@ -70,7 +70,12 @@ def refactor_file(
                 changes[decision] = _change(decision, Outcome.SKIPPED, decision.reason)
         elif not allows(level, decision.level):
             changes[decision] = _change(decision, Outcome.SKIPPED, f"needs --level {decision.level.value}")
-        elif only is None and level is not Level.SAFE and decision.covered_at_speculative:
+        elif (
+            decision.action is Action.ADD_TF_FUNCTION
+            and only is None
+            and level is not Level.SAFE
+            and decision.covered_at_speculative
+        ):
             changes[decision] = _change(decision, Outcome.SKIPPED, "its callers become graphs: it is part of these")
         else:
             wanted.append(decision)

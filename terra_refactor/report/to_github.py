@@ -14,6 +14,7 @@ from typing import Final
 
 from terra_refactor.report.places import path_in_repository
 from terra_refactor.report.schema import DiagnosticEntry, ErrorEntry, Report
+from terra_refactor.workspace.printable import printable
 
 MAX_ANNOTATIONS: Final = 10
 """Of each level of a step."""
@@ -62,11 +63,11 @@ def _plain_error(error: ErrorEntry) -> str:
 
 
 def _no_command(text: str) -> str:
-    return " ".join(text.split()).replace("::", ": :")
+    return printable(" ".join(text.split()).replace("::", ": :")).replace("##[", "## [")
 
 
 def _message(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return printable(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -11,6 +11,7 @@ from typing import Final
 
 from terra_refactor.report.places import Place, path_in_repository
 from terra_refactor.report.schema import FunctionEntry, Report
+from terra_refactor.workspace.printable import as_code, in_markdown
 
 MAX_BYTES: Final = 1_000_000
 """A little less than the MiB, since other steps' lines may follow."""
@@ -35,7 +36,8 @@ def to_markdown(report: Report, max_bytes: int = MAX_BYTES) -> str:
     if report.errors:
         rest += ["", "### Not analysed", "", "| file | why |", "|---|---|"]
         rest += [
-            _row(f"`{path_in_repository(error.path)}:{error.line or 1}`", error.message) for error in report.errors
+            _row(as_code(f"{path_in_repository(error.path)}:{error.line or 1}"), in_markdown(error.message))
+            for error in report.errors
         ]
     for severity in ("error", "warning", "information"):
         found = [entry for entry in report.diagnostics if entry.severity == severity]
@@ -47,12 +49,20 @@ def to_markdown(report: Report, max_bytes: int = MAX_BYTES) -> str:
                 "| place | rule | message |",
                 "|---|---|---|",
             ]
-            rest += [_row(f"`{_shown(entry.place)}`", f"{entry.rule} {entry.name}", entry.message) for entry in found]
+            rest += [
+                _row(as_code(_shown(entry.place)), f"{entry.rule} {entry.name}", in_markdown(entry.message))
+                for entry in found
+            ]
     proposed = [entry for entry in report.functions if entry.action != "none"]
     if proposed:
         rest += ["", f"### Proposed ({len(proposed)})", "", "| function | class | what | why |", "|---|---|---|---|"]
         rest += [
-            _row(f"`{_place_of(entry)}` `{entry.qualname}`", entry.classification, _ACTIONS[entry.action], entry.reason)
+            _row(
+                f"{as_code(_place_of(entry))} {as_code(entry.qualname)}",
+                entry.classification,
+                _ACTIONS[entry.action],
+                in_markdown(entry.reason),
+            )
             for entry in proposed
         ]
     return _limited([*lines, *rest], max_bytes)

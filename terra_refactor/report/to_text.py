@@ -21,6 +21,7 @@ from terra_refactor.refactor.result import Change, Outcome
 from terra_refactor.report.places import Place, Places
 from terra_refactor.rules.rule import Finding, Severity
 from terra_refactor.syntax.source import Source
+from terra_refactor.workspace.printable import printable
 from terra_refactor.workspace.results import FileError, FixReport, WorkspaceReport
 
 _NARROW = 76
@@ -35,7 +36,7 @@ def print_analysis(console: Console, report: WorkspaceReport, *, verbose: bool =
     widths = _widths(console, report.decisions)
     places = Places(report.sources)
     for path, group in groupby(report.decisions, key=lambda decision: decision.path):
-        console.print(Text(path, style="bold underline"))
+        console.print(Text(_shown(path), style="bold underline"))
         console.print(_table(console, tuple(group), widths, places, verbose=verbose))
         console.print()
     print_errors(console, report.errors)
@@ -53,15 +54,15 @@ def print_findings(
     places = Places(sources)
     for finding in findings:
         line = Text()
-        line.append(finding.path, style="bold")
+        line.append(_shown(finding.path), style="bold")
         where = str(places.place(finding.path, finding.span))
         line.append(f"{where[len(finding.path) :]}: ", style="dim")
         line.append(finding.rule, style=_severity_style(finding.severity))
         line.append(f" [{finding.name}] ", style="dim")
-        line.append(finding.message)
+        line.append(_shown(finding.message))
         console.print(line, soft_wrap=True)
         for related in finding.related if verbose else ():
-            note = Text(f"    {places.place(related.path, related.span)}: {related.message}", style="dim")
+            note = Text(f"    {_shown(f'{places.place(related.path, related.span)}: {related.message}')}", style="dim")
             console.print(note, soft_wrap=True)
 
 
@@ -124,15 +125,15 @@ def print_errors(console: Console, errors: Iterable[FileError]) -> None:
     for error in errors:
         place = f"{error.path}:{error.line}" if error.line else error.path
         line = Text()
-        line.append(place, style="bold")
+        line.append(_shown(place), style="bold")
         line.append(": error: ", style="bold red")
-        line.append(error.message)
+        line.append(_shown(error.message))
         console.print(line, soft_wrap=True)
 
 
 def print_diff(console: Console, diff: str) -> None:
     """A unified diff: coloured on a terminal, elsewhere byte for byte, since it may be applied as a patch."""
-    if not console.is_terminal or console.color_system is None:
+    if not console.is_terminal:
         console.file.write(diff)
         return
     for line in diff.splitlines():
@@ -156,7 +157,7 @@ def print_changes(console: Console, fixed: FixReport, *, written: frozenset[str]
         if not shown:
             continue
         state = "written" if file.source.path in written else "would change" if file.changed else "not changed"
-        console.print(Text.assemble((file.source.path, "bold underline"), (f"  {state}", "dim")))
+        console.print(Text.assemble((_shown(file.source.path), "bold underline"), (f"  {state}", "dim")))
         places = Places({file.source.path: file.source})
         for change in shown:
             console.print(_change_line(change, places), soft_wrap=True)
@@ -351,6 +352,11 @@ def _severity_style(severity: Severity) -> str:
             return "bold blue"
         case _:
             assert_never(severity)
+
+
+def _shown(text: str) -> str:
+    """A path or a message of one line, whatever is in it."""
+    return printable(text, one_line=True)
 
 
 def _plural(count: int, noun: str) -> str:

@@ -118,8 +118,8 @@ class OpenAxes(OpenContents):
             case ops.Binary(left=left, right=right):
                 return self._no_rank(left, depth) or self._no_rank(right, depth)
             case ops.LoadName() as load:
-                stored = None if self._has_set_shape(load) else self._stored(load)
-                return stored is not None and self._no_rank(stored, depth)
+                stored = [] if self._has_set_shape(load) else self._stored(load)
+                return any(self._no_rank(value, depth) for value in stored)
             case ops.Call() as call:
                 names = self._library(call)
                 if len(names) == 1 and names[0] in LOSES_RANK:
@@ -179,10 +179,14 @@ class OpenAxes(OpenContents):
             case ops.LoadName(name=name):
                 if self._has_set_shape(op):
                     return CLOSED
-                store = self._store(op)
-                if store is None or store.value is None:
+                stores = self._stores(op)
+                if not stores:
                     return self.parameters.get(name, CLOSED)
-                return {**self._axes(store.value, depth), **self._of_branches(store, op)}
+                found: dict[int, Origin] = {}
+                for store in stores:
+                    if store.value is not None:
+                        found.update({**self._axes(store.value, depth), **self._of_branches(store, op)})
+                return found
             case ops.Unary(operand=operand):
                 return self._axes(operand, depth)
             case ops.Binary(operator="@", left=left, right=right):
@@ -219,7 +223,7 @@ class OpenAxes(OpenContents):
         view = self._view
         op = view.op(view.behind_name(number))
         if isinstance(op, ops.LoadName):
-            return self._stored(op) is None and not view.is_captured(op.id)
+            return not self._stored(op) and not view.is_captured(op.id)
         return isinstance(op, ops.Call) and not SPARSE_BY_CONTENT.isdisjoint(self._names(op))
 
     def _of_element(self, number: OpId, depth: int) -> Axes:

@@ -15,6 +15,7 @@ from terra_refactor.domain.value import Constant
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.size_arguments import CONVERSIONS, SAME_CONTENT
+from terra_refactor.rules.staging import staging_of
 from terra_refactor.rules.tensor_values import is_tensor, rank_of, sizes_of
 from terra_refactor.rules.view import ContextView, has_trait
 from terra_refactor.tf_model.spec import Trait
@@ -52,7 +53,7 @@ class OpenContents:
     the graph.
     """
 
-    __slots__ = ("_calls", "_contents", "_given_contents", "_stores", "_view")
+    __slots__ = ("_calls", "_contents", "_given_contents", "_view")
 
     def __init__(self, view: ContextView, contents: Set[str] | None, calls: int) -> None:
         self._view = view
@@ -60,7 +61,6 @@ class OpenContents:
         self._calls = calls
         """So many calls deep what functions return is followed."""
         self._contents: dict[OpId, bool] = {}
-        self._stores: dict[str, list[ops.StoreName]] | None = None
 
     def inside(self, callee: ContextView, call: OpId) -> OpenContents:
         """The same of a function of the program, as a call (or the read of a property) runs it."""
@@ -77,18 +77,13 @@ class OpenContents:
             return []
         return [self._view.of(context) for context in fact.callees]
 
-    def _stored(self, load: ops.LoadName) -> OpId | None:
-        """What the variable was set to last before it is read; None of a parameter that is not set."""
-        store = self._store(load)
-        return None if store is None else store.value
+    def _stored(self, load: ops.LoadName) -> list[OpId]:
+        """What the variable may be set to where it is read; none of a parameter that is not set."""
+        return [store.value for store in self._stores(load) if store.value is not None]
 
-    def _store(self, load: ops.LoadName) -> ops.StoreName | None:
-        if self._stores is None:
-            self._stores = {}
-            for store in self._view.reached_stores():
-                self._stores.setdefault(store.name, []).append(store)
-        before = [store for store in self._stores.get(load.name, ()) if store.id < load.id]
-        return before[-1] if before else None
+    def _stores(self, load: ops.LoadName) -> list[ops.StoreName]:
+        """What may have set the variable last."""
+        return staging_of(self._view).stores(load)
 
     def _library(self, call: ops.Call) -> tuple[str, ...]:
         """The library functions that a call reaches, whatever functions they call in turn."""
@@ -116,8 +111,11 @@ class OpenContents:
                     for place, element in enumerate(elements)
                     if self._any_content(element.value, depth + 1)
                 }
-            case ops.LoadName() if (stored := self._stored(op)) is not None:
-                return self._positions(stored, rank, depth + 1)
+            case ops.LoadName() if stored := self._stored(op):
+                found: dict[int, Origin] = {}
+                for value in stored:
+                    found.update(self._positions(value, rank, depth + 1))
+                return found
             case ops.Call() if op.arguments and self._names(op) == ("tensorflow.shape",):
                 return self._axes(op.arguments[0].value, depth + 1)
             case ops.Call() if op.arguments and len(self._names(op)) == 1 and self._names(op)[0] in CONVERSIONS:
@@ -194,10 +192,10 @@ class OpenContents:
             case ops.LoadName():
                 if view.is_captured(number):
                     return False  # what was made before is a constant to the graph
-                value = self._stored(op)
-                if value is None and self._given_contents is not None:
+                stored = self._stored(op)
+                if not stored and self._given_contents is not None:
                     return op.name in self._given_contents
-                return view.is_symbolic(number) if value is None else self._by_content(value, depth)
+                return any(self._by_content(value, depth) for value in stored) if stored else view.is_symbolic(number)
             case ops.NextItem():
                 return True
             case ops.UnpackElement(source=source, position=position):

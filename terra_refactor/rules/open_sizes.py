@@ -100,6 +100,20 @@ def _uses_of_length(view: ContextView, axes: OpenAxes, wanted: Origin, call: ops
         if use is not None:
             written = f"`{view.written(call.id)}` is a tensor of int32 while the graph is traced: {_BECAUSE[wanted]}"
             yield SizeUse(call.id, f"{written}, and `{view.written(use)}` has a float on the other side")
+        elif _decides(view, call.id):
+            written = f"`{view.written(call.id)}` is a tensor of int32 while the graph is traced: {_BECAUSE[wanted]}"
+            yield SizeUse(call.id, f"{written}, and a condition must be a bool")
+
+
+def _decides(view: ContextView, number: OpId) -> bool:
+    """Whether the program asks a number for its truth."""
+    for use in _uses(view, number):
+        match use:
+            case ops.Unary(operator="not") | ops.If() | ops.IfExpression() | ops.While():
+                return True
+            case ops.ShortCircuit(left=left) if view.behind_name(left) == number:
+                return True
+    return False
 
 
 def _whole_shapes(view: ContextView, axes: OpenAxes, wanted: Origin, call: ops.Call) -> Iterator[SizeUse]:

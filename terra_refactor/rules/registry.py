@@ -6,17 +6,21 @@ Computes: the places that each rule's check finds in each context. Needs: the fa
 from __future__ import annotations
 
 import importlib
+import logging
 import pkgutil
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
 from terra_refactor.errors import InternalError
-from terra_refactor.rules.rule import LocalHazard, Rule
+from terra_refactor.rules.rule import INTERNAL, LocalHazard, Rule
+from terra_refactor.syntax.deep_stack import has_deep_stack
 
 if TYPE_CHECKING:
     from terra_refactor.domain.effect import EffectKind
     from terra_refactor.rules.view import ContextView
+
+LOGGER = logging.getLogger(__name__)
 
 FAMILIES = ("host_effects", "retracing", "graph_failures", "shapes", "no_benefit", "misuse", "xla", "tool")
 """The folders of rules. A rule is a module with a constant `RULE`."""
@@ -56,8 +60,21 @@ def checking_rules() -> tuple[Rule, ...]:
 
 
 def local_hazards(view: ContextView) -> Iterator[tuple[Rule, LocalHazard]]:
-    """What the rules find in one context, in the function's own code."""
+    """What the rules find in one context, in the function's own code. A check that fails costs the function in which it does."""
     for rule in checking_rules():
         assert rule.check is not None
-        for hazard in rule.check(view):
+        try:
+            with view.codes.budget.limited():
+                found = tuple(rule.check(view))
+        except Exception as error:
+            if isinstance(error, RecursionError) and not has_deep_stack():
+                raise  # there is a larger stack to try it on
+            LOGGER.exception("the check of %s failed in %s", rule.id, view.function.qualname)
+            first = next((op.id for op in view.code.ops if op is not None), None)
+            where = f"the check of {rule.id} in {view.function.qualname} failed ({type(error).__name__}: {error})"
+            # an assumption is attached, since nothing is proven: no finding, and no decorator that is taken away
+            found = (
+                () if first is None else (LocalHazard(first, INTERNAL + where, f"{where}, and nothing is wrong there"),)
+            )
+        for hazard in found:
             yield rule, hazard

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from terra_refactor.ir.ids import OpId
 from terra_refactor.syntax.edit import Edit
@@ -41,6 +41,10 @@ class CureKind(Enum):
     CREATION_OUTSIDE = "creation-moved-out"
     HOISTED_FUNCTION = "tf-function-out-of-loop"
     TENSOR_ARGUMENT = "python-scalar-to-tensor"
+
+
+INTERNAL: Final = "internal error: "
+"""Prefix of the message of a hazard that reports an internal error: whether the function is safe is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

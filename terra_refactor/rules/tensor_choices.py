@@ -1,7 +1,6 @@
 """What a graph cannot choose by a tensor: objects and functions as results of a branch or variables of a loop.
 
-Computes: nothing. Needs: a `ContextView`. Gives: `no_choice` (why a graph cannot choose a value) and `is_live` (whether the value that a
-variable has behind a statement is looked at).
+Computes: nothing. Needs: a `ContextView`. Gives: `no_choice` (why a graph cannot choose a value).
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir import ops
-from terra_refactor.ir.walk import walk
 from terra_refactor.rules.view import ContextView
 from terra_refactor.tf_model import registry
 
@@ -77,27 +75,3 @@ def _is_opaque(view: ContextView, name: str) -> bool:
             if not isinstance(op, ops.LoadName | ops.LoadAttribute) or op.name in _STRUCTURES:
                 return False
     return True
-
-
-def is_live(view: ContextView, statement: ops.If | ops.For | ops.While, name: str) -> bool:
-    """Whether the value that a variable has behind a statement, or in a loop's next iteration, is read before it is set again."""
-    inside = [op.id for op in walk((statement,))]
-    outermost = statement.id
-    for outer in view.enclosing(statement.id):
-        if isinstance(outer, ops.For | ops.While):
-            outermost = outer.id
-    mentions = [
-        op for op in view.code.ops if isinstance(op, ops.LoadName | ops.StoreName | ops.DeleteName) and op.name == name
-    ]
-    within = [op for op in mentions if op.id in inside]
-    if isinstance(statement, ops.For | ops.While) and within and isinstance(within[0], ops.LoadName):
-        return True
-    behind = [op for op in mentions if op.id > max(inside)]
-    around = [op for op in mentions if outermost < op.id < statement.id]
-    parents = view.code.parents
-    for op in (*behind, *around):
-        if isinstance(op, ops.LoadName):
-            return True
-        if parents[op.id] == parents[statement.id]:
-            return False
-    return False

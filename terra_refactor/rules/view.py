@@ -35,11 +35,14 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir import ops
+from terra_refactor.ir.control import Flow, flow_of
+from terra_refactor.ir.dataflow import Names, live_names
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Op, StoreName
 from terra_refactor.ir.program import Program
 from terra_refactor.ir.walk import blocks, walk
+from terra_refactor.rules.budget import LookBudget
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.spec import ParameterPassing, Trait
 
@@ -90,6 +93,15 @@ class CodeIndex:
 
 
 @dataclass(frozen=True, slots=True)
+class StaticFlow:
+    """The control flow of a function as AutoGraph makes it, with the names that are live at each node."""
+
+    function: Function
+    flow: Flow
+    live: tuple[Names, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Classes:
     """The operations that make classes in one function, by the body of the class."""
 
@@ -108,6 +120,24 @@ class ClassOutline:
     """The functions that are defined in its body, classes and lambdas among them."""
 
 
+_ANY_ATTRIBUTE = "*"
+
+
+def _attributes_read(code: CodeIndex) -> Iterator[str]:
+    for read in code.of_kind(ops.LoadAttribute):
+        yield _ANY_ATTRIBUTE if read.name == "__dict__" else read.name
+    for call in code.of_kind(ops.Call):
+        function = code.ops[call.function]
+        if isinstance(function, ops.LoadName) and function.name in ("getattr", "hasattr", "vars") and call.arguments:
+            asked = code.ops[call.arguments[1].value] if len(call.arguments) > 1 else None
+            if isinstance(asked, ops.Literal) and isinstance(asked.value, str):
+                yield asked.value
+            else:
+                owner = code.ops[call.arguments[0].value]
+                if isinstance(owner, ops.LoadName) and owner.name == "self":
+                    yield _ANY_ATTRIBUTE
+
+
 class Codes:
     """The indexes of the functions of a program, each made when it is first asked for.
 
@@ -119,7 +149,21 @@ class Codes:
         self._earlier = {} if earlier is None else earlier._indexes
         self._indexes: dict[FunctionId, CodeIndex] = {}
         self._classes: dict[FunctionId, _Classes] = {}
+        self._flows: dict[FunctionId, StaticFlow] = {}
         self._outlines: dict[str, tuple[ClassOutline, ...]] | None = None
+        self.budget = LookBudget()
+        self._readers: dict[str, tuple[FunctionId, ...]] | None = None
+
+    def readers_of(self, attribute: str) -> tuple[FunctionId, ...]:
+        """The functions that read an attribute of that name, of whatever object, or ask their own object for one by a computed name."""
+        if self._readers is None:
+            found: dict[str, dict[FunctionId, None]] = {}
+            for module in self.program.modules.values():
+                for function in module.functions:
+                    for name in _attributes_read(self.of(function.id)):
+                        found.setdefault(name, {})[function.id] = None
+            self._readers = {name: tuple(functions) for name, functions in found.items()}
+        return (*self._readers.get(attribute, ()), *self._readers.get(_ANY_ATTRIBUTE, ()))
 
     def classes_named(self, name: str) -> tuple[ClassOutline, ...]:
         """The classes of the program that have that name."""
@@ -135,6 +179,15 @@ class Codes:
             known = _Classes(code, {op.body: op for op in code.of_kind(ops.MakeClass)})
             self._classes[parent] = known
         return known.by_body.get(body)
+
+    def flow(self, identity: FunctionId) -> StaticFlow:
+        """The control flow of a function, and what is live in it. Made when it is first asked for."""
+        code = self.of(identity)
+        known = self._flows.get(identity)
+        if known is None or known.function.body is not code.function.body:
+            flow = flow_of(code.function)
+            known = self._flows[identity] = StaticFlow(code.function, flow, live_names(flow))
+        return known
 
     def of(self, identity: FunctionId) -> CodeIndex:
         """The index of the function with that identity."""
@@ -172,16 +225,31 @@ def _outlines(program: Program) -> dict[str, tuple[ClassOutline, ...]]:
 class ContextView:
     """One context of one function."""
 
-    __slots__ = ("_library_calls", "branches", "calls", "code", "codes", "context", "facts", "function", "program")
+    __slots__ = (
+        "_budget",
+        "_library_calls",
+        "branches",
+        "calls",
+        "code",
+        "codes",
+        "context",
+        "facts",
+        "function",
+        "program",
+        "staging",
+    )
 
     def __init__(self, codes: Codes, facts: ProgramFacts, context: ContextFacts) -> None:
         self.codes = codes
+        self._budget = codes.budget
         self.program = codes.program
         self.facts = facts
         self.context = context
         self.code = codes.of(context.function)
         self.function = self.code.function
         self._library_calls: tuple[tuple[ops.Call, str], ...] | None = None
+        self.staging: object = None
+        """Kept for `rules.staging`."""
         self.calls: dict[OpId, CallFact] = {call.op: call for call in context.calls}
         self.branches: dict[OpId, BranchFact] = {branch.op: branch for branch in context.branches}
 
@@ -201,6 +269,10 @@ class ContextView:
 
     def op(self, number: OpId) -> Op:
         """The operation with that number."""
+        budget = self._budget
+        budget.left -= 1
+        if budget.left < 0:
+            budget.end()
         op = self.code.ops[number]
         assert op is not None
         return op
@@ -226,6 +298,10 @@ class ContextView:
 
     def value(self, number: OpId) -> Value:
         """The result of an operation; `BOTTOM` where it is not reached."""
+        budget = self._budget
+        budget.left -= 1
+        if budget.left < 0:
+            budget.end()
         value = self.context.values[number]
         return BOTTOM if value is None else value
 
@@ -244,12 +320,21 @@ class ContextView:
         stores = self.code.stores.get(name, ())
         return stores[0].value if len(stores) == 1 else None
 
+    def stored_before(self, load: ops.LoadName) -> OpId | None:
+        """What a local variable is set to, if one operation sets it, and that is complete where the variable is read.
+
+        Operations are numbered in the order of the source, and read only what is complete (`ir/check.py`). So looking back from an
+        operation to what it reads, through names too, leads to earlier ones only, and ends, whatever is set from what.
+        """
+        stores = self.code.stores.get(load.name, ())
+        return stores[0].value if len(stores) == 1 and stores[0].id < load.id else None
+
     def behind_name(self, number: OpId) -> OpId:
-        """The operation that gives a result; of a local variable that is set once, the one that gives what it is set to."""
+        """The operation that gives a result; of a local variable that is set once, before, the one that gives what it is set to."""
         op = self.op(number)
         own = (ops.Scope.LOCAL, ops.Scope.CELL, *((ops.Scope.GLOBAL,) if self.function.parent is None else ()))
         while isinstance(op, ops.LoadName) and op.scope in own:
-            value = self.stored_once(op.name)
+            value = self.stored_before(op)
             if value is None or any(parameter.name == op.name for parameter in self.function.parameters):
                 break
             op = self.op(value)
@@ -281,10 +366,10 @@ class ContextView:
         match op:
             case _ if depth > 8:
                 return frozenset()
-            case ops.LoadName(name=name, scope=ops.Scope.LOCAL | ops.Scope.CELL):
+            case ops.LoadName(name=name, scope=ops.Scope.LOCAL | ops.Scope.CELL) as op:
                 if any(parameter.name == name for parameter in self.function.parameters):
                     return frozenset({name}) if self._is_as_given(op) else frozenset()
-                value = self.stored_once(name)
+                value = self.stored_before(op)
                 return frozenset() if value is None else self._parameters_behind(value, depth + 1)
             case ops.Binary(left=left, right=right):
                 return self._parameters_behind(left, depth + 1) | self._parameters_behind(right, depth + 1)
@@ -451,9 +536,11 @@ class ContextView:
     def holds_symbolic(self, number: OpId) -> bool:
         """Whether the result is, or is a display or tuple that has, a symbolic tensor."""
         value = self.value(number)
-        op = self.op(number)
+        op = self.op(self.behind_name(number))
         if isinstance(op, ops.BuildContainer):
             return any(self.holds_symbolic(element.value) for element in op.elements)
+        if isinstance(op, ops.BuildDict):
+            return any(self.holds_symbolic(item.value) for item in op.items)
         if isinstance(value, TupleValue):
             return any(_becomes_symbolic(element) for element in value.elements) and not self.is_captured(number)
         return self.is_symbolic(number)

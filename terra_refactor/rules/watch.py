@@ -142,6 +142,10 @@ class _Codes(Codes):
         self._notes.add(("code", identity))
         return self._inner.of(identity)
 
+    def readers_of(self, attribute: str) -> tuple[FunctionId, ...]:
+        self._notes.add(("readers", attribute))
+        return self._inner.readers_of(attribute)
+
     def classes_named(self, name: str) -> tuple[ClassOutline, ...]:
         self._notes.add(("classes", name))
         return self._inner.classes_named(name)
@@ -152,7 +156,7 @@ def changed_looks(
 ) -> frozenset[Look] | None:
     """The looks that do not meet in one state of a program what they met in an earlier one; None if they cannot be compared.
 
-    Of `classes`, `place` and `value` it says only for those that are given.
+    Of `classes`, `readers`, `place` and `value` it says only for those that are given.
     """
     objects = facts_now.objects
     if any(objects.get(number) is not known for number, known in facts_before.objects.items()):
@@ -180,6 +184,8 @@ def changed_looks(
     for look in looks:
         match look:
             case "classes", str(name) if before.classes_named(name) != now.classes_named(name):
+                changed.add(look)
+            case "readers", str(name) if before.readers_of(name) != now.readers_of(name):
                 changed.add(look)
             case "value", (FunctionId() as function, int(op)) if _may_differ(changed, facts_before, function):
                 if ("code", function) in changed or facts_before.values_of(function, op) != facts_now.values_of(

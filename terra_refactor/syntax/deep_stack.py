@@ -1,7 +1,7 @@
 """Room for recursion over deeply nested source.
 
 Computes: the result of a function, called again on a large stack when the ordinary one is too small.
-Needs: a function without effects before its end, since it may be called twice. Gives: `call_with_deep_stack`.
+Needs: a function without effects before its end, since it may be called twice. Gives: `call_with_deep_stack`, `has_deep_stack`.
 Ignores: endless recursion, which ends in RecursionError all the same.
 """
 
@@ -30,7 +30,7 @@ def call_with_deep_stack(function: Callable[[], _T], *, at_once: bool = False) -
 
     `at_once` goes to the thread directly, for native code that would overflow the stack instead of raising.
     """
-    if getattr(_here, "is_deep", False):
+    if has_deep_stack():
         return function()
     if not at_once:
         try:
@@ -38,6 +38,11 @@ def call_with_deep_stack(function: Callable[[], _T], *, at_once: bool = False) -
         except RecursionError:
             pass
     return _in_thread(function)
+
+
+def has_deep_stack() -> bool:
+    """Whether this thread has the large stack, so that a RecursionError is the end, and not a reason to try again."""
+    return getattr(_here, "is_deep", False)
 
 
 def _in_thread(function: Callable[[], _T]) -> _T:

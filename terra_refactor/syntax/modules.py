@@ -21,7 +21,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-_SUFFIXES = (".py", ".pyi", ".ipynb")
+_NOTEBOOK = ".ipynb"
+"""No import finds one: a notebook that is named as a library is shows that library."""
+_SUFFIXES = (".py", ".pyi", _NOTEBOOK)
 _ROOT_MARKS = ("setup.py", "setup.cfg", "pyproject.toml")
 
 
@@ -193,7 +195,8 @@ def build_module_index(
         if module.is_package:
             package_roots.add(module.import_root)
         place = module.folder if module.is_package else _without_suffix(place_of[path])
-        by_place.setdefault(place, path)
+        if not path.endswith(_NOTEBOOK):
+            by_place.setdefault(place, path)
     inferred = (*sorted(found_roots, key=_depth), *sorted(package_roots, key=_depth))
     roots = tuple(dict.fromkeys((*declared, *sources, *inferred, *known)))
     rank = {root: number for number, root in enumerate(roots)}

@@ -201,11 +201,13 @@ def read_notebook(document: str, path: str) -> Notebook:
         SourceError: it is not JSON, not a notebook, not of nbformat 4, or not in Python.
     """
     try:
-        data = json.loads(document)
+        data = _DECODER.decode(document)
     except json.JSONDecodeError as error:
         raise SourceError(path, f"is not a notebook: {error.msg}", error.lineno) from error
     except RecursionError as error:
         raise SourceError(path, "is not a notebook: its JSON is nested too deeply") from error
+    except ValueError as error:
+        raise SourceError(path, "is not a notebook: its JSON holds a number of too many digits") from error
     _check_notebook(data, path)
     fields = dict(_source_fields(document))
     indices = [index for index, cell in enumerate(data["cells"]) if cell.get("cell_type") == "code" and index in fields]
@@ -351,7 +353,12 @@ def _elements(text: str, at: int) -> Iterator[int]:
             at = _skip(text, at + 1)
 
 
-_DECODER = json.JSONDecoder()
+def _integer(digits: str) -> int | float:
+    """A number of the document; Python refuses to make an int of very many digits."""
+    return int(digits) if len(digits) < 20 else float(digits)
+
+
+_DECODER = json.JSONDecoder(parse_int=_integer)
 
 
 def _value_end(text: str, at: int) -> int:

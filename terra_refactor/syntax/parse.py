@@ -4,7 +4,8 @@ Computes: the LibCST module of a source. Needs: `Source`. Gives: `ParsedModule`.
 Ignores: positions (`positions.py`) and scopes (`scopes.py`).
 
 LibCST's parser recurses in native code, where too deep a nesting ends the process. So nesting is bounded before parsing, by the limits of
-Python itself: CPython takes 200 nested brackets and, before 3.13, fewer than 3,000 levels of nested operators.
+Python itself: CPython takes 200 nested brackets and, before 3.13, fewer than 3,000 levels of nested operators. Native code cannot be
+interrupted either, so what it takes is bounded before, too: by the size of a text, and by what its patterns (`case`) cost.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import libcst
 
 from terra_refactor.errors import SourceError
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
-from terra_refactor.syntax.layout import measure_nesting
+from terra_refactor.syntax.layout import measure_nesting, measure_patterns
 from terra_refactor.syntax.source import Source
 
 MAX_BRACKETS = 200
@@ -25,6 +26,12 @@ MAX_BRACKETS = 200
 
 MAX_DEPTH = 3_000
 """Levels of operators, or of `elif`, within one statement."""
+
+MAX_CHARACTERS = 4_000_000
+"""Maximum length of one source text, about ten seconds of parsing; what is larger is data."""
+
+MAX_PATTERN_TRIES = 1 << 19
+"""What the nested patterns of a text may cost; see `measure_patterns`. So many take the parser about a second."""
 
 _ORDINARY_DEPTH = 150
 """Up to here the parser runs on the caller's stack, which may be as small as half a megabyte in a thread."""
@@ -50,8 +57,11 @@ def parse_module(source: Source) -> ParsedModule:
     """Parse a source.
 
     Raises:
-        SourceError: it does not parse, or is nested more deeply than Python takes.
+        SourceError: it does not parse, or is larger, or nested more deeply, than can be parsed.
     """
+    if len(source.text) > MAX_CHARACTERS:
+        message = f"is too large to be analysed: {len(source.text):,} characters (at most {MAX_CHARACTERS:,})"
+        raise SourceError(source.path, message)
     nesting = measure_nesting(source.text)
     if nesting.brackets > MAX_BRACKETS:
         message = f"does not parse: {nesting.brackets:,} nested brackets (Python takes {MAX_BRACKETS})"
@@ -59,6 +69,9 @@ def parse_module(source: Source) -> ParsedModule:
     if nesting.depth > MAX_DEPTH:
         message = f"is nested too deeply to be analysed: about {nesting.depth:,} levels of operators or branches in one statement"
         raise SourceError(source.path, message, nesting.depth_line)
+    tries, pattern_line = measure_patterns(source.text)
+    if tries > MAX_PATTERN_TRIES:
+        raise SourceError(source.path, "is nested too deeply to be analysed: a pattern of `case`", pattern_line)
     text = parser_text(source.text)
     try:
         module = call_with_deep_stack(lambda: libcst.parse_module(text), at_once=nesting.depth > _ORDINARY_DEPTH)

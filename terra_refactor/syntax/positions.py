@@ -21,6 +21,7 @@ from libcst._nodes.internal import CodegenState
 
 from terra_refactor.errors import SourceError
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
+from terra_refactor.syntax.layout import comments_of
 from terra_refactor.syntax.lines import LineIndex
 from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.parse import ParsedModule, parser_text
@@ -159,26 +160,42 @@ def _generate(module: libcst.Module) -> _RecordingState:
 def _align(written: str, text: str, path: str) -> Sequence[int]:
     """For each offset of the written tree, the offset in the text.
 
-    LibCST drops some whitespace of unusual files (a form feed before the first line, a blank line of spaces among others). All else
-    is the same in both, so each character finds its place by going through both at once.
+    LibCST drops some whitespace of unusual files (a form feed before the first line, a blank line of spaces among others), and comments
+    (indented ones at the end). All else is the same in both, so each character finds its place by going through both at once. That is
+    all that edits need: they change the text between positions, and what lies at none is not touched.
     """
     moved = array("L", bytes(array("L").itemsize * (len(written) + 1)))
+    comments = dict(comments_of(text))
     there = 0
     for here, character in enumerate(written):
-        while there < len(text) and text[there] != character and text[there] in _SKIPPABLE:
-            there += 1
+        while there < len(text):
+            end = comments.get(there)
+            if end is not None and not _is_comment(written, here, text[there:end]):
+                there = end
+            elif text[there] != character and text[there] in _SKIPPABLE:
+                there += 1
+            else:
+                break
         if there < len(text) and text[there] == character:
             moved[here] = there
             there += 1
         elif character in _SKIPPABLE:
             moved[here] = min(there, len(text))
         else:
-            raise SourceError(
-                path, "cannot be analysed: the parser does not keep this text", text.count("\n", 0, there) + 1
-            )
+            raise _not_kept(text, there, path)
     moved[len(written)] = len(text)
-    if text[there:].strip(" \t\f\\\r\n"):
-        raise SourceError(
-            path, "cannot be analysed: the parser does not keep this text", text.count("\n", 0, there) + 1
-        )
+    while there < len(text) and (there in comments or text[there] in _SKIPPABLE):
+        there = comments.get(there, there + 1)
+    if there < len(text):
+        raise _not_kept(text, there, path)
     return moved
+
+
+def _is_comment(written: str, here: int, comment: str) -> bool:
+    """Whether exactly that comment was written there."""
+    end = here + len(comment)
+    return written.startswith(comment, here) and (end == len(written) or written[end] in "\r\n")
+
+
+def _not_kept(text: str, there: int, path: str) -> SourceError:
+    return SourceError(path, "skipped: LibCST cannot reproduce this file exactly", text.count("\n", 0, there) + 1)

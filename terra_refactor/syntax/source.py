@@ -13,6 +13,7 @@ import contextlib
 import io
 import os
 import re
+import stat
 import tokenize
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -23,6 +24,13 @@ from terra_refactor.syntax.notebook import Cell, Notebook, read_notebook
 STDIN_NAME = "<stdin>"
 """How standard input is called in reports when no other name was given."""
 
+MAX_BYTES = 256 * 1024 * 1024
+"""More than any file of source; a notebook may hold outputs."""
+_CHUNK = 1 << 20
+
+_STREAMS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+"""What a shell passes for the output of a command (`<(...)`)."""
+_UNPRINTABLE = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _DIGEST_SIZE = 16
 _NEWLINE = re.compile(r"\r\n?|\n")
 
@@ -41,6 +49,8 @@ class Source:
         notebook: the notebook that the text was taken from, or None for a plain module.
         reversible: whether encoding the text again gives the bytes that were read. False only for codecs with several spellings
             of one character; such a file is analysed but never written.
+        real: where it lay when it was read, with no link left in the path; None if nobody looked.
+        is_outside: whether a link led to it, out of the paths of the run; such a file is analysed but never written.
     """
 
     path: str
@@ -51,6 +61,8 @@ class Source:
     file: str | None = None
     notebook: Notebook | None = field(default=None, repr=False)
     reversible: bool = True
+    real: str | None = None
+    is_outside: bool = False
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -68,8 +80,8 @@ class Source:
         document = text if self.notebook is None else self.notebook.with_module_text(text, self.path)
         try:
             return document.encode(self.encoding)
-        except UnicodeEncodeError as error:
-            line = document.count("\n", 0, error.start) + 1
+        except UnicodeError as error:
+            line = document.count("\n", 0, error.start) + 1 if isinstance(error, UnicodeEncodeError) else None
             raise SourceError(self.path, f"the new text does not fit the encoding {self.encoding}", line) from error
 
 
@@ -82,10 +94,20 @@ def read_source(path: str | os.PathLike[str]) -> Source:
     name = os.fspath(path)
     shown = display_path(name)
     try:
+        if not stat.S_ISREG(os.stat(name).st_mode) and not os.path.isdir(name) and not name.startswith(_STREAMS):
+            raise SourceError(shown, "is not a regular file")  # opening a pipe may block, and a device may never end
         with open(name, "rb") as stream:
-            data = stream.read()
+            # a reader makes room for as much as it is asked for; one that has no size is asked for all, and ends at the limit
+            size = os.fstat(stream.fileno()).st_size
+            data = stream.read(min(size, MAX_BYTES) + 1)
+            while size < len(data) <= MAX_BYTES and (more := stream.read(_CHUNK)):
+                data += more
     except OSError as error:
         raise SourceError(shown, describe_os_error(name, error)) from error
+    except ValueError as error:  # a null character, or one that no name of a file can hold
+        raise SourceError(shown, f"cannot be read: {error}") from error
+    if len(data) > MAX_BYTES:
+        raise SourceError(shown, f"is too large to be read: more than {MAX_BYTES:,} bytes")
     return _source(data, shown, os.path.abspath(name))
 
 
@@ -103,7 +125,16 @@ def source_from_text(text: str, name: str = STDIN_NAME) -> Source:
 
 
 def display_path(path: str | os.PathLike[str]) -> str:
-    """The path as reports show it: relative to the current folder, with `/`; absolute where no relative one exists."""
+    """The path as reports show it: as `relative_path`, with what no report can hold written as an escape.
+
+    Names of files are bytes: those that are not UTF-8 have no text, and control characters would change the report around them. It is a
+    name for people, and the identity of a file in a run; `Source.file` is what opens it.
+    """
+    return _UNPRINTABLE.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), relative_path(path))
+
+
+def relative_path(path: str | os.PathLike[str]) -> str:
+    """The path relative to the current folder, with `/`; absolute where no relative one exists."""
     given = os.fspath(path)
     if os.sep == "/" and not given.startswith(("/", "..")) and os.path.normpath(given) == given:
         return given  # as most are, and the current folder need not be asked for
@@ -145,13 +176,15 @@ def _finish(document: str, data: bytes, encoding: str, shown: str, file: str | N
     null = text.find("\0")
     if null >= 0:
         line = len(_NEWLINE.findall(text, 0, null)) + 1
+        if notebook is not None:
+            line, _ = notebook.document_place(line, 1)
         raise SourceError(shown, "contains a null byte, which Python source may not", line)
     first = _NEWLINE.search(text)
     try:
         reversible = (
             encoding == "utf-8" or document.encode(encoding) == data
         )  # what UTF-8 decodes to, encodes to the same
-    except UnicodeEncodeError:
+    except UnicodeError:  # codecs such as `idna` raise it itself
         reversible = False
     return Source(
         path=shown,

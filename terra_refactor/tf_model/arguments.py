@@ -34,6 +34,7 @@ from terra_refactor.domain.value import (
     UnknownValue,
     Value,
 )
+from terra_refactor.tf_model.numpy_dtypes import NumpyOperand, numpy_common
 from terra_refactor.tf_model.spec import BoundCall
 
 
@@ -256,7 +257,7 @@ def converted_type(value: Value | None, *, numpy: bool = False) -> TensorType:
             items = elements(value) or ()
             if not items:
                 return TensorType(FLOAT64 if numpy else FLOAT32, (0,))
-            return _stacked_type([converted_type(item, numpy=numpy) for item in items])
+            return _stacked_type([converted_type(item, numpy=numpy) for item in items], numpy=numpy)
         case SequenceValue(element, "tuple", length):
             inner = converted_type(element, numpy=numpy)
             return TensorType(inner.dtype, None if inner.shape is None else (length, *inner.shape))
@@ -269,11 +270,12 @@ def converted_type(value: Value | None, *, numpy: bool = False) -> TensorType:
             return UNKNOWN_TENSOR_TYPE
 
 
-def _stacked_type(types: list[TensorType]) -> TensorType:
+def _stacked_type(types: list[TensorType], *, numpy: bool) -> TensorType:
     shape = types[0].shape
     for other in types[1:]:
         shape = join_shapes(shape, other.shape)
-    dtype = _join_element_dtypes([item.dtype for item in types])
+    dtypes = [item.dtype for item in types]
+    dtype = numpy_common([NumpyOperand(dtype) for dtype in dtypes]) if numpy else _join_element_dtypes(dtypes)
     return TensorType(dtype, None if shape is None else (len(types), *shape))
 
 

@@ -43,14 +43,18 @@ from terra_refactor.domain.value import (
     TensorKind,
     TensorValue,
     TupleValue,
+    UnionValue,
     UnknownValue,
     Value,
     as_symbolic,
     is_symbolic_number,
+    is_tensor,
     may_be_tensor,
+    of_release,
 )
 from terra_refactor.tf_model.catalogue import catalogue_files, entry, parse_signature, value_of
 from terra_refactor.tf_model.name_table import words
+from terra_refactor.tf_model.ops.operators import operator_rule, unary_rule
 from terra_refactor.tf_model.spec import BoundCall, ParameterPassing, ParameterSpec, Rule
 
 _LARGEST_INT: Final = 1 << 256
@@ -266,9 +270,7 @@ def _absolute(call: BoundCall) -> Value:
     """`abs`: what cannot be negative stays what it is; so does the type of a tensor of numbers that are not complex."""
     value = call.argument("x")
     if isinstance(value, TensorValue):
-        if value.type.dtype not in FLOATING | INTEGER:
-            return UNKNOWN
-        return TensorValue(value.type, TensorKind.TENSOR if value.kind is TensorKind.VARIABLE else value.kind)
+        return UNKNOWN if value.type.dtype not in FLOATING | INTEGER else unary_rule("abs", value)
     if isinstance(value, Scalar):
         result: Value = value
         if value.type is PythonType.BOOL or (value.type is PythonType.INT and not _never_negative(value.dim)):
@@ -347,10 +349,29 @@ def _extreme(function: Callable[..., object]) -> Rule:
 
 def _power(call: BoundCall) -> Value:
     """`pow` and `math.pow`-like operators: never with exponents that make the result large."""
+    operands = _operands(call)
+    if operands is not None and call.argument("mod") in (None, NONE):
+        return operator_rule("**", *operands)
     exponent = _constant(call.arguments.get("exp", call.arguments.get("b", NONE)))
     if isinstance(exponent, int) and abs(exponent) > 512:
         return UNKNOWN
     return _folded(pow, UNKNOWN)(call)
+
+
+def _quotient_and_rest(call: BoundCall) -> Value:
+    """`divmod`, which tensors do not have."""
+    operands = _operands(call)
+    if operands is None or any(is_tensor(side) for side in operands):
+        return _folded(divmod, UNKNOWN)(call)
+    return TupleValue((operator_rule("//", *operands), operator_rule("%", *operands)))
+
+
+def _operands(call: BoundCall) -> tuple[Value, Value] | None:
+    """The two operands of a function that an operator stands for, if an array takes part and both are known."""
+    given = tuple(call.arguments.values())[:2] or call.extra_arguments
+    if len(given) != 2 or any(isinstance(value, UnknownValue | UnionValue) for value in given):
+        return None
+    return (given[0], given[1]) if any(isinstance(value, TensorValue) for value in given) else None
 
 
 def _factorial(call: BoundCall) -> Value:
@@ -443,6 +464,9 @@ _OPERATORS: Final = words(
 )
 """Functions of `operator` whose result on constants is what the operator gives."""
 
+_VERSION: Final = TupleValue((UNKNOWN_INT, UNKNOWN_INT, UNKNOWN_INT), "version", ("major", "minor", "micro"))
+"""A release, parsed: it compares as its numbers do."""
+
 RULES: Final[Mapping[str, Rule]] = {
     "builtins.len": length,
     "builtins.int": _conversion(_to_int, UNKNOWN_INT),
@@ -455,7 +479,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "builtins.min": _extreme(min),
     "builtins.max": _extreme(max),
     "builtins.pow": _power,
-    "builtins.divmod": _folded(divmod, UNKNOWN),
+    "builtins.divmod": _quotient_and_rest,
     "builtins.slice": _slice,
     "builtins.range": _range,
     "builtins.chr": _folded(chr, UNKNOWN_STR),
@@ -550,8 +574,20 @@ RULES: Final[Mapping[str, Rule]] = {
     "sys.getrecursionlimit": _typed(UNKNOWN_INT),
     "sys.getsizeof": _typed(UNKNOWN_INT),
     "json.dumps": _typed(UNKNOWN_STR),
-    "platform.system": _typed(UNKNOWN_STR),
-    "platform.python_version": _typed(UNKNOWN_STR),
+    **{f"platform.{name}": _typed(UNKNOWN_STR) for name in words("system machine node processor platform release")},
+    "platform.python_version": _typed(of_release(UNKNOWN_STR)),
+    "platform.python_version_tuple": _typed(of_release(TupleValue((UNKNOWN_STR, UNKNOWN_STR, UNKNOWN_STR)))),
+    "importlib.metadata.version": _typed(of_release(UNKNOWN_STR)),
+    "importlib_metadata.version": _typed(of_release(UNKNOWN_STR)),
+    **dict.fromkeys(
+        words(
+            "distutils.version.LooseVersion distutils.version.StrictVersion looseversion.LooseVersion "
+            "packaging.version.Version packaging.version.parse pkg_resources.parse_version "
+            "pkg_resources.extern.packaging.version.parse pkg_resources.extern.packaging.version.Version "
+            "setuptools.extern.packaging.version.parse setuptools.extern.packaging.version.Version"
+        ),
+        _typed(_VERSION),
+    ),
     "inspect.getsource": _typed(UNKNOWN_STR),
     "textwrap.dedent": _typed(UNKNOWN_STR),
     "gc.collect": _typed(UNKNOWN_INT),

@@ -212,6 +212,18 @@ def _former(name: str, attr: str, full: str) -> str | None:
 
 
 @cache
+def is_former(name: str, attr: str) -> bool:
+    """Whether TensorFlow 1 had that member of a module of TensorFlow, and TensorFlow 2 does not, other than in `tensorflow.compat.v1`."""
+    if name.partition(".")[0] != "tensorflow" or name.startswith(("tensorflow.compat", "tensorflow.python")):
+        return False
+    full = f"{name}.{attr}"
+    if full == "tensorflow.contrib" or full.startswith("tensorflow.contrib.") or full in FORMER_NAMES:
+        return True
+    former = f"tensorflow.compat.v1{name.removeprefix('tensorflow')}"
+    return _follow(name, attr) is None and full not in _declared_names() and _follow(former, attr) is not None
+
+
+@cache
 def class_bases(name: str) -> tuple[str, ...]:
     """Canonical names of a class's bases in method resolution order, without itself and `object`; empty for anything else."""
     found = entry(name)
@@ -291,6 +303,17 @@ def binding(name: str) -> Binding | None:
         is_member = container is not None and container[0].startswith("c")
         return Binding.INSTANCE if is_member and name in _declared_names() else None
     return {"m": Binding.INSTANCE, "k": Binding.CLASS, "s": Binding.STATIC}.get(found[0][0])
+
+
+@cache
+def is_definition(name: str) -> bool:
+    """Whether a canonical name is known to be that of a module, a function or a class.
+
+    Such an object is true, not None, and equal to itself only.
+    A name without a dot is what an `import` binds. Any other that the catalogue does not list may be a constant.
+    """
+    found = entry(name)
+    return found[0][0] in "Mfmskc" if found is not None else "." not in name or name in _declared_names()
 
 
 @cache

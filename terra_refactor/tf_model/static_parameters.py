@@ -41,7 +41,6 @@ tensorflow.nn.moments: axes
 tensorflow.nn.softmax: axis
 tensorflow.nn.space_to_depth: block_size
 tensorflow.one_hot: axis
-tensorflow.random.categorical: num_samples
 tensorflow.random.normal: seed
 tensorflow.random.shuffle: seed
 tensorflow.sort: axis

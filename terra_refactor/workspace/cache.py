@@ -5,6 +5,9 @@ Computes: keys. Needs: a module's content digest, its name and its path; for res
 cache that cannot be read, is corrupt, or was written by another version is as good as an empty one, and one that cannot be written is
 not written.
 
+Entries are pickles, and unpickling runs code. So an entry is unpickled only if it is signed, together with its key, with the
+user's own secret (`cache_key.py`). Whatever else is in the folder, and however it came there, is never unpickled.
+
 An entry is found by what it depends on: for a module the digest of the file's bytes, the module's name and path, and the code of
 the rooms that make it (with the version of Python, whose pickles they are); for results everything that was read and the whole code of
 this tool, its tables included. So nothing is ever out of date; what is not asked for any more is only garbage, which `clean_cache`
@@ -16,13 +19,15 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-import shutil
+import re
+import secrets
+import stat
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
+from hmac import compare_digest
 from importlib import resources
 from pathlib import Path
 from typing import Final
@@ -31,10 +36,13 @@ import platformdirs
 
 from terra_refactor import __version__
 from terra_refactor.ir.program import ModuleIR
+from terra_refactor.workspace.cache_key import cache_key, is_private
 from terra_refactor.workspace.collection import without_collection
 
-_MAGIC: Final = b"terra-refactor cache\n"
+FOLDER_VARIABLE: Final = "TERRA_REFACTOR_CACHE_DIR"
+_MAGIC: Final = b"terra-refactor cache 2\n"
 _DIGEST_SIZE: Final = 16
+_SIGNATURE_SIZE: Final = 32
 _MODULE: Final = ".ir"
 _RESULT: Final = ".result"
 _ROOMS: Final = ("terra_refactor.syntax", "terra_refactor.ir", "terra_refactor.ir.build")
@@ -52,10 +60,19 @@ class CacheInfo:
     stale_entries: int
     size: int
     """Of all entries, in bytes."""
+    unused: str | None = None
+    """Why the cache is not used."""
 
 
 def cache_folder() -> Path:
-    """Where the cache is: the platform's folder for caches of a user."""
+    """Where the cache is: where the user's environment says, else the platform's folder for caches of a user."""
+    chosen = os.environ.get(FOLDER_VARIABLE)
+    if chosen:
+        return Path(os.path.abspath(chosen))
+    return _default_folder()
+
+
+def _default_folder() -> Path:
     return Path(platformdirs.user_cache_dir("terra-refactor", appauthor=False)) / "lowered"
 
 
@@ -123,7 +140,7 @@ def _module_key(digest: str, name: str, path: str, *, is_package: bool) -> str:
 
 
 class _Entries:
-    """Files with a checksum, each written in one step, below the folder of one generation."""
+    """Signed files, each written in one step, below the folder of one generation."""
 
     def __init__(self, folder: Path | None, generation: Callable[[], str], suffix: str) -> None:
         self._outer = folder if folder is not None else cache_folder()
@@ -131,39 +148,73 @@ class _Entries:
         self._suffix = suffix
 
     def read(self, key: str) -> object:
+        secret = cache_key()
+        if secret is None:
+            return None
         try:
             data = self._file(key).read_bytes()
         except OSError:
             return None
-        header = len(_MAGIC) + _DIGEST_SIZE
-        if not data.startswith(_MAGIC) or _checksum(data[header:]) != data[len(_MAGIC) : header]:
+        header = len(_MAGIC) + _SIGNATURE_SIZE
+        payload = memoryview(data)[header:]
+        if not data.startswith(_MAGIC) or not compare_digest(
+            self._signature(secret, key, payload), data[len(_MAGIC) : header]
+        ):
             return None
         try:
             with without_collection():
-                made: object = pickle.loads(memoryview(data)[header:])
+                made: object = pickle.loads(payload)
         except Exception:  # whatever a pickle of another time may raise
             return None
         return made
 
     def write(self, key: str, made: object) -> None:
+        secret = cache_key()
+        if secret is None:
+            return
         file = self._file(key)
         payload = pickle.dumps(made, protocol=pickle.HIGHEST_PROTOCOL)
+        temporary = file.with_suffix(f".{secrets.token_hex(8)}.tmp")
         with contextlib.suppress(OSError):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            descriptor, temporary = tempfile.mkstemp(dir=file.parent, suffix=".tmp")
+            _make_private(file.parent, self._outer)
             try:
-                with os.fdopen(descriptor, "wb") as stream:
-                    stream.write(_MAGIC + _checksum(payload) + payload)
+                with open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as stream:
+                    stream.write(_MAGIC + self._signature(secret, key, payload) + payload)
                 os.replace(temporary, file)
             except BaseException:
                 with contextlib.suppress(OSError):
                     os.unlink(temporary)
                 raise
 
+    def _signature(self, secret: bytes, key: str, payload: bytes | memoryview) -> bytes:
+        """Of the entry under what it is found by, so that one entry cannot stand for another."""
+        code = blake2b(key=secret, digest_size=_SIGNATURE_SIZE)
+        name = f"{self._generation()}\0{self._suffix}\0{key}".encode("utf-8", "surrogatepass")
+        code.update(len(name).to_bytes(8, "big") + name)
+        code.update(payload)
+        return code.digest()
+
     def _file(self, key: str) -> Path:
-        name = blake2b(key.encode(), digest_size=_DIGEST_SIZE).hexdigest()
+        name = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE).hexdigest()
         # told only now: a run that finds all results need not know the identity of what lowers modules
         return self._outer / self._generation() / name[:2] / f"{name[2:]}{self._suffix}"
+
+
+def _make_private(folder: Path, outer: Path) -> None:
+    """Make the folder of an entry, for nobody else, as those above it up to the cache's own.
+
+    Raises:
+        OSError: it cannot be made, or one of them is a link, another user's, or open to others.
+    """
+    outer.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if outer == _default_folder():
+        outer.chmod(0o700)  # earlier versions left it open to the user's group where the umask did
+    for place in (outer, folder.parent, folder):
+        place.mkdir(mode=0o700, exist_ok=True)
+        # the cache's own folder may be one that the user made, and may lead elsewhere; nobody else may write to it
+        status = os.stat(place) if place == outer else os.lstat(place)
+        if not stat.S_ISDIR(status.st_mode) or not is_private(status, writable_only=True):
+            raise PermissionError(f"{place} is open to others")
 
 
 def cache_info(folder: Path | None = None) -> CacheInfo:
@@ -171,7 +222,7 @@ def cache_info(folder: Path | None = None) -> CacheInfo:
     folder = folder if folder is not None else cache_folder()
     entries = stale = size = 0
     results = 0
-    for entry in sorted(folder.glob("*/*/*")):
+    for entry in _files(folder):
         if entry.suffix not in (_MODULE, _RESULT):
             continue
         with contextlib.suppress(OSError):
@@ -183,17 +234,41 @@ def cache_info(folder: Path | None = None) -> CacheInfo:
                 results += 1
             else:
                 stale += 1
-    return CacheInfo(folder, entries, results, stale, size)
+    return CacheInfo(folder, entries, results, stale, size, _why_unused(folder))
+
+
+def _why_unused(folder: Path) -> str | None:
+    if cache_key() is None:
+        return "there is no key of your own to sign its entries with"
+    with contextlib.suppress(OSError):
+        if not is_private(os.stat(folder), writable_only=True):
+            return "others may write to its folder"
+    return None
+
+
+def _files(folder: Path) -> list[Path]:
+    """What we may have written: a folder that was named by mistake holds other things, too."""
+    return sorted(
+        entry
+        for entry in folder.glob("*/*/*")
+        if re.fullmatch(
+            r"[0-9a-f]{32}/[0-9a-f]{2}/[0-9a-f]{30}(\.[0-9a-f]+)?\.(ir|result|tmp)",
+            entry.relative_to(folder).as_posix(),
+        )
+        and not entry.is_dir()
+    )
 
 
 def clean_cache(folder: Path | None = None) -> CacheInfo:
-    """Remove every entry. Gives what was there. Raises OSError where the folder cannot be removed."""
+    """Remove every entry, and the folders that are empty then. Gives what was there. Raises OSError where an entry cannot be removed."""
     folder = folder if folder is not None else cache_folder()
     info = cache_info(folder)
-    with contextlib.suppress(FileNotFoundError):
-        shutil.rmtree(folder)
+    files = _files(folder)
+    for file in files:
+        file.unlink(missing_ok=True)
+    for place in sorted(
+        {above for file in files for above in (file.parent, file.parent.parent)} | {folder}, reverse=True
+    ):
+        with contextlib.suppress(OSError):
+            place.rmdir()
     return info
-
-
-def _checksum(data: bytes | memoryview) -> bytes:
-    return blake2b(data, digest_size=_DIGEST_SIZE).digest()

@@ -11,6 +11,7 @@ result that was kept for exactly these is the result. A change of one file costs
 from __future__ import annotations
 
 import ast
+import logging
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,7 @@ from typing import Final, Protocol
 
 from terra_refactor.classify.decision import Decision
 from terra_refactor.config import Config
+from terra_refactor.errors import TerraError
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source
@@ -29,6 +31,8 @@ from terra_refactor.workspace.import_graph import components, imported_files, lo
 from terra_refactor.workspace.judging import judged_by
 from terra_refactor.workspace.loading import LoadedProgram, ReadProject, load_programs
 from terra_refactor.workspace.results import FileError
+
+LOGGER = logging.getLogger(__name__)
 
 _TENSORS = re.compile("tensorflow|keras|numpy")
 
@@ -172,7 +176,13 @@ def _judged(
 ) -> ComponentResult:
     from terra_refactor.refactor.cures import confirm_cures  # noqa: PLC0415 - what is in the cache needs none
 
-    decisions, findings = judge(loaded.program, config, progress)
+    try:
+        decisions, findings = judge(loaded.program, config, progress)
+    except TerraError:
+        raise
+    except Exception as error:  # a bug of ours, or no memory, costs these files, and is seen
+        LOGGER.exception("the analysis of %s failed", ", ".join(sorted(loaded.program.modules)))
+        return _failed(loaded, error)
     modules = sorted(loaded.program.modules.values(), key=lambda module: module.path)
     sources: dict[str, Source] = {module.path: project.tasks[module.path].source for module in modules}
     return ComponentResult(
@@ -183,6 +193,13 @@ def _judged(
         lines=sum(module.line_count for module in modules),
         cached_files=loaded.cached_files,
     )
+
+
+def _failed(loaded: LoadedProgram, error: Exception) -> ComponentResult:
+    """The result of a component that could not be analysed: each of its files is an error."""
+    message = f"could not be analysed: the analysis failed inside ({type(error).__name__}: {error})"
+    errors = tuple(FileError(module.path, 0, message, by_chance=True) for module in loaded.program.modules.values())
+    return ComponentResult((), (), (*loaded.errors, *errors), (), 0, 0)
 
 
 def _key(project: ReadProject, config: Config, group: Sequence[str], imports: Mapping[str, frozenset[str]]) -> str:

@@ -1,7 +1,7 @@
 """The edits that would remove each finding.
 
 Computes: edits of a file's module text, or of the file as it lies on disk. Needs: the results of a run, with its sources.
-Gives: `edits_by_function`, `fixes_of`, `fix_findings`, `edits_of_file`. Ignores: whether a person would
+Gives: `edits_by_function`, `fixes_of`, `fix_findings`, `followed_by`, `edits_of_file`. Ignores: whether a person would
 take them, which the finding's rule and the decision's assumptions say.
 """
 
@@ -94,6 +94,23 @@ def fix_findings(report: WorkspaceReport, findings: Sequence[Finding], level: Le
             changes.append(Change(path, name, finding.span.line, Action.NONE, outcome, reason, assumptions, title))
         files.append(FileRefactoring(source, tuple(changes), apply_edits(source.text, edits)))
     return tuple(files)
+
+
+def followed_by(files: Mapping[str, FileRefactoring], more: Iterable[FileRefactoring]) -> dict[str, FileRefactoring]:
+    """The files by path, with what was done later, to their new texts; of what was not done, what still is not."""
+    latest = {file.source.path: file for file in more}
+    result: dict[str, FileRefactoring] = {}
+    for path in files.keys() | latest.keys():
+        first, last = files.get(path), latest.get(path)
+        done = () if first is None else tuple(change for change in first.changes if change.outcome is Outcome.DONE)
+        if first is None:
+            assert last is not None, "the path is of one of them"
+            result[path] = last
+        elif last is None:
+            result[path] = replace(first, changes=done)
+        else:
+            result[path] = FileRefactoring(first.source, (*done, *last.changes), last.new_text)
+    return result
 
 
 def _together(source: Source, edits: tuple[Edit, ...], more: tuple[Edit, ...]) -> tuple[Edit, ...] | None:

@@ -9,10 +9,11 @@ Two files may have one module name (scripts in different folders): the preferred
 
 from __future__ import annotations
 
+import logging
 import os
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from terra_refactor.config import Config
 from terra_refactor.errors import SourceError
@@ -20,11 +21,13 @@ from terra_refactor.ir.program import Program
 from terra_refactor.syntax.modules import ModuleIndex, build_module_index
 from terra_refactor.syntax.package_dirs import read_package_dirs
 from terra_refactor.syntax.path_edits import read_path_additions
-from terra_refactor.syntax.source import STDIN_NAME, Source, read_source, source_from_bytes
+from terra_refactor.syntax.source import STDIN_NAME, Source, display_path, read_source, source_from_bytes
 from terra_refactor.workspace.cache import LoweringCache
 from terra_refactor.workspace.pool import Lowered, LoweringResult, LoweringTask, available_jobs, lower_files
 from terra_refactor.workspace.project import DiscoveredFiles, discover_files
 from terra_refactor.workspace.results import FileError
+
+LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,8 @@ class ReadProject:
     """Of what could not be read."""
     stubs: Mapping[str, str] = field(default_factory=dict)
     """The texts of the `.pyi` files among the paths, by module name."""
+    skipped_links: tuple[str, ...] = ()
+    """Links that lead out of the given paths and were not followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,23 +82,35 @@ class ProjectImports:
 
 
 def read_project(
-    paths: Sequence[str], config: Config, *, exclude: Sequence[str] = (), stdin: StandardInput | None = None
+    paths: Sequence[str],
+    config: Config,
+    *,
+    exclude: Sequence[str] = (),
+    stdin: StandardInput | None = None,
+    follow_links: bool = False,
+    texts: Mapping[str, str] | None = None,
 ) -> ReadProject:
-    """Read what lies under the paths.
+    """Read what lies under the paths; `texts` are those that some of the files are to have, by path.
 
     Raises:
         UsageError: a path does not exist, or an exclusion is no glob.
     """
-    found = discover_files(paths, config, exclude)
+    found = discover_files(paths, config, exclude, follow_links=follow_links)
     errors = [_file_error(error) for error in found.errors]
     sources: dict[str, Source] = {}
     for path in found.files:
         try:
-            source = read_source(path)
+            source = replace(read_source(path), real=found.real.get(path), is_outside=path in found.outside)
         except SourceError as error:
             errors.append(_file_error(error))
+        except Exception as error:  # a bug of ours costs this file, and is seen
+            LOGGER.exception("reading %s failed", display_path(path))
+            message = f"could not be read: it failed inside ({error!r})"
+            errors.append(FileError(display_path(path), 0, message, by_chance=True))
         else:
-            sources[source.path] = source
+            if source.path in sources:
+                errors.append(FileError(source.path, 0, "another file is shown by the same name"))
+            sources.setdefault(source.path, source)
     if found.stdin and stdin is not None:
         try:
             source = source_from_bytes(stdin.data, stdin.name)
@@ -101,12 +118,16 @@ def read_project(
             errors.append(_file_error(error))
         else:
             sources[source.path] = source
+    for name, text in (texts or {}).items():
+        old = sources[name]
+        new = source_from_bytes(old.encode(text), name)
+        sources[name] = replace(new, file=old.file, real=old.real, is_outside=old.is_outside)
     index = index_sources(sources, found.markers, found.bases)
     tasks = {
         path: LoweringTask(source, name, path in index.files and index.files[path].is_package)
         for path, source, name in name_sources(sources, index)
     }
-    return ReadProject(tasks, index, tuple(errors), _read_stubs(found, sources))
+    return ReadProject(tasks, index, tuple(errors), _read_stubs(found, sources), found.skipped_links)
 
 
 def _read_stubs(found: DiscoveredFiles, sources: Mapping[str, Source]) -> dict[str, str]:
@@ -114,9 +135,10 @@ def _read_stubs(found: DiscoveredFiles, sources: Mapping[str, Source]) -> dict[s
     stubs: dict[str, Source] = {}
     for path in found.stubs:
         try:
-            stubs[path] = read_source(path)
+            source = read_source(path)
         except SourceError:
             continue
+        stubs[source.path] = source
     if not stubs:
         return {}
     index = index_sources({**sources, **stubs}, found.markers, found.bases)
@@ -169,14 +191,15 @@ def index_sources(sources: Mapping[str, Source], markers: Sequence[str], bases: 
             text = read_source(marker).text
         except SourceError:
             continue  # a build configuration that cannot be read says nothing about packages
-        package_dirs.extend(read_package_dirs(posixpath.basename(marker), text, posixpath.dirname(marker)))
+        folder = posixpath.dirname(display_path(marker))
+        package_dirs.extend(read_package_dirs(posixpath.basename(marker), text, folder))
     files = [path for path in sources if path != STDIN_NAME]
     return build_module_index(
         files,
         package_dirs=package_dirs,
         path_additions={path: folders for path, folders in additions.items() if folders},
-        markers=markers,
-        bases=bases,
+        markers=[display_path(marker) for marker in markers],
+        bases=[display_path(base) for base in bases],
         absolute=lambda path: os.path.abspath(path).replace(os.sep, "/"),
     )
 

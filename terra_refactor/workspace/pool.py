@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import gc
 import logging
-import multiprocessing
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from terra_refactor.errors import SourceError
 from terra_refactor.ir.program import ModuleIR
+from terra_refactor.isolation import start_method
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import LoweringCache
 from terra_refactor.workspace.results import FileError
@@ -29,6 +28,10 @@ LOGGER = logging.getLogger(__name__)
 
 _WORTH_A_WORKER = 12
 """Files per worker process below which starting it costs more than it saves."""
+
+
+_MOST_WORKERS = 8
+"""For each processor, whatever the configuration says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ def lower_files(
         else:
             results[index] = found
             advance(1)
-    workers = min(jobs, len(missing) // _WORTH_A_WORKER)
+    workers = min(jobs, len(missing) // _WORTH_A_WORKER, available_jobs() * _MOST_WORKERS)
     if workers < 2:
         for index in missing:
             results[index] = _lower(tasks[index], cache)
@@ -100,10 +103,11 @@ def _lower(task: LoweringTask, cache: LoweringCache | None) -> LoweringResult:
 
         module = lower_module(parse_module(task.source), task.name, is_package=task.is_package)
     except SourceError as error:
-        return FileError(error.path, error.line or 0, error.message)
+        return FileError.in_text(error, task.source)
     except Exception as error:  # a bug of ours costs this file, and is seen
         LOGGER.exception("lowering %s failed", task.source.path)
-        return FileError(task.source.path, 0, f"could not be analysed: lowering failed inside ({error!r})")
+        message = f"could not be analysed: lowering failed inside ({error!r})"
+        return FileError(task.source.path, 0, message, by_chance=True)  # without memory, for one
     if cache is not None:
         cache.keep(module)
     return Lowered(module, cached=False)
@@ -117,11 +121,6 @@ def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the main process's business
 
 
-def _context() -> Any:
-    """A way to start workers that does not copy threads."""
-    return multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
-
-
 def _in_workers(
     tasks: Sequence[LoweringTask],
     indices: Sequence[int],
@@ -132,7 +131,7 @@ def _in_workers(
     """Results as they come. Largest files first, so that no worker is left alone with one at the end."""
     waiting = sorted(indices, key=lambda index: -_size(tasks[index]))
     left = set(waiting)
-    executor = ProcessPoolExecutor(workers, mp_context=_context(), initializer=_start_worker)
+    executor = ProcessPoolExecutor(workers, mp_context=start_method(), initializer=_start_worker)
     try:
         futures: dict[Future[LoweringResult], int] = {
             executor.submit(lower, tasks[index], cache): index for index in waiting
@@ -158,7 +157,7 @@ def _one_by_one(
     executor: ProcessPoolExecutor | None = None
     for index in indices:
         if executor is None:
-            executor = ProcessPoolExecutor(1, mp_context=_context(), initializer=_start_worker)
+            executor = ProcessPoolExecutor(1, mp_context=start_method(), initializer=_start_worker)
         try:
             yield index, executor.submit(lower, tasks[index], cache).result()
         except BrokenProcessPool:

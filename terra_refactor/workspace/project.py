@@ -3,20 +3,24 @@
 Computes: which Python files and notebooks lie under the paths that were asked for. Needs: paths and the configuration's excludes.
 Gives: `discover_files`, whose answer is sorted and holds every file once.
 Ignores: what is in the files. A folder that cannot be read, or a link to nothing, is listed as an error and costs only itself.
+
+Whoever names a path means it, a link included. What lies below may be anybody's: a link that leads out of all given paths is not followed,
+but listed, unless the run asks for it.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from pathspec import GitIgnoreSpec
 
-from terra_refactor.config import Config
+from terra_refactor.config import Config, is_inside, is_slow_glob
 from terra_refactor.errors import SourceError, UsageError
-from terra_refactor.syntax.source import describe_os_error, display_path
+from terra_refactor.syntax.source import describe_os_error, display_path, relative_path
 
 STDIN = "-"
 
@@ -45,6 +49,9 @@ class DiscoveredFiles:
         markers: the build configurations among them and in the folders above.
         bases: the folders that were asked for, and those of the files that were.
         errors: folders and links that cannot be read.
+        real: where each file lies, no link left in it.
+        outside: the files that links lead to out of the given paths; there are such only if these links are followed.
+        skipped_links: the links that lead there otherwise.
         stdin: whether standard input was asked for.
     """
 
@@ -53,11 +60,18 @@ class DiscoveredFiles:
     markers: tuple[str, ...]
     bases: tuple[str, ...]
     errors: tuple[SourceError, ...]
+    real: Mapping[str, str] = field(default_factory=dict)
+    outside: frozenset[str] = frozenset()
+    skipped_links: tuple[str, ...] = ()
     stdin: bool = False
 
 
 def discover_files(
-    paths: Iterable[str | os.PathLike[str]], config: Config | None = None, exclude: Iterable[str] = ()
+    paths: Iterable[str | os.PathLike[str]],
+    config: Config | None = None,
+    exclude: Iterable[str] = (),
+    *,
+    follow_links: bool = False,
 ) -> DiscoveredFiles:
     """Find the files of a run.
 
@@ -68,10 +82,11 @@ def discover_files(
         UsageError: a path does not exist, or a glob is none.
     """
     config = config if config is not None else Config()
-    walk = _Walk(config, tuple(exclude))
+    given = [os.fspath(path) for path in paths]
+    roots = tuple(os.path.realpath(path) for path in given if path != STDIN)
+    walk = _Walk(config, tuple(exclude), roots, follow_links=follow_links)
     stdin = False
-    for given in paths:
-        path = os.fspath(given)
+    for path in given:
         if path == STDIN:
             stdin = True
         elif os.path.isdir(path):
@@ -86,7 +101,11 @@ def discover_files(
 class _Walk:
     """The state of one search."""
 
-    def __init__(self, config: Config, exclude: tuple[str, ...]) -> None:
+    def __init__(self, config: Config, exclude: tuple[str, ...], roots: tuple[str, ...], *, follow_links: bool) -> None:
+        self._roots = roots
+        self._follow_links = follow_links
+        self._real: dict[str, str] = {}  # shown path -> real path
+        self._skipped_links: set[str] = set()
         self._excludes = [
             _Ignore(folder, _spec(globs, where))
             for folder, globs, where in (
@@ -116,25 +135,31 @@ class _Walk:
             markers=tuple(sorted(self._markers)),
             bases=tuple(sorted(self._bases)),
             errors=tuple(error for _, error in sorted(self._errors.items())),
+            real=self._real,
+            outside=frozenset(
+                shown for shown, real in self._real.items() if self._follow_links and self._leads_out(real)
+            ),
+            skipped_links=tuple(sorted(self._skipped_links)),
             stdin=stdin,
         )
 
     def add_file(self, path: str) -> None:
         """Take a file that was named itself."""
-        shown = display_path(path)
+        shown = relative_path(path)
         if not os.path.exists(path):
             self._fail(shown, path, FileNotFoundError())
             return
         folder = os.path.dirname(os.path.abspath(path))
-        self._bases.add(display_path(folder))
+        self._bases.add(relative_path(folder))
         self._find_markers_above(folder)
         if path.endswith(".pyi"):
             self._stubs.add(shown)
         self._files[os.path.abspath(path)] = shown
+        self._real[shown] = os.path.realpath(path)
 
     def add_folder(self, path: str) -> None:
         """Take what lies below a folder. Links to folders come last, so that a file is shown by its own path rather than through a link."""
-        shown = display_path(path)
+        shown = relative_path(path)
         absolute = os.path.abspath(path)
         self._bases.add(shown)
         self._find_markers_above(os.path.dirname(absolute))
@@ -143,14 +168,19 @@ class _Walk:
             ignores = ()  # whoever names an ignored folder means what is in it
         pending = [(absolute, shown, ignores)]
         linked: list[tuple[str, str, tuple[_Ignore, ...]]] = []
+        reals = {absolute: os.path.realpath(absolute)}  # of the folders that are still to be looked into
         while pending or linked:
             if not pending:
                 linked.sort(reverse=True)
                 pending.append(linked.pop())
             folder, folder_shown, ignores = pending.pop()
+            real = reals.pop(folder)
             if self._enter(folder, folder_shown):
-                for child, is_link in self._scan(folder, folder_shown, ignores):
-                    (linked if is_link else pending).append(child)
+                for child, is_link in self._scan(folder, folder_shown, real, ignores):
+                    place = os.path.realpath(child[0]) if is_link else os.path.join(real, os.path.basename(child[0]))
+                    if not is_link or self._may_follow(child[1], place):
+                        reals[child[0]] = place
+                        (linked if is_link else pending).append(child)
 
     def _enter(self, folder: str, shown: str) -> bool:
         try:
@@ -165,7 +195,7 @@ class _Walk:
         return True
 
     def _scan(
-        self, folder: str, shown: str, ignores: tuple[_Ignore, ...]
+        self, folder: str, shown: str, real: str, ignores: tuple[_Ignore, ...]
     ) -> Iterator[tuple[tuple[str, str, tuple[_Ignore, ...]], bool]]:
         """Take the files of one folder; give the folders in it, and whether each is a link."""
         try:
@@ -196,16 +226,23 @@ class _Walk:
                     continue
                 yield (entry.path, place, ignores), is_link
                 continue
+            if name not in _MARKERS and (not interesting or self._is_ignored(entry.path, ignores, is_folder=False)):
+                continue
+            if is_link and not self._may_follow(place, os.path.realpath(entry.path)):
+                continue
+            if not is_link and not entry.is_file():
+                continue  # reading a pipe would block
             if name in _MARKERS:
                 self._markers.add(place)
-            if not interesting or self._is_ignored(entry.path, ignores, is_folder=False):
-                continue
+                if not interesting or self._is_ignored(entry.path, ignores, is_folder=False):
+                    continue
             if name.endswith(".pyi"):
                 self._stubs.add(place)
             elif is_link:
                 self._links.append((entry.path, place))
-            elif entry.is_file():
+            else:
                 self._files.setdefault(entry.path, place)
+                self._real.setdefault(place, os.path.join(real, name))
 
     def _add_linked_files(self) -> None:
         """Take links to files that are not among the files already."""
@@ -217,6 +254,17 @@ class _Walk:
             elif target not in targets:
                 targets.add(target)
                 self._files.setdefault(path, shown)
+                self._real.setdefault(shown, target)
+
+    def _may_follow(self, shown: str, target: str) -> bool:
+        """Whether a link to `target` is followed; one that is not is noted."""
+        if self._follow_links or not self._leads_out(target):
+            return True
+        self._skipped_links.add(shown)
+        return False
+
+    def _leads_out(self, real: str) -> bool:
+        return not any(is_inside(real, root) for root in self._roots)
 
     def _is_ignored(self, path: str, ignores: tuple[_Ignore, ...], *, is_folder: bool) -> bool:
         if any(ignore.decides(path, is_folder) for ignore in self._excludes):
@@ -246,7 +294,7 @@ class _Walk:
         while True:
             names = [name for name in sorted(_MARKERS) if os.path.isfile(os.path.join(place, name))]
             if names:
-                self._markers.update(display_path(os.path.join(place, name)) for name in names)
+                self._markers.update(relative_path(os.path.join(place, name)) for name in names)
                 return
             parent = os.path.dirname(place)
             if parent == place or os.path.exists(os.path.join(place, ".git")):
@@ -254,7 +302,7 @@ class _Walk:
             place = parent
 
     def _fail(self, shown: str, path: str, error: OSError) -> None:
-        self._errors[shown] = SourceError(shown, describe_os_error(path, error))
+        self._errors[shown] = SourceError(display_path(shown), describe_os_error(path, error))
 
 
 class _Ignore:
@@ -317,10 +365,18 @@ def _is_of_name(expression: str) -> bool:
     return expression.startswith(_ANY_DEPTH) and "/" not in rest.replace("[^/]", "")
 
 
+_MAX_GITIGNORE = 1_000_000
+"""Characters that are read of one file of patterns."""
+
+
 def _read_gitignore(folder: str, name: str) -> tuple[_Ignore, ...]:
+    """The rules of a file; git does not follow links either to read them, and a pipe would block."""
+    file = os.path.join(folder, name)
     try:
-        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as stream:
-            lines = stream.read().splitlines()
+        if not stat.S_ISREG(os.lstat(file).st_mode):
+            return ()
+        with open(file, encoding="utf-8", errors="replace") as stream:
+            lines = stream.read(_MAX_GITIGNORE).splitlines()
     except OSError:
         return ()
     patterns = []
@@ -329,6 +385,8 @@ def _read_gitignore(folder: str, name: str) -> tuple[_Ignore, ...]:
             GitIgnoreSpec.from_lines([line])
         except ValueError:
             continue  # git passes over a pattern that it cannot read
+        if is_slow_glob(line):
+            continue
         patterns.append(line)
     return (_Ignore(folder, GitIgnoreSpec.from_lines(patterns)),) if patterns else ()
 

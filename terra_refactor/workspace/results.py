@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from terra_refactor.classify.decision import Decision
+from terra_refactor.errors import SourceError
 from terra_refactor.refactor.result import FileRefactoring
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source
@@ -18,13 +19,27 @@ from terra_refactor.verify.verdict import Verification
 
 @dataclass(frozen=True, slots=True, order=True)
 class FileError:
-    """A file that could not be analysed. `line` is 0 where there is none."""
+    """A file that could not be analysed. `line` is that of the file on disk, 0 where there is none."""
 
     path: str
     line: int
     message: str
     by_chance: bool = field(default=False, compare=False)
     """Whether another run may well do without it: a process died."""
+    module_line: int = field(default=0, compare=False)
+    """The line in the module that a notebook's cells make; elsewhere `line`."""
+
+    @staticmethod
+    def in_text(error: SourceError, source: Source) -> FileError:
+        """Of a source that was read. In a notebook, the place is that in the document, and the message names the cell."""
+        line = error.line or 0
+        if source.notebook is None or not line:
+            return FileError(error.path, line, error.message, module_line=line)
+        cell = source.notebook.cell_line(line)
+        where = "" if cell is None else f" (cell {cell[0]}, line {cell[1]})"
+        return FileError(
+            error.path, source.notebook.document_place(line, 1)[0], error.message + where, module_line=line
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +105,8 @@ class WorkspaceReport:
     """By path, of the files that were analysed."""
     suppressed: tuple[SuppressedFinding, ...] = ()
     comparison: Comparison | None = None
+    skipped_links: tuple[str, ...] = ()
+    """Links that lead out of the given paths and were not followed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,20 +9,19 @@ they are analysed as a whole, since a change in one file may bring findings in a
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from terra_refactor.config import Config
 from terra_refactor.errors import UsageError
+from terra_refactor.isolation import find_program, start_method
 from terra_refactor.workspace.baseline import Baseline, known_findings, totals_of
 from terra_refactor.workspace.results import WorkspaceReport
 
@@ -39,31 +38,28 @@ def baseline_at(revision: str, paths: Sequence[str], config: Config, analyse: An
     Raises:
         UsageError: the current folder is in no repository, git or the revision is missing, or a path lies outside.
     """
-    if shutil.which("git") is None:
+    program = find_program("git")
+    if program is None:
         raise UsageError("--diff-base: git is not installed")
     here = Path.cwd()
-    root = Path(_git("rev-parse", "--show-toplevel", what="the current folder is in no git repository").strip())
-    commit = _git(
-        "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}", what=f"there is no revision `{revision}`"
-    ).strip()
-    relative = [_inside(path, root, here) for path in paths]
     with tempfile.TemporaryDirectory(prefix="terra-refactor-") as folder:
+        git = _Git(program, Path(folder))
+        commit = git.commit(revision)
+        root = git.root
+        relative = [_inside(path, root, here) for path in paths]
         copy = Path(folder, "tree")
         copy.mkdir()
-        _check_out(commit, root, copy, Path(folder, "index"))
+        git.check_out(commit, copy)
         there = copy / here.resolve().relative_to(root.resolve())
         existing = [path for path in relative if os.path.lexists(there / path)]
         if not existing:
             return Baseline()
         moved = replace(config, baseline=None, file=_moved(config.file, root, copy))
-        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(_START)) as executor:
+        with ProcessPoolExecutor(1, mp_context=start_method()) as executor:
             found = executor.submit(_findings_in, str(there), existing, moved, analyse).result()
-    renamed = _renamed(commit, root, here)
+        renamed = git.renamed(commit, here)
     entries = tuple(sorted(replace(entry, path=renamed.get(entry.path, entry.path)) for entry in found.entries))
     return Baseline(entries, found.totals)
-
-
-_START = "forkserver" if sys.platform == "linux" else "spawn"
 
 
 def _findings_in(folder: str, paths: Sequence[str], config: Config, analyse: Analyse) -> Baseline:
@@ -73,38 +69,113 @@ def _findings_in(folder: str, paths: Sequence[str], config: Config, analyse: Ana
     return Baseline(entries, totals_of(report, len(entries)))
 
 
-def _check_out(commit: str, root: Path, copy: Path, index: Path) -> None:
-    environment = {**os.environ, "GIT_INDEX_FILE": str(index)}
-    what = f"{commit} cannot be read"
-    _git("read-tree", commit, what=what, environment=environment, folder=root)
-    names = _git("ls-files", "-z", "--", *_SOURCES, what=what, environment=environment, folder=root)
-    _git(
-        "checkout-index",
-        "--quiet",
-        "-z",
-        "--stdin",
-        f"--prefix={copy}{os.sep}",
-        what=what,
-        environment=environment,
-        folder=root,
-        text=names,
-    )
+class _Git:
+    """What is asked of git about the repository around the current folder.
+
+    A repository's own configuration can name programs that git runs: filters, hooks, a file system monitor, an editor of differences, a
+    transport for objects that are missing. So the repository itself is only asked for names. What reads contents works in a repository
+    that was made just now, has the user's configuration and no other, and borrows the objects.
+    """
+
+    def __init__(self, program: str, folder: Path) -> None:
+        self._program = program
+        self._own = folder / "git"
+        self._index = folder / "index"
+        what = "the current folder is in no git repository"
+        self.root = Path(self._asked("rev-parse", "--show-toplevel", what=what).removesuffix("\n"))
+        if not os.path.lexists(self.root / ".git"):  # its configuration says that it lies elsewhere
+            raise UsageError(f"--diff-base: {what}")
+        places = self._asked("rev-parse", "--git-path", "objects", "--git-path", "index", what=what).splitlines()
+        self._objects, self._index_now = (os.path.abspath(place) for place in places)
+        kind = self._asked("rev-parse", "--show-object-format", what=what).strip()
+        # git before 2.28 knows one format only, and repeats an option that it does not know
+        formatted = [] if kind.startswith("-") else [f"--object-format={kind}"]
+        self._run(["init", "--quiet", "--bare", "--template=", *formatted, str(self._own)], what)
+
+    def commit(self, revision: str) -> str:
+        """The name of a commit."""
+        what = f"there is no revision `{revision}`"
+        return self._asked("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}", what=what).strip()
+
+    def check_out(self, commit: str, copy: Path) -> None:
+        """Write the sources of a commit into a folder."""
+        what = f"{commit} cannot be read"
+        self._borrowed("read-tree", commit, what=what)
+        names = self._borrowed("ls-files", "-z", "--", *_SOURCES, what=what)
+        checkout = ("checkout-index", "--quiet", "-z", "--stdin", f"--prefix={copy}{os.sep}")
+        self._borrowed(*checkout, what=what, text=names)
+
+    def renamed(self, commit: str, here: Path) -> Mapping[str, str]:
+        """The path now of each file that was renamed since, by its path then; both as in reports."""
+        try:
+            shutil.copyfile(self._index_now, self._index)
+        except OSError:
+            return {}  # nothing is tracked, so nothing was renamed
+        compared = ("diff", "--no-ext-diff", "--no-textconv", "--name-status", "-M", "-z", commit, "--")
+        fields = self._borrowed(*compared, what="git cannot compare").split("\0")
+        renamed: dict[str, str] = {}
+        at = 0
+        while at < len(fields) and fields[at]:
+            if fields[at][0] in "RC":
+                if fields[at][0] == "R":
+                    names = fields[at + 1 : at + 3]
+                    old, new = (os.path.relpath(self.root / name, here).replace(os.sep, "/") for name in names)
+                    renamed[old] = new
+                at += 3
+            else:
+                at += 2
+        return renamed
+
+    def _asked(self, *arguments: str, what: str) -> str:
+        """An answer of the repository itself, which names something."""
+        return self._run(["-c", "safe.bareRepository=explicit", *arguments], what)
+
+    def _borrowed(self, *arguments: str, what: str, text: str | None = None) -> str:
+        """An answer of our own repository with the objects and the files of the other."""
+        variables = {
+            "GIT_DIR": str(self._own),
+            "GIT_WORK_TREE": str(self.root),
+            "GIT_INDEX_FILE": str(self._index),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": self._objects,
+        }
+        # at the root of the files; a bare repository has none unless it is told
+        return self._run(["-c", "core.bare=false", *arguments], what, variables, self.root, text)
+
+    def _run(
+        self,
+        arguments: Sequence[str],
+        what: str,
+        variables: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+        text: str | None = None,
+    ) -> str:
+        done = subprocess.run(
+            [self._program, *NO_PROGRAMS, *arguments],
+            cwd=folder,
+            env={**os.environ, **NO_TRANSPORT, **(variables or {})},
+            input=text,
+            stdin=subprocess.DEVNULL if text is None else None,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            check=False,
+        )
+        if done.returncode != 0:
+            lines = done.stderr.strip().splitlines()
+            raise UsageError(f"--diff-base: {what}" + (f" (git: {lines[-1]})" if lines else ""))
+        return done.stdout
 
 
-def _renamed(commit: str, root: Path, here: Path) -> Mapping[str, str]:
-    """The path now of each file that was renamed since, by its path then; both as in reports."""
-    fields = _git("diff", "--name-status", "-M", "-z", commit, what="git cannot compare", folder=root).split("\0")
-    renamed: dict[str, str] = {}
-    at = 0
-    while at < len(fields) and fields[at]:
-        if fields[at][0] in "RC":
-            if fields[at][0] == "R":
-                old, new = (os.path.relpath(root / name, here).replace(os.sep, "/") for name in fields[at + 1 : at + 3])
-                renamed[old] = new
-            at += 3
-        else:
-            at += 2
-    return renamed
+NO_PROGRAMS: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "--no-pager")
+"""Options of git: it starts nothing for itself."""
+NO_TRANSPORT: Final = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_LFS_SKIP_SMUDGE": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+"""Variables of git: it fetches nothing, writes nothing, and asks nobody."""
 
 
 def _inside(path: str, root: Path, here: Path) -> str:
@@ -119,26 +190,3 @@ def _moved(file: str | None, root: Path, copy: Path) -> str | None:
         return None
     absolute = Path(file).resolve()
     return str(copy / absolute.relative_to(root.resolve())) if absolute.is_relative_to(root.resolve()) else file
-
-
-def _git(
-    *arguments: str,
-    what: str,
-    environment: Mapping[str, str] | None = None,
-    folder: Path | None = None,
-    text: str | None = None,
-) -> str:
-    done = subprocess.run(
-        ["git", *arguments],
-        cwd=folder,
-        env=environment,
-        input=text,
-        capture_output=True,
-        encoding="utf-8",
-        errors="surrogateescape",
-        check=False,
-    )
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines()
-        raise UsageError(f"--diff-base: {what}" + (f" (git: {lines[-1]})" if lines else ""))
-    return done.stdout

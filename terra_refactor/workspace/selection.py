@@ -34,7 +34,7 @@ def check_selection(config: Config) -> None:
     """Whether every code in the configuration stands for a rule.
 
     Raises:
-        UsageError: one does not; the message names the nearest that does.
+        UsageError: one does not; the message names the nearest that does. Or a glob is none.
     """
     codes = [("select", code) for code in config.select] + [("ignore", code) for code in config.ignore]
     codes += [("extend-select", code) for code in config.extend_select]
@@ -43,6 +43,11 @@ def check_selection(config: Config) -> None:
     for option, code in codes:
         if not any(_stands_for(code, rule.id, rule.name) for rule in all_rules().values()):
             raise UsageError(f"{option}: unknown rule `{code}`{nearest_rule(code)}")
+    for glob in config.per_file_ignores:
+        try:
+            GitIgnoreSpec.from_lines([glob])
+        except ValueError as error:
+            raise UsageError(f"per-file-ignores: not a glob: {error}") from error
 
 
 def nearest_rule(code: str) -> str:

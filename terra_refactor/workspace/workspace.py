@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from terra_refactor.classify.decision import Decision, Level
 from terra_refactor.config import Config
@@ -41,6 +42,11 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the name of the stage, how much of it is done, and how much there is."""
 
 
+MAX_ROUNDS: Final = 10
+"""So often the findings are fixed that earlier fixes brought."""
+_AS_THEY_ARE: Final[Mapping[str, str]] = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """How a run is to be made.
@@ -52,6 +58,7 @@ class Options:
         use_cache: whether lowered modules and results are looked for and kept on disk.
         coverage: which files are looked into; about the functions of the others there are no decisions.
         diff_base: a revision of git; only what was not found there is reported. A baseline of the configuration is not read then.
+        follow_links: whether links are followed that lead out of the given paths. What they lead to is read, never written.
         progress: told how far a run is.
         judge: the analysis and the decision.
     """
@@ -62,6 +69,7 @@ class Options:
     use_cache: bool = True
     coverage: Coverage = Coverage.EVERY
     diff_base: str | None = None
+    follow_links: bool = False
     progress: Progress | None = None
     judge: Judge = judge_program
 
@@ -75,11 +83,19 @@ def analyze(paths: Sequence[str], options: Options) -> WorkspaceReport:
     return _run(paths, options)
 
 
-def fix(paths: Sequence[str], options: Options, only: Sequence[str] = (), *, of_findings: bool = False) -> FixReport:
+def fix(
+    paths: Sequence[str],
+    options: Options,
+    only: Sequence[str] = (),
+    *,
+    of_findings: bool = False,
+    rounds: int = MAX_ROUNDS,
+) -> FixReport:
     """What `analyze` gives, and the text of every file after the refactorings that the configuration's level allows.
 
     `only` names the functions to change, by qualified name; () for all. With `of_findings`, what is done is what removes the findings that
-    the configuration selects, instead of all refactorings: their decisions' changes, their cures, their own edits. Nothing is written.
+    the configuration selects, instead of all refactorings: their decisions' changes, their cures, their own edits. Such a change may bring
+    a finding (a new decorator one about its calls), so this is repeated until nothing changes, at most `rounds` times. Nothing is written.
 
     Raises:
         UsageError: as `analyze`; also if a function of `only` does not exist.
@@ -87,11 +103,27 @@ def fix(paths: Sequence[str], options: Options, only: Sequence[str] = (), *, of_
     report = _run(paths, options)
     _check_names(report, only)
     if of_findings:
-        from terra_refactor.workspace.fixes import fix_findings  # noqa: PLC0415
-
-        findings = [finding for finding in report.findings if not only or finding.function in only]
-        return FixReport(report, fix_findings(report, findings, Level(options.config.level)))
+        return FixReport(report, _fix_findings(report, paths, options, only, rounds))
     return FixReport(report, _refactor(report, options, only, {}))
+
+
+def _fix_findings(
+    report: WorkspaceReport, paths: Sequence[str], options: Options, only: Sequence[str], rounds: int
+) -> tuple[FileRefactoring, ...]:
+    from terra_refactor.workspace.fixes import fix_findings, followed_by  # noqa: PLC0415
+
+    def of_round(report: WorkspaceReport) -> tuple[FileRefactoring, ...]:
+        findings = [finding for finding in report.findings if not only or finding.function in only]
+        return fix_findings(report, findings, Level(options.config.level))
+
+    latest = of_round(report)
+    files = {file.source.path: file for file in latest}
+    for _ in range(rounds - 1):
+        if not any(file.changed for file in latest):
+            break
+        latest = of_round(_run(paths, options, {path: file.new_text for path, file in files.items() if file.changed}))
+        files = followed_by(files, latest)
+    return tuple(file for _, file in sorted(files.items()))
 
 
 def verify(paths: Sequence[str], options: Options, setting: Setting, only: Sequence[str] = ()) -> VerifyReport:
@@ -185,7 +217,8 @@ def _verify(fixed: FixReport, options: Options, setting: Setting) -> Verificatio
     return verify_changes(fixed.files, fixed.report.decisions, fixed.report.sources, setting)
 
 
-def _run(paths: Sequence[str], options: Options) -> WorkspaceReport:
+def _run(paths: Sequence[str], options: Options, texts: Mapping[str, str] = _AS_THEY_ARE) -> WorkspaceReport:
+    """The results of the files under the paths; `texts` are those that some of them are to have, by path."""
     started = time.perf_counter()
     config = options.config
     check_selection(config)
@@ -195,7 +228,14 @@ def _run(paths: Sequence[str], options: Options) -> WorkspaceReport:
             options.progress(stage, done, total)
 
     with without_collection():
-        project = read_project(paths, config, exclude=options.exclude, stdin=options.stdin)
+        project = read_project(
+            paths,
+            config,
+            exclude=options.exclude,
+            stdin=options.stdin,
+            follow_links=options.follow_links,
+            texts=texts,
+        )
         results = judge_components(
             project, config, options.judge, _caches(options), progress, coverage=options.coverage
         )
@@ -223,6 +263,7 @@ def _run(paths: Sequence[str], options: Options) -> WorkspaceReport:
         sources=sources,
         suppressed=selection.suppressed,
         comparison=selection.comparison,
+        skipped_links=project.skipped_links,
     )
 
 
@@ -257,5 +298,5 @@ def _caches(options: Options) -> Caches | None:
 
 
 def cache_folder_of(config: Config) -> Path | None:
-    """The folder that the configuration names for the cache; None for the user's own."""
-    return None if config.cache_dir is None else Path(config.folder or ".", config.cache_dir)
+    """The folder that the command line names for the cache; None for the user's own."""
+    return None if config.cache_dir is None else Path(config.cache_dir)

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-LEAVES = ("errors", "config")
+LEAVES = ("errors", "config", "isolation")
 """Modules that every room may import. They import nothing but each other."""
 
 ROOMS = (
@@ -40,7 +40,7 @@ CHILD = ROOT / "terra_refactor" / "verify" / "child"
 """What runs in processes of its own, under the user's interpreter: it may use TensorFlow and NumPy, and
 nothing of this project but itself."""
 
-LSP_MAY_IMPORT = {"workspace", "ide", "rules", "report", "syntax", "errors", "config"}
+LSP_MAY_IMPORT = {"workspace", "ide", "rules", "report", "syntax", "errors", "config", "isolation"}
 
 
 def imported_rooms(path: Path) -> Iterator[tuple[str, int]]:

@@ -26,6 +26,7 @@ from terra_refactor.domain.value import (
     TensorKind,
     TensorValue,
     TupleValue,
+    UnionValue,
     UnknownValue,
     Value,
 )
@@ -139,6 +140,9 @@ def contradiction(ours: Value, found: Any) -> str | None:
     match ours:
         case UnknownValue():
             return None
+        case UnionValue(alternatives):
+            problems = [contradiction(alternative, found) for alternative in alternatives]
+            return None if None in problems else problems[0]
         case TensorValue():
             return _array_contradiction(ours, found)
         case TupleValue(items) | FrozenList(items):
@@ -200,6 +204,8 @@ def is_precise(ours: Value, found: Any) -> bool:
         return ours.type.dtype is not None and ours.type.shape is not None and None not in ours.type.shape
     if isinstance(ours, TupleValue | FrozenList):
         return ours.elements is not None and all(is_precise(item, None) for item in ours.elements)
+    if isinstance(ours, UnionValue):
+        return all(is_precise(alternative, found) for alternative in ours.members)
     return not isinstance(ours, UnknownValue)
 
 

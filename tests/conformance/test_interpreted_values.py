@@ -162,7 +162,7 @@ PROGRAMS = {
         def rows(tensor):
             return tf.reduce_sum(tensor, axis=0)
 
-        first, count, ratio = tf.numpy_function(halves, [tf.zeros([6, 2], tf.float64), 2.0], [tf.float32, tf.int64, tf.float32])
+        first_open, count, ratio = tf.numpy_function(halves, [tf.zeros([6, 2], tf.float64), 2.0], [tf.float32, tf.int64, tf.float32])
         single = tf.numpy_function(lambda array: array + 1, [tf.zeros([3], tf.int32)], tf.int32)
         alone = tf.numpy_function(lambda array: [array], [tf.zeros([3])], [tf.float32])
         summed = tf.py_function(rows, [tf.ones([4, 5])], tf.float32)

@@ -24,7 +24,11 @@ def test_everything_set() -> None:
         'select = ["TR1"]\nignore = ["TR101"]\nexclude = ["gen/"]\nrespect-gitignore = false\nmin-ops = 3\ntf-version = "2.16"\njobs = 4\n'
         'level = "coexec"\nbaseline = "known.json"\ncache-dir = ".cache"\n\n[tool.terra-refactor.per-file-ignores]\n"tests/*" = ["TR2"]\n'
     )
-    assert parse_config(text, "sub/pyproject.toml") == Config(
+    found = parse_config(text, "sub/pyproject.toml")
+    assert found.notices == (
+        "sub/pyproject.toml: `cache-dir` is not followed; use --cache-dir or the variable TERRA_REFACTOR_CACHE_DIR",
+    )
+    assert dataclasses.replace(found, notices=()) == Config(
         select=("TR1",),
         ignore=("TR101",),
         per_file_ignores={"tests/*": ("TR2",)},
@@ -35,7 +39,6 @@ def test_everything_set() -> None:
         jobs=4,
         level="coexec",
         baseline="known.json",
-        cache_dir=".cache",
         file="sub/pyproject.toml",
     )
     assert parse_config(text, "sub/pyproject.toml").folder == "sub"
@@ -96,6 +99,7 @@ def test_a_file_extends_another(tmp_path: Path) -> None:
     )
     inner = tmp_path / "inner"
     inner.mkdir()
+    (tmp_path / ".git").mkdir()  # a file that is found may lead anywhere in its repository
     (inner / "terra-refactor.toml").write_text('extend = "../base.toml"\njobs = 3\nextend-select = ["TR3"]\n')
     config = load_config(start=inner)
     assert (config.select, config.extend_select, config.jobs) == (("TR1",), ("TR2", "TR3"), 3)
@@ -150,7 +154,9 @@ def test_the_schema_and_the_checks_agree(key: str) -> None:
 
 
 def test_every_key_is_an_attribute_and_the_generated_files_are_up_to_date() -> None:
-    assert {name.replace("-", "_") for name in KEYS} | {"file"} == {field.name for field in dataclasses.fields(Config)}
+    assert {name.replace("-", "_") for name in KEYS} | {"file", "notices"} == {
+        field.name for field in dataclasses.fields(Config)
+    }
     assert stale_files() == [], "run `make generated`"
 
 

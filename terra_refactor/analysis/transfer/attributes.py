@@ -20,6 +20,7 @@ from terra_refactor.analysis.interpreter import Handler, Interpreter
 from terra_refactor.analysis.modules import library_member
 from terra_refactor.analysis.transfer.command_line import flag_value
 from terra_refactor.analysis.transfer.containers import size_value, thaw
+from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.analysis.transfer.layer_weights import setting_attribute, trainable_weights, weight_attribute
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import filter_members, join, join_all
@@ -375,7 +376,8 @@ def set_attribute(interpreter: Interpreter, frame: Frame, op: int, target: Value
                     frame.state.set(key, value if known is None else join(known, value))
                 else:
                     interpreter.write(frame, key, value)
-                write_effect(frame, op, member.object, f".{name}", f".{name} = ...")
+                kept = member.object not in frame.allocated and holds_new_tensor(interpreter, frame, value)
+                write_effect(frame, op, member.object, f".{name}", f".{name} = ...", keeps_tensor=kept)
             case ModuleValue():
                 number = interpreter.loader.object_of(member.name)
                 interpreter.unsettle((number, name))

@@ -7,8 +7,6 @@ to the declarations of `tf_model`.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -32,6 +30,8 @@ from terra_refactor.analysis.transfer.containers import (
 from terra_refactor.analysis.transfer.iterators import ITERATORS
 from terra_refactor.analysis.transfer.makers import MAKERS
 from terra_refactor.analysis.transfer.mappings import dict_content, new_dict, with_item
+from terra_refactor.analysis.transfer.operators import added
+from terra_refactor.analysis.transfer.ordering import ORDERING
 from terra_refactor.analysis.truth import truth_of
 from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
@@ -58,13 +58,13 @@ from terra_refactor.domain.value import (
     Reference,
     SequenceValue,
     SuperValue,
-    TensorKind,
     TensorValue,
     TupleValue,
     UnknownValue,
     Value,
     as_symbolic,
     members,
+    of_release,
 )
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
@@ -205,7 +205,8 @@ def has_attribute(
         own = frame.state.get((target.object, name.value))
         if own is not None and UNBOUND not in members(own):
             return Constant(True)
-    return UNKNOWN_BOOL
+    # what a library has is a matter of its release
+    return of_release(UNKNOWN_BOOL) if isinstance(target, LibraryValue) else UNKNOWN_BOOL
 
 
 def super_(
@@ -385,7 +386,11 @@ def map_(
     known = [part.elements for part in found]
     if all(elements is not None and len(elements) <= 8 for elements in known):
         rows = list(zip(*[elements or () for elements in known], strict=False))
-        return TupleValue(tuple(interpreter.call_value(frame, op, function, CallArguments(tuple(row))) for row in rows))
+        results: list[Value] = []
+        for index, arrived in enumerate(rows):
+            with frame.apart(index):
+                results.append(interpreter.call_value(frame, op, function, CallArguments(arrived)))
+        return TupleValue(tuple(results))
     row = tuple(part.element for part in found)
     if BOTTOM in row:
         return TupleValue(())
@@ -403,36 +408,6 @@ def filter_(
     if function != NONE and element != BOTTOM:
         interpreter.call_value(frame, op, function, CallArguments((element,)))
     return SequenceValue(element, "filter")
-
-
-def sorted_(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    if not arguments.positional:
-        return None
-    found = iterate(interpreter, frame, op, arguments.positional[0])
-    key = dict(arguments.keywords).get("key")
-    if key is not None and key != NONE and found.element != BOTTOM:
-        interpreter.call_value(frame, op, key, CallArguments((found.element,)))
-    if found.elements is not None:
-        ordered = _in_order(found.elements, dict(arguments.keywords).get("reverse")) if key in (None, NONE) else None
-        return new_list(interpreter, frame, op, FrozenList(ordered or (found.element,) * len(found.elements)))
-    return new_list(interpreter, frame, op, FrozenList(None, found.element, found.length))
-
-
-def _in_order(elements: Sequence[Value], reverse: Value | None) -> tuple[Value, ...] | None:
-    """Known texts, or known numbers, as `sorted` orders them; None where that is not known."""
-    known = [element.value for element in elements if isinstance(element, Constant)]
-    backwards = False if reverse is None else reverse.value if isinstance(reverse, Constant) else None
-    if len(known) < len(elements) or not isinstance(backwards, bool):
-        return None
-    texts = [value for value in known if isinstance(value, str)]
-    numbers = [value for value in known if isinstance(value, int | float)]
-    if len(texts) == len(known):
-        return tuple(Constant(value) for value in sorted(texts, reverse=backwards))
-    if len(numbers) == len(known) and not any(math.isnan(value) for value in numbers):
-        return tuple(Constant(value) for value in sorted(numbers, reverse=backwards))
-    return None
 
 
 def reversed_(
@@ -506,14 +481,16 @@ def sum_(
     if not arguments.positional:
         return None
     found = iterate(interpreter, frame, op, arguments.positional[0])
-    if isinstance(found.element, TensorValue):
-        return TensorValue(found.element.type) if found.element.kind is not TensorKind.NDARRAY else found.element
-    if found.elements is not None and all(isinstance(element, Constant) for element in found.elements):
-        try:
-            return Constant(sum(element.value for element in found.elements if isinstance(element, Constant)))  # type: ignore[misc]
-        except TypeError:
-            return UNKNOWN
-    return None
+    start = argument(arguments, 1, "start") or Constant(0)
+    # of unknown length: as one element, and as several
+    elements = found.elements if found.elements is not None else (found.element, found.element)
+    total = start
+    several: Value = BOTTOM
+    for number, element in enumerate(elements):
+        total = added(interpreter, frame, op, total, element)
+        if found.elements is None and number == 0:
+            several = total
+    return join(several, total)
 
 
 def reduce_(
@@ -528,8 +505,9 @@ def reduce_(
         rest = list(found.elements)
         if result is None:
             result = rest.pop(0) if rest else UNKNOWN
-        for element in rest:
-            result = interpreter.call_value(frame, op, function, CallArguments((result, element)))
+        for index, element in enumerate(rest):
+            with frame.apart(index):
+                result = interpreter.call_value(frame, op, function, CallArguments((result, element)))
         return result
     first = join(found.element, result) if result is not None else found.element
     return join(first, interpreter.call_value(frame, op, function, CallArguments((first, found.element))))
@@ -608,6 +586,7 @@ BUILTINS: Final[dict[str, BuiltinHandler]] = {
     **CONTAINER_METHODS,
     **MAKERS,
     **ITERATORS,
+    **ORDERING,
     "builtins.isinstance": is_instance,
     "builtins.issubclass": is_subclass,
     "builtins.len": length,
@@ -632,7 +611,6 @@ BUILTINS: Final[dict[str, BuiltinHandler]] = {
     "builtins.enumerate": enumerate_,
     "builtins.map": map_,
     "builtins.filter": filter_,
-    "builtins.sorted": sorted_,
     "builtins.reversed": reversed_,
     "builtins.iter": iter_,
     "builtins.next": next_,

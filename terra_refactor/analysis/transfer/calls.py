@@ -15,6 +15,7 @@ from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Handler, Interpreter, Terminated
 from terra_refactor.analysis.refine import replace_value
 from terra_refactor.analysis.transfer.containers import iterate
+from terra_refactor.analysis.transfer.contents import note_arguments, note_contents
 from terra_refactor.analysis.transfer.definitions import instantiate
 from terra_refactor.analysis.transfer.feeding import check_feeds
 from terra_refactor.analysis.transfer.library import call_library
@@ -51,6 +52,8 @@ from terra_refactor.tf_model.ops.variables import shape_after_set
 
 MAX_SPREAD: Final = 64
 """So many arguments that are alike are told apart when a `*` spreads them."""
+MAX_GRADIENTS: Final = 4
+"""So many gradients of gradients are followed."""
 
 
 def call(interpreter: Interpreter, frame: Frame, op: Op) -> Value | Terminated:
@@ -109,6 +112,7 @@ def evaluate_arguments(interpreter: Interpreter, frame: Frame, op: ops.Call) -> 
                 element = found.element if found.element != BOTTOM else UNKNOWN
                 open_positional = element if open_positional is None else join(open_positional, element)
         elif argument.spread is Spread.DOUBLE_STAR:
+            note_contents(frame, op.id, value)
             content = dict_content(interpreter, frame, value)
             for key, item in content.items:
                 if isinstance(key, Constant) and isinstance(key.value, str) and UNBOUND not in members(item):
@@ -204,7 +208,13 @@ def _result_without_gradient(interpreter: Interpreter, frame: Frame, op: int, va
             result, gradient = member.elements
             arriving = result.elements if isinstance(result, TupleValue) else (result,)
             given = CallArguments(tuple(TensorValue(TensorType()) for _ in arriving))
-            interpreter.call_value(frame, op, gradient, given)
+            if frame.gradients < MAX_GRADIENTS:
+                # a gradient may have a gradient of its own, and that may be the function itself
+                frame.gradients += 1
+                try:
+                    interpreter.call_value(frame, op, gradient, given)
+                finally:
+                    frame.gradients -= 1
             results.append(result)
         else:
             results.append(UnknownValue(may_be_tensor=True))
@@ -259,6 +269,7 @@ def call_unknown(
 
     The effect is only an assumption away from none if everything that the callee is given is local: numbers, texts, tensors, new objects.
     """
+    note_arguments(frame, op, "", arguments, None)
     called = interpreter.op(frame.function, op)
     local = only_local(frame, arguments)
     if isinstance(called, ops.Call):

@@ -13,6 +13,8 @@ from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.transfer import mappings
 from terra_refactor.analysis.transfer.containers import Iteration, extend_list, iterate, new_list
+from terra_refactor.analysis.transfer.contents import note_contents
+from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.analysis.transfer.mappings import (
     dict_content,
     dict_element,
@@ -24,6 +26,7 @@ from terra_refactor.analysis.transfer.mappings import (
     without_item,
 )
 from terra_refactor.domain.dim import add, subtract
+from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import join, list_element, list_length, without_unbound
 from terra_refactor.domain.state import CLASS, DEFAULT_FACTORY, EXISTS, ITEMS
 from terra_refactor.domain.value import (
@@ -61,7 +64,10 @@ def _list_change(change: Callable[[Interpreter, Frame, int, Reference, CallArgum
             return UNKNOWN
         single = frame.state.get((receiver.object, EXISTS)) != FALSE
         result = change(interpreter, frame, op, receiver, arguments, single)
-        write_effect(frame, op, receiver.object, ITEMS, frame.written(interpreter, op))
+        kept = receiver.object not in frame.allocated and any(
+            holds_new_tensor(interpreter, frame, value) for value in arguments.positional
+        )
+        write_effect(frame, op, receiver.object, ITEMS, frame.written(interpreter, op), keeps_tensor=kept)
         return result
 
     return handler
@@ -196,6 +202,7 @@ def _update(
     if not isinstance(content, FrozenDict):
         return NONE
     for value in arguments.positional:
+        note_contents(frame, op, value)
         content = updated(content, dict_content(interpreter, frame, value), single=single)
     for name, value in arguments.keywords:
         content = with_item(content, Constant(name), value, single=single)
@@ -229,7 +236,6 @@ def dict_get(
     if not isinstance(receiver, Reference) or key is None:
         return UNKNOWN
     content = dict_content(interpreter, frame, receiver)
-    frame.note_read(op, (receiver.object, ITEMS))
     for name, value in content.items:
         if name == key:
             if UNBOUND in members(value):
@@ -314,7 +320,11 @@ def copy_container(
             return copied
         cls = frame.state.get((value.object, CLASS))
         if cls is not None:
-            # a copy of an instance is fresh, but what it holds is not told apart from the original's
+            # a copy of an instance is fresh, but what it holds is not told apart from the original's, which others may change
+            if value.object not in frame.allocated:
+                target = Target(RootKind.GLOBAL, frame.written(interpreter, op))
+                detail = f"reads {target}"
+                frame.add_effect(Effect(EffectKind.STATE_READ, target, detail, frame.site(op), assumed=True))
             return UnknownValue(reason="a copy")
     return UNKNOWN if value is None else value
 

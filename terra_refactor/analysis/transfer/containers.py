@@ -19,6 +19,8 @@ from terra_refactor.analysis.interpreter import Handler, Interpreter
 from terra_refactor.analysis.lost_shapes import concrete
 from terra_refactor.analysis.transfer import mappings
 from terra_refactor.analysis.transfer.arrays import array_changed
+from terra_refactor.analysis.transfer.contents import note_contents
+from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.analysis.transfer.windows import inside, moving_window, with_window
 from terra_refactor.domain.dim import Dim, add, subtract
 from terra_refactor.domain.effect import Effect, EffectKind
@@ -45,6 +47,7 @@ from terra_refactor.domain.value import (
     FrozenList,
     LibraryValue,
     ObjectId,
+    Origin,
     PartialValue,
     PythonType,
     RangeValue,
@@ -62,6 +65,8 @@ from terra_refactor.domain.value import (
     as_symbolic,
     is_symbolic_number,
     members,
+    of_release,
+    speaks_of_release,
 )
 from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Op
@@ -135,15 +140,18 @@ def build_slice(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
 def format_string(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     assert isinstance(op, ops.FormatString)
     texts: list[str] = []
+    known = True
     for part in op.parts:
         if isinstance(part, str):
             texts.append(part)
             continue
         value = frame.value(part.value)
+        note_contents(frame, op.id, value)
         if not isinstance(value, Constant) or part.conversion is not None or part.spec is not None:
-            return UNKNOWN_STR
+            known = False
+            continue
         texts.append(str(value.value))
-    return Constant("".join(texts))
+    return Constant("".join(texts)) if known else UNKNOWN_STR
 
 
 def unpack_element(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
@@ -357,13 +365,16 @@ def item_of(interpreter: Interpreter, frame: Frame, op: int, container: Value, i
                 SequenceValue(container.element, container.kind) if isinstance(index, SliceValue) else container.element
             )
         case Constant(str()) | Scalar(PythonType.STR):
-            return UNKNOWN_STR
+            return of_release(UNKNOWN_STR) if speaks_of_release(container) else UNKNOWN_STR
         case RangeValue():
             return UNKNOWN_INT if not isinstance(index, SliceValue) else container
         case Reference():
             return _object_item(interpreter, frame, op, container, index)
         case UnknownValue() if container.origin == LOADED:
             return array_in(index) or UNKNOWN
+        case UnknownValue() if isinstance(index, SliceValue) and container.origin is not None:
+            # of a list it is a new list, of an array a view
+            return UnknownValue(container.may_be_tensor, Origin("call", f"{container.origin.name}[:]"))
         case UnknownValue():
             return UnknownValue(container.may_be_tensor, container.origin)
         case LibraryValue():
@@ -526,6 +537,7 @@ def _store_into(
     key = (container.object, ITEMS)
     content = frame.state.get(key)
     single = certain and frame.state.get((container.object, EXISTS)) != FALSE
+    kept = container.object not in frame.allocated and holds_new_tensor(interpreter, frame, value)
     if isinstance(content, FrozenList):
         new: Value
         position = index.value if isinstance(index, Constant) else None
@@ -546,17 +558,17 @@ def _store_into(
             if content.elements is not None:
                 new = FrozenList(tuple(join(old, value) for old in content.elements))
         frame.state.set(key, new)
-        write_effect(frame, op, container.object, ITEMS, "[...] = ...")
+        write_effect(frame, op, container.object, ITEMS, "[...] = ...", keeps_tensor=kept)
         return
     if isinstance(content, FrozenDict):
         frame.state.set(key, mappings.with_item(content, index, value, single=single))
-        write_effect(frame, op, container.object, ITEMS, "[...] = ...")
+        write_effect(frame, op, container.object, ITEMS, "[...] = ...", keeps_tensor=kept)
         return
     method = interpreter.find_method(frame, container, "__setitem__")
     if method is not None:
         interpreter.call_value(frame, op, method, CallArguments((index, value)))
     else:
-        write_effect(frame, op, container.object, ITEMS, "[...] = ...")
+        write_effect(frame, op, container.object, ITEMS, "[...] = ...", keeps_tensor=kept)
 
 
 def delete_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:

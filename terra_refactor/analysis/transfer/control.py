@@ -9,7 +9,7 @@ Approximates: generators run to their end where they are called; a list that a l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from terra_refactor.analysis.classes import class_of_instance, resolution_order
@@ -48,8 +48,10 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.ops import Block, Op
 from terra_refactor.ir.walk import walk
+from terra_refactor.tf_model.environment import TYPE_CHECKING
 
 MAX_UNROLLED: Final = 12
 """Loops over at most so many known elements are unrolled."""
@@ -59,6 +61,8 @@ MAX_UNROLL_DEPTH: Final = 2
 MAX_ITERATIONS: Final = 8
 """A loop whose state still changes after so many iterations has its changing variables set to unknown."""
 WIDEN_AFTER: Final = 1
+MAX_CHANGES: Final = 64
+"""So many changes of variables are kept of a branch that runs several times, the first ones."""
 
 
 # --- branches ------------------------------------------------------------------------------------------------------------------
@@ -66,7 +70,10 @@ WIDEN_AFTER: Final = 1
 
 def branch(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
     assert isinstance(op, ops.If)
-    answer = asked(interpreter, frame, op.id, frame.value(op.test))
+    test = frame.value(op.test)
+    if isinstance(test, LibraryValue) and test.name in TYPE_CHECKING:
+        _bind_for_annotations(interpreter, frame, op.then_block)
+    answer = asked(interpreter, frame, op.id, test)
     return _two_ways(
         interpreter,
         frame,
@@ -75,6 +82,25 @@ def branch(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
         (op.then_block, lambda: refine(interpreter, frame, op.test, True)),
         (op.else_block, lambda: refine(interpreter, frame, op.test, False)),
     )
+
+
+def _bind_for_annotations(interpreter: Interpreter, frame: Frame, block: Block) -> None:
+    """Binds what `if TYPE_CHECKING:` binds, unless the name is bound already.
+
+    The block never runs. Annotations speak of its names, and nothing else can: a read of them would raise.
+    """
+    saved = dict(frame.effects), dict(frame.failures), dict(frame.calls)
+    reads, writes = dict(frame.state_reads), dict(frame.writes_at)
+    end = interpreter.run_branch(frame, block)
+    frame.effects, frame.failures, frame.calls = saved
+    frame.state_reads, frame.writes_at = reads, writes
+    if end is None:
+        return
+    for name, value in end.locals.items():
+        frame.state.locals.setdefault(name, value)
+    for key, value in end.heap.items():
+        if frame.state.get(key) is None:
+            frame.state.set(key, value)
 
 
 def _two_ways(
@@ -89,11 +115,11 @@ def _two_ways(
     if answer.value is None:
         frame.uncertainty += 1
         frame.doubt += 1
-    # which way a tensor's value decides has nothing to do with shapes
+    # which way a tensor's value decides has nothing to do with shapes; code for another release may fail with this one
     selects = (
         answer.value is None
         and answer.kind is not BranchKind.TENSOR
-        and interpreter.is_about_parameters(frame.function, op.test)
+        and (answer.release or interpreter.is_about_parameters(frame.function, op.test))
     )
     frame.conditions += selects
     exits = frame.exits
@@ -130,16 +156,30 @@ def _two_ways(
     )
     note_branch(frame, fact)
     reached = [end for end in ends if end is not None]
+    staged = answer.kind is BranchKind.TENSOR
+    if staged and len(reached) < 2 and frame.loops:
+        frame.loops[-1].staged = True
     if not reached:
         return TERMINATED
     outer.merge(reached)
-    _make_symbolic(outer, changed)
+    if staged and len(reached) == 2:
+        _make_symbolic(outer, _stored((*op.then_block, *op.else_block)))
     return None
 
 
-def _make_symbolic(state: State, changed: Sequence[tuple[str, Value, Value]]) -> None:
+def _stored(block: Block) -> set[str]:
+    """The variables that a block sets."""
+    return {inner.name for inner in walk(block) if isinstance(inner, ops.StoreName)}
+
+
+def _differing(ends: Sequence[State]) -> set[str]:
+    """The variables that differ between the ways to the end of an iteration."""
+    return {name for end in ends[1:] for name, _, _ in changed_variables(ends[0].locals, end.locals)}
+
+
+def _make_symbolic(state: State, names: Iterable[str]) -> None:
     """Python values that a condition or loop on a tensor has set: in a graph AutoGraph makes tensors of them."""
-    for name, _, _ in changed:
+    for name in names:
         value = state.locals.get(name)
         if value is not None:
             state.locals[name] = join_all(as_symbolic(member) for member in members(value))
@@ -155,7 +195,7 @@ def note_branch(frame: Frame, fact: BranchFact) -> None:
             strongest,
             (known.taken[0] or fact.taken[0], known.taken[1] or fact.taken[1]),
             (known.falls_through[0] or fact.falls_through[0], known.falls_through[1] or fact.falls_through[1]),
-            fact.changed or known.changed,
+            tuple(dict.fromkeys((*known.changed, *fact.changed)))[:MAX_CHANGES],
         )
     frame.branches[fact.op] = fact
 
@@ -176,12 +216,14 @@ def if_expression(interpreter: Interpreter, frame: Frame, op: Op) -> Value | Ter
     values: list[Value] = []
     taken = answer.value is not False, answer.value is not True
     states: list[State] = []
+    frame.conditions += answer.release
     for truth, block, number in ((True, op.then_block, op.then_value), (False, op.else_block, op.else_value)):
         if taken[0 if truth else 1]:
             end = interpreter.run_branch(frame, block, lambda truth=truth: refine(interpreter, frame, op.test, truth))  # type: ignore[misc]
             if end is not None:
                 states.append(end)
                 values.append(frame.value(number))
+    frame.conditions -= answer.release
     note_branch(frame, BranchFact(op.id, answer.kind, taken, taken))
     if not states:
         return TERMINATED
@@ -199,7 +241,9 @@ def short_circuit(interpreter: Interpreter, frame: Frame, op: Op) -> Value | Ter
         return left
     if answer.value is None:
         frame.uncertainty += 1
+    frame.conditions += answer.release
     end = interpreter.run_branch(frame, op.block, lambda: refine(interpreter, frame, op.left, wanted))
+    frame.conditions -= answer.release
     if answer.value is None:
         frame.uncertainty -= 1
     if end is None:
@@ -236,9 +280,10 @@ def for_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | Non
             frame.state.set((number, ITEMS), FrozenList(None, content.element, add(length, found.length)))
     changed: tuple[tuple[str, Value, Value], ...] = ()
     if found.kind in (BranchKind.TENSOR, BranchKind.DATASET):
-        changed = changed_variables(frame.state.locals, before)
-        _make_symbolic(frame.state, changed)
-    note_branch(frame, BranchFact(op.id, found.kind, (found.element != BOTTOM, True), (True, True), changed))
+        _make_symbolic(frame.state, (name for name, _, _ in changed_variables(frame.state.locals, before)))
+        changed = _changed_by_iteration(frame, op.id, before)
+    skipped = not (isinstance(found.length, int) and found.length > 0)
+    note_branch(frame, BranchFact(op.id, found.kind, (found.element != BOTTOM, skipped), (True, True), changed))
     return outcome
 
 
@@ -247,8 +292,10 @@ def _run_loop(
 ) -> Terminated | None:
     if isinstance(op, ops.For | ops.Comprehension):
         _note_advanced(interpreter, frame, op)
+    staged = isinstance(op, ops.For) and found.kind in (BranchKind.TENSOR, BranchKind.DATASET)
     if found.elements is not None and _worth_unrolling(frame, found.elements, body):
-        return _unrolled(interpreter, frame, found.elements, body, else_block, _list_of(interpreter, frame, op))
+        source = _list_of(interpreter, frame, op)
+        return _unrolled(interpreter, frame, found.elements, body, else_block, source, op=op.id, staged=staged)
     if found.element == BOTTOM and found.elements == ():
         return None if interpreter.run_block(frame, else_block) else TERMINATED
 
@@ -262,7 +309,9 @@ def _run_loop(
         frame.values[body[0].id] = found.element
         return interpreter.run_block(frame, body)
 
-    return _fixpoint(interpreter, frame, run_body, lambda: True, lambda: True, else_block)
+    return _fixpoint(
+        interpreter, frame, run_body, lambda: True, lambda: True, else_block, op=op.id, staged=lambda: staged, body=body
+    )
 
 
 def _note_advanced(interpreter: Interpreter, frame: Frame, loop: ops.For | ops.Comprehension) -> None:
@@ -303,6 +352,9 @@ def _unrolled(
     body: Block,
     else_block: Block,
     source: ObjectId | None = None,
+    *,
+    op: OpId,
+    staged: bool,
 ) -> Terminated | None:
     """Runs the body once for each element. Elements that the body adds to the list that it iterates over (`source`) come, too."""
     outer, doubt = frame.state, frame.doubt
@@ -332,13 +384,17 @@ def _unrolled(
         if not ends:
             current = None
             break
+        if index == 0:
+            _note_first(frame, op, ends)
         current.merge(ends)
+        if staged or loop.staged:
+            _make_symbolic(current, _stored(body) if staged else _differing(ends))
         index += 1
         content = None if source is None else current.get((source, ITEMS))
         if isinstance(content, FrozenList) and content.elements != elements:
             if content.elements is None or len(content.elements) > MAX_UNROLLED:
                 assert source is not None
-                return _rest_of_loop(interpreter, frame, current, exits, source, body, else_block)
+                return _rest_of_loop(interpreter, frame, current, exits, source, body, else_block, op)
             elements = content.elements
     if current is not None:
         frame.state = current
@@ -362,6 +418,7 @@ def _rest_of_loop(
     source: ObjectId,
     body: Block,
     else_block: Block,
+    op: OpId,
 ) -> Terminated | None:
     """The iterations that are left when a list has grown beyond what is known one by one."""
     outer, frame.state = frame.state, current
@@ -372,7 +429,9 @@ def _rest_of_loop(
         return interpreter.run_block(frame, body)
 
     try:
-        outcome = _fixpoint(interpreter, frame, run_body, lambda: True, lambda: True, else_block)
+        outcome = _fixpoint(
+            interpreter, frame, run_body, lambda: True, lambda: True, else_block, op=op, staged=lambda: False, body=body
+        )
     finally:
         frame.state = outer
     ends = [*exits, *([] if outcome is TERMINATED else [current])]
@@ -389,15 +448,21 @@ def _fixpoint(
     enter: Callable[[], bool],
     leave: Callable[[], bool],
     else_block: Block,
+    *,
+    op: OpId,
+    staged: Callable[[], bool],
+    body: Block,
 ) -> Terminated | None:
     """Runs a loop until its state no longer changes.
 
-    `enter` runs the test and refines by it; False if the body is certainly not entered. `leave` does so for the way out.
+    `enter` runs the test and refines by it; False if the body is certainly not entered. `leave` does so for the way out. `staged` says,
+    after an iteration, whether the loop is one of the graph.
     """
     outer = frame.state
     frame.uncertainty += 1
     current = outer.fork()
     breaks: list[State] = []
+    stored = _stored(body)
     try:
         for round_number in range(MAX_ITERATIONS + 1):
             loop = LoopFrame(current)
@@ -420,7 +485,12 @@ def _fixpoint(
             unchanged = following.fork()
             for end in ends:
                 end.parent = following
+            differing = _differing(ends) if loop.staged else set()
+            if round_number == 0:
+                _note_first(frame, op, ends)
             following.merge([unchanged, *ends], widening=round_number >= WIDEN_AFTER)
+            if loop.staged or staged():
+                _make_symbolic(following, stored if staged() else differing)
             if following.locals == current.locals and following.heap == current.heap:
                 break
             if round_number >= MAX_ITERATIONS - 1:
@@ -436,6 +506,17 @@ def _fixpoint(
         return TERMINATED
     outer.merge(exits)
     return None
+
+
+def _note_first(frame: Frame, op: OpId, ends: Sequence[State]) -> None:
+    """Keeps what the variables are after the first iteration: AutoGraph compares that with what they were before."""
+    names = dict.fromkeys(name for end in ends for name in end.locals)
+    frame.first_ends[op] = {name: join_all(end.locals.get(name, UNBOUND) for end in ends) for name in names}
+
+
+def _changed_by_iteration(frame: Frame, op: OpId, before: dict[str, Value]) -> tuple[tuple[str, Value, Value], ...]:
+    """The variables that one iteration changes: what they are after the first, and before the loop."""
+    return changed_variables(frame.first_ends.pop(op, before), before)
 
 
 def _give_up_on_changes(old: State, new: State) -> None:
@@ -469,10 +550,16 @@ def while_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | N
         lambda: test(True),
         lambda: test(False),
         op.else_block,
+        op=op.id,
+        # AutoGraph decides once, by the first test, what kind of loop it is
+        staged=lambda: kinds[:1] == [BranchKind.TENSOR],
+        body=op.body,
     )
     kind = BranchKind.TENSOR if BranchKind.TENSOR in kinds else kinds[-1] if kinds else BranchKind.UNKNOWN
-    changed = changed_variables(frame.state.locals, before) if kind is BranchKind.TENSOR else ()
-    _make_symbolic(frame.state, changed)
+    changed: tuple[tuple[str, Value, Value], ...] = ()
+    if kind is BranchKind.TENSOR:
+        _make_symbolic(frame.state, (name for name, _, _ in changed_variables(frame.state.locals, before)))
+        changed = _changed_by_iteration(frame, op.id, before)
     note_branch(frame, BranchFact(op.id, kind, (True, True), (True, True), changed))
     return outcome
 

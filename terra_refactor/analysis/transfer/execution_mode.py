@@ -1,8 +1,8 @@
-"""Whether code runs eagerly, as code itself asks.
+"""Whether code runs eagerly, as code itself asks and sets.
 
-Computes: the answers in code that a trace runs: there TensorFlow builds a graph. Needs: the context. Gives: `EXECUTION_MODE`, by
-canonical name. Ignores: functions that mention `tf.init_scope`, which leaves the graph. In eager code nothing is said: a decorator may
-make a graph of it.
+Computes: the answers in code that a trace runs: there TensorFlow builds a graph; and what `tf.config.run_functions_eagerly` sets.
+Needs: the context. Gives: `EXECUTION_MODE`, by canonical name. Ignores: functions that mention `tf.init_scope`, which leaves the
+graph. In eager code nothing is said: a decorator may make a graph of it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.transfer.container_methods import BuiltinHandler
-from terra_refactor.domain.value import FALSE, TRUE, Value
+from terra_refactor.domain.value import FALSE, NONE, TRUE, UNKNOWN, Value
 
 
 def _in_graph(answer: Value) -> BuiltinHandler:
@@ -25,7 +25,18 @@ def _in_graph(answer: Value) -> BuiltinHandler:
     return handler
 
 
+def _set(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """`tf.config.run_functions_eagerly(value)`."""
+    keywords = [value for _, value in arguments.keywords]
+    interpreter.set_functions_run_eagerly(frame.state, next(iter([*arguments.positional, *keywords]), UNKNOWN))
+    return NONE
+
+
 EXECUTION_MODE: Final = {
+    "tensorflow.config.run_functions_eagerly": _set,
+    "tensorflow.config.experimental_run_functions_eagerly": _set,
     "tensorflow.executing_eagerly": _in_graph(FALSE),
     "tensorflow.inside_function": _in_graph(TRUE),
 }

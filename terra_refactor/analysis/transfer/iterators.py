@@ -138,12 +138,13 @@ def _starmap(
     found = iterate(interpreter, frame, op, source)
     rows = found.elements if found.elements is not None and len(found.elements) <= 8 else (found.element,)
     results: list[Value] = []
-    for row in rows:
+    for index, row in enumerate(rows):
         if row == BOTTOM:
             continue
         parts = iterate(interpreter, frame, op, row)
         given = CallArguments(parts.elements or (), (), None if parts.elements is not None else parts.element)
-        results.append(interpreter.call_value(frame, op, function, given))
+        with frame.apart(index):
+            results.append(interpreter.call_value(frame, op, function, given))
     if rows is found.elements:
         return TupleValue(tuple(results))
     return SequenceValue(join_all(results), "starmap")

@@ -36,6 +36,7 @@ from terra_refactor.domain.value import (
     FALSE,
     NONE,
     TRUE,
+    UNBOUND,
     UNKNOWN,
     UNKNOWN_INT,
     BoundMethod,
@@ -57,6 +58,8 @@ from terra_refactor.tf_model import arguments as read
 _OPTIMIZER: Final = "@optimizer"
 _LOSS: Final = "@loss"
 _METRICS: Final = "@metrics"
+_RUN_EAGERLY: Final = "run_eagerly"
+"""The attribute in which Keras keeps it; a program may set it after `compile`."""
 _STEPS: Final = {
     "fit": ("train_step", TRUE),
     "train_on_batch": ("train_step", TRUE),
@@ -83,7 +86,17 @@ def remember_compiled(
             frame.state.set((receiver.object, field), value)
             if field == _LOSS:
                 frame.state.set((receiver.object, parameter), value)
+    eagerly = arguments.positional[5] if len(arguments.positional) > 5 else keywords.get(_RUN_EAGERLY, FALSE)
+    frame.state.set((receiver.object, _RUN_EAGERLY), eagerly)
     return None
+
+
+def _steps_are_graphs(interpreter: Interpreter, frame: Frame, receiver: Value) -> bool:
+    """Whether Keras certainly makes graphs of the steps: not after `compile(run_eagerly=True)`, nor where its value is unknown."""
+    if interpreter.functions_run_eagerly(frame.state):
+        return False
+    eagerly = frame.state.get((receiver.object, _RUN_EAGERLY)) if isinstance(receiver, Reference) else None
+    return eagerly is None or all(member in (FALSE, NONE, UNBOUND) for member in members(eagerly))
 
 
 def fit(
@@ -154,9 +167,10 @@ def _run_step(
     interpreter: Interpreter, frame: Frame, op: int, receiver: Value, step: str, training: Value, data: Value
 ) -> None:
     """One step of training, testing or prediction on a batch: the program's own, or what Keras's calls of the program."""
+    graph = _steps_are_graphs(interpreter, frame, receiver)
     method = own_method(interpreter, frame, receiver, step)
     if method is not None:
-        interpreter.call_value(frame, op, method, CallArguments((data,)), graph=True)
+        interpreter.call_value(frame, op, method, CallArguments((data,)), graph=graph)
         return
     parts = data.elements if isinstance(data, TupleValue) and data.elements else (data,)
     call = own_method(interpreter, frame, receiver, "call")
@@ -168,22 +182,29 @@ def _run_step(
         accepted = parameter_names(interpreter, call)
         if accepted is not None and "training" in accepted:
             inputs = CallArguments(inputs.positional, (("training", training),))
-        predicted = interpreter.call_value(frame, op, call, inputs, graph=True)
+        predicted = interpreter.call_value(frame, op, call, inputs, graph=graph)
     elif compiled is not None and step != "predict_step":
         predicted = interpreter.call_value(frame, op, receiver, CallArguments(parts[:1]))
     if step != "predict_step" and len(parts) > 1 and isinstance(receiver, Reference):
-        _run_loss(interpreter, frame, op, receiver, parts[1], predicted)
+        _run_loss(interpreter, frame, op, receiver, parts[1], predicted, graph=graph)
 
 
 def _run_loss(
-    interpreter: Interpreter, frame: Frame, op: int, model: Reference, targets: Value, predicted: Value
+    interpreter: Interpreter,
+    frame: Frame,
+    op: int,
+    model: Reference,
+    targets: Value,
+    predicted: Value,
+    *,
+    graph: bool,
 ) -> None:
     """Calls the losses and metrics of the program that the model was compiled with."""
     for field in (_LOSS, _METRICS):
         compiled = frame.state.get((model.object, field))
         for function in () if compiled is None else _listed(interpreter, frame, op, compiled):
             for member in members(function):
-                _run_one(interpreter, frame, op, member, targets, predicted, is_loss=field == _LOSS)
+                _run_one(interpreter, frame, op, member, targets, predicted, is_loss=field == _LOSS, graph=graph)
 
 
 def _listed(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> tuple[Value, ...]:
@@ -205,6 +226,7 @@ def _run_one(
     predicted: Value,
     *,
     is_loss: bool,
+    graph: bool,
 ) -> None:
     if is_loss:
         check_labels(interpreter, frame, op, function, targets, predicted)
@@ -214,19 +236,19 @@ def _run_one(
         pair = (targets, predicted)
         if is_loss:
             pair = _of_one_rank(_cast(interpreter, targets), _cast(interpreter, predicted))
-        interpreter.call_value(frame, op, function, CallArguments(pair), graph=True)
+        interpreter.call_value(frame, op, function, CallArguments(pair), graph=graph)
         return
     loss = own_method(interpreter, frame, function, "call")
     if loss is not None:
         arguments = CallArguments((_cast(interpreter, targets), _cast(interpreter, predicted)))
-        interpreter.call_value(frame, op, loss, arguments, graph=True)
+        interpreter.call_value(frame, op, loss, arguments, graph=graph)
         return
     update = own_method(interpreter, frame, function, "update_state")
     if update is not None:
-        interpreter.call_value(frame, op, update, CallArguments((targets, predicted)), graph=True)
+        interpreter.call_value(frame, op, update, CallArguments((targets, predicted)), graph=graph)
         result = own_method(interpreter, frame, function, "result")
         if result is not None:
-            interpreter.call_value(frame, op, result, CallArguments(), graph=True)
+            interpreter.call_value(frame, op, result, CallArguments(), graph=graph)
 
 
 def float_type(interpreter: Interpreter) -> DType | None:

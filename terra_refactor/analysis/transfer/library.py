@@ -15,7 +15,13 @@ from typing import Final
 
 from terra_refactor.analysis.annotations import annotated_value
 from terra_refactor.analysis.binding import bind_library_arguments
-from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED, configuration_of, with_floats
+from terra_refactor.analysis.configuration import (
+    CONFIGURATION,
+    CONFIGURED,
+    configuration_of,
+    is_configuration_known,
+    with_floats,
+)
 from terra_refactor.analysis.declarations import Declaration
 from terra_refactor.analysis.effects import (
     EXTERNAL,
@@ -35,6 +41,7 @@ from terra_refactor.analysis.transfer.arrays import changed_by_call
 from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
 from terra_refactor.analysis.transfer.command_line import COMMAND_LINE
 from terra_refactor.analysis.transfer.containers import thaw
+from terra_refactor.analysis.transfer.contents import note_arguments
 from terra_refactor.analysis.transfer.deferred_tensors import DEFERRED_TENSORS, defer, note_array_conversion
 from terra_refactor.analysis.transfer.execution_mode import EXECUTION_MODE
 from terra_refactor.analysis.transfer.host_callbacks import HOST_CALLBACKS
@@ -57,12 +64,15 @@ from terra_refactor.domain.value import (
     FrozenList,
     LibraryValue,
     Reference,
+    Scalar,
     TensorKind,
     TensorValue,
     TupleValue,
     UnknownValue,
     Value,
     members,
+    of_release,
+    speaks_of_release,
 )
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.tf_model import registry
@@ -119,6 +129,7 @@ def call_library(
         _note_effects(interpreter, frame, op, name, registry.lookup(name), receiver)
         name = _FACTORIES[name]
     frame.call_record(op).library[name] = None
+    note_arguments(frame, op, name, arguments, receiver)
     if name in _FLOAT_SETTINGS:
         _set_floats(interpreter, frame, arguments)
     builtin = BUILTINS.get(name) or _SPECIAL.get(name)
@@ -126,7 +137,8 @@ def call_library(
         result = builtin(interpreter, frame, op, arguments, receiver)
         if result is not None:
             _note_effects(interpreter, frame, op, name, registry.lookup(name), receiver)
-            return result
+            told = isinstance(result, Scalar) and any(speaks_of_release(value) for value in arguments.positional)
+            return of_release(result) if told else result
     entity = registry.lookup(name)
     declared = interpreter.declarations.get(name)
     if declared is not None and (entity is None or entity.rule is None):
@@ -302,7 +314,8 @@ _HANDING_ON: Final = frozenset(
 
 def _instance_of(interpreter: Interpreter, frame: Frame, op: int, entity: Entity, arguments: CallArguments) -> Value:
     """An object of a library class: known by its class and by what its constructor was given."""
-    number = interpreter.allocate(frame, op, ObjectKind.INSTANCE, entity.name.rpartition(".")[2])
+    # a call of one of several classes makes objects that have nothing in common
+    number = interpreter.allocate(frame, op, ObjectKind.INSTANCE, entity.name.rpartition(".")[2], entity.name)
     if entity.name.startswith("keras.layers."):
         interpreter.note_layer_made()
     frame.state.set((number, CLASS), LibraryValue(entity.name))
@@ -347,6 +360,8 @@ def _with_rule(
         total *= len(slot)
     if total > MAX_COMBINATIONS:
         slots = [slot if len(slot) == 1 else (UNKNOWN,) for slot in slots]
+    if receiver is not None and not is_configuration_known(frame, receiver):
+        return UNKNOWN
     configuration = {} if receiver is None else configuration_of(frame, receiver)
     configuration = with_floats(configuration, interpreter.floats)
 
@@ -378,6 +393,8 @@ def _with_rule(
         result = interpreter.over_combinations(frame, op, short_name(entity.name), combinations, run)
     finally:
         interpreter.one_of_several -= len(combinations) > 1
+    if any(speaks_of_release(value) for slot in slots for value in slot):
+        result = of_release(result)
     if frame.in_graph:
         result = with_lost_shape(entity.name, slots, result)
     is_variable = (

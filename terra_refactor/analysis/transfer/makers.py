@@ -164,7 +164,10 @@ def map_structure(
         rows = _rows(contents) if len(contents) == len(parts) and depth < MAX_DEPTH_OF_STRUCTURES else None
         if rows is None:
             return UNKNOWN
-        results = {key: walk(row, depth + 1, (tag, key)) for key, row in rows.items()}
+        results: dict[Value | None, Value] = {}
+        for index, (key, row) in enumerate(rows.items()):
+            with frame.apart(index):
+                results[key] = walk(row, depth + 1, (tag, key))
         match contents[0]:
             case TupleValue() as whole:
                 return replace(whole, elements=tuple(results.values()))

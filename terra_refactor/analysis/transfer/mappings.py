@@ -14,6 +14,7 @@ from typing import Final
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.interpreter import Handler, Interpreter
+from terra_refactor.analysis.transfer.contents import note_contents
 from terra_refactor.domain.lattice import join, join_all, without_unbound
 from terra_refactor.domain.state import ITEMS
 from terra_refactor.domain.value import (
@@ -49,6 +50,7 @@ def build_dict(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     for item in op.items:
         value = frame.value(item.value)
         if item.key is None:
+            note_contents(frame, op.id, value)
             content = updated(content, dict_content(interpreter, frame, value), single=True)
         else:
             content = with_item(content, frame.value(item.key), value, single=True)

@@ -15,6 +15,7 @@ from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.interpreter import Handler, Interpreter
 from terra_refactor.analysis.modules import library_member
+from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import without_unbound
 from terra_refactor.domain.state import CELL
@@ -123,7 +124,10 @@ def bind_name(interpreter: Interpreter, frame: Frame, op: int, name: str, scope:
                 frame.note_write(op, (cell, CELL), frame.site(op))
                 if cell not in frame.allocated:
                     target = Target(RootKind.CLOSURE, name, "", cell)
-                    frame.add_effect(Effect(EffectKind.STATE_WRITE, target, f"{name} = ...", frame.site(op)))
+                    kept = holds_new_tensor(interpreter, frame, value)
+                    frame.add_effect(
+                        Effect(EffectKind.STATE_WRITE, target, f"{name} = ...", frame.site(op), keeps_tensor=kept)
+                    )
         case ops.Scope.CLASS:
             assert frame.class_object is not None
             frame.state.set((frame.class_object, name), value)
@@ -136,7 +140,8 @@ def bind_name(interpreter: Interpreter, frame: Frame, op: int, name: str, scope:
             known = frame.state.get((frame.module_object, name))
             frame.state.set((frame.module_object, name), value)
             if frame.entry is not EntryKind.MODULE or known is None:
-                write_effect(frame, op, frame.module_object, f".{name}", f"global {name}")
+                kept = holds_new_tensor(interpreter, frame, value)
+                write_effect(frame, op, frame.module_object, f".{name}", f"global {name}", keeps_tensor=kept)
         case _ as never:
             assert_never(never)
 

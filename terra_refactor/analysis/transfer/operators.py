@@ -23,6 +23,7 @@ from terra_refactor.analysis.transfer.containers import (
     new_list,
     size_value,
 )
+from terra_refactor.analysis.transfer.contents import note_contents
 from terra_refactor.analysis.transfer.windows import largest_remainder
 from terra_refactor.analysis.truth import asked
 from terra_refactor.domain import dim as dims
@@ -33,6 +34,7 @@ from terra_refactor.domain.state import EXISTS, ITEMS
 from terra_refactor.domain.value import (
     BOTTOM,
     FALSE,
+    NAMED_LIKE_A_TENSOR,
     NONE,
     UNBOUND,
     UNKNOWN,
@@ -57,11 +59,13 @@ from terra_refactor.domain.value import (
     as_symbolic,
     is_symbolic_number,
     members,
+    of_release,
+    speaks_of_release,
 )
 from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Op
 from terra_refactor.tf_model import registry
-from terra_refactor.tf_model.ops.operators import compare_rule, operator_rule, unary_rule
+from terra_refactor.tf_model.ops.operators import compare_rule, operator_rule, unary_rule, with_unknown
 from terra_refactor.tf_model.spec import EntityKind
 
 _BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
@@ -115,7 +119,8 @@ def unary(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
         answer = asked(interpreter, frame, op.id, value)
         if answer.kind is BranchKind.TENSOR:
             return as_symbolic(UNKNOWN_BOOL)
-        return UNKNOWN_BOOL if answer.value is None else Constant(not answer.value)
+        found = UNKNOWN_BOOL if answer.value is None else Constant(not answer.value)
+        return of_release(found) if answer.release else found
     return join_all(_unary(interpreter, frame, op, member) for member in members(value))
 
 
@@ -133,7 +138,7 @@ def _unary(interpreter: Interpreter, frame: Frame, op: ops.Unary, value: Value) 
             if op.operator == "-" and value.dim is not None:
                 result = size_value(dims.negate(value.dim))
             else:
-                result = Scalar(PythonType.INT if value.type is PythonType.BOOL else value.type)
+                result = Scalar(PythonType.INT if value.type is PythonType.BOOL else value.type, release=value.release)
             return as_symbolic(result) if value.symbolic else result
         case Reference():
             method = interpreter.find_method(
@@ -141,7 +146,7 @@ def _unary(interpreter: Interpreter, frame: Frame, op: ops.Unary, value: Value) 
             )
             return UNKNOWN if method is None else interpreter.call_value(frame, op.id, method, CallArguments())
         case UnknownValue():
-            return UnknownValue(value.may_be_tensor)
+            return UnknownValue(value.may_be_tensor, reason=_named(value))
         case _:
             return UNKNOWN
 
@@ -149,6 +154,9 @@ def _unary(interpreter: Interpreter, frame: Frame, op: ops.Unary, value: Value) 
 def binary(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     assert isinstance(op, ops.Binary)
     left, right = frame.value(op.left), frame.value(op.right)
+    if not op.in_place:
+        note_contents(frame, op.id, left)
+    note_contents(frame, op.id, right)
     lefts, rights = members(left), members(right)
     if len(lefts) * len(rights) > _MAX_COMBINATIONS:
         return UNKNOWN
@@ -159,9 +167,21 @@ def binary(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
         [(a, b) for a in lefts for b in rights if a not in (NONE, UNBOUND) or b not in (NONE, UNBOUND)],
         lambda pair: binary_value(interpreter, frame, op.id, op.operator, pair[0], pair[1], in_place=op.in_place),
     )
+    if speaks_of_release(left) or speaks_of_release(right):
+        found = of_release(found)
     if op.operator == "%" and type(found) is Scalar and found.type is PythonType.INT and not found.symbolic:
         return replace(found, limit=largest_remainder(interpreter, frame, op))
     return found
+
+
+def added(interpreter: Interpreter, frame: Frame, op: int, left: Value, right: Value) -> Value:
+    """`left + right` as the function `sum` adds, which operation `op` calls."""
+    pairs = [(a, b) for a in members(left) for b in members(right)]
+    if len(pairs) > _MAX_COMBINATIONS:
+        return UNKNOWN
+    return interpreter.over_combinations(
+        frame, op, "+", pairs, lambda pair: binary_value(interpreter, frame, op, "+", pair[0], pair[1])
+    )
 
 
 def binary_value(
@@ -175,7 +195,7 @@ def binary_value(
         return Scalar(PythonType.STR)
     if isinstance(left, TensorValue) or isinstance(right, TensorValue):
         if isinstance(left, UnknownValue) or isinstance(right, UnknownValue):
-            return _tensor_with_unknown(interpreter, frame, left, right)
+            return _with_unknown(interpreter, frame, symbol, left, right, in_place=in_place)
         if in_place and isinstance(left, TensorValue) and left.kind is TensorKind.NDARRAY:
             frame.add_effect(
                 Effect(
@@ -183,7 +203,7 @@ def binary_value(
                 )
             )
         if not isinstance(left, Reference) and not isinstance(right, Reference):
-            return operator_rule(symbol, freeze(frame, left), freeze(frame, right))
+            return operator_rule(symbol, freeze(frame, left), freeze(frame, right), in_place=in_place)
     left_type, right_type = python_type(left), python_type(right)
     if left_type is not None and right_type is not None:
         result = _scalars(symbol, left, right, left_type, right_type)
@@ -197,7 +217,7 @@ def binary_value(
         if found is not None:
             return found
         if isinstance(left, TensorValue) or isinstance(right, TensorValue):
-            return operator_rule(symbol, freeze(frame, left), freeze(frame, right))
+            return operator_rule(symbol, freeze(frame, left), freeze(frame, right), in_place=in_place)
     if symbol == "+" and isinstance(left, TupleValue) and isinstance(right, TupleValue):
         return TupleValue(left.elements + right.elements)
     if symbol == "+" and isinstance(left, TupleValue | SequenceValue) and isinstance(right, TupleValue | SequenceValue):
@@ -215,8 +235,14 @@ def binary_value(
             isinstance(side, Scalar | Constant) or (isinstance(side, UnknownValue) and not side.may_be_tensor)
             for side in (left, right)
         )
-        return UnknownValue(may_be_tensor=maybe and not both_plain)
+        return UnknownValue(may_be_tensor=maybe and not both_plain, reason=_named(left, right))
     return UNKNOWN
+
+
+def _named(*operands: Value) -> str:
+    """The reason of what is computed from these, if one of them is named like a tensor."""
+    named = any(isinstance(side, UnknownValue) and side.reason == NAMED_LIKE_A_TENSOR for side in operands)
+    return NAMED_LIKE_A_TENSOR if named else ""
 
 
 _UNION: Final = LibraryValue("typing.Union")
@@ -236,15 +262,18 @@ def _is_type(interpreter: Interpreter, value: Value) -> bool:
             return value == NONE
 
 
-def _tensor_with_unknown(interpreter: Interpreter, frame: Frame, left: Value, right: Value) -> Value:
-    """A tensor combined with an unknown value is a tensor: what else could it be."""
-    tensor = left if isinstance(left, TensorValue) else right
-    assert isinstance(tensor, TensorValue)
+def _with_unknown(
+    interpreter: Interpreter, frame: Frame, symbol: str, left: Value, right: Value, *, in_place: bool = False
+) -> Value:
+    """A tensor or array combined with an unknown value."""
     for side in (left, right):
         interpreter.note_usage(side, frame)
-    if tensor.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR):
-        return UNKNOWN
-    return TensorValue(type(tensor.type)(tensor.type.dtype, None))
+    if isinstance(left, TensorValue) and isinstance(right, UnknownValue):
+        if in_place and left.kind is TensorKind.NDARRAY and not right.may_be_tensor:
+            return operator_rule(symbol, left, right, in_place=True)
+        return with_unknown(symbol, left, right)
+    assert isinstance(left, UnknownValue) and isinstance(right, TensorValue)
+    return with_unknown(symbol, right, left, reflected=True)
 
 
 def _constants(symbol: str, left: Constant, right: Constant) -> Value:
@@ -288,6 +317,8 @@ def _scalars(symbol: str, left: Value, right: Value, left_type: PythonType, righ
         return Scalar(ranks[max(widest, 2)])
     if symbol == "**":
         # a negative power of an int is a float
+        if widest == 2 and isinstance(left, Constant) and isinstance(left.value, int | float) and left.value < 0:
+            return join(Scalar(PythonType.FLOAT), Scalar(PythonType.COMPLEX))
         return Scalar(ranks[widest]) if widest >= 2 else _power_of_ints(right)
     if symbol in ("&", "|", "^") and widest == 0:
         return UNKNOWN_BOOL
@@ -336,7 +367,12 @@ def _objects(
                 return interpreter.call_value(frame, op, method, CallArguments((right,)))
     if isinstance(right, Reference):
         content = frame.state.get((right.object, ITEMS))
-        if isinstance(content, FrozenList) and symbol == "*" and content.elements is not None:
+        if (
+            isinstance(content, FrozenList)
+            and content.elements is not None
+            and symbol == "*"
+            and _leaves_lists("*", left)
+        ):
             times = dim_of(left)
             if isinstance(times, int) and 0 <= times * len(content.elements) <= MAX_ELEMENTS:
                 return new_list(interpreter, frame, op, FrozenList(content.elements * times))
@@ -346,6 +382,14 @@ def _objects(
         if method is not None:
             return interpreter.call_value(frame, op, method, CallArguments((left,)))
     return None
+
+
+def _leaves_lists(symbol: str, other: Value) -> bool:
+    """Whether a list keeps its operators beside a value: arrays and tensors take it in, also in place; NumPy scalars count.
+
+    What nothing is known of is taken for a list, or for a number.
+    """
+    return not isinstance(other, TensorValue) or (symbol == "*" and other.kind is TensorKind.NUMPY_SCALAR)
 
 
 def _list_operator(
@@ -359,6 +403,8 @@ def _list_operator(
     *,
     in_place: bool,
 ) -> Value | None:
+    if not _leaves_lists(symbol, right):
+        return None
     if symbol == "+":
         more = iterate(interpreter, frame, op, right)
         if in_place:
@@ -390,6 +436,9 @@ def _list_operator(
 def compare(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     assert isinstance(op, ops.Compare)
     left, right = frame.value(op.left), frame.value(op.right)
+    if op.operator not in ("is", "is not"):
+        note_contents(frame, op.id, left)
+        note_contents(frame, op.id, right)
     lefts, rights = members(left), members(right)
     if len(lefts) * len(rights) > _MAX_COMBINATIONS:
         return UNKNOWN if op.operator in _COMPARE else UNKNOWN_BOOL
@@ -404,6 +453,8 @@ def compare(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
 
 def _compare(interpreter: Interpreter, frame: Frame, op: ops.Compare, left: Value, right: Value) -> Value:
     result = _compared(interpreter, frame, op, left, right)
+    if isinstance(result, Scalar) and any(speaks_of_release(freeze(frame, side)) for side in (left, right)):
+        return of_release(result)
     if op.operator in _COMPARE and (is_symbolic_number(left) or is_symbolic_number(right)):
         return join_all(as_symbolic(member) for member in members(result))
     return result
@@ -423,25 +474,24 @@ def _compared(interpreter: Interpreter, frame: Frame, op: ops.Compare, left: Val
             return UNKNOWN_BOOL
     tensor_like = [side for side in (left, right) if isinstance(side, TensorValue)]
     if tensor_like:
-        if NONE in (left, right):
-            return Constant(symbol == "!=") if symbol in ("==", "!=") else UNKNOWN
-        if any(isinstance(side, UnknownValue | Reference) for side in (left, right)):
-            if any(side.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR) for side in tensor_like):
-                return UNKNOWN
-            return TensorValue(type(tensor_like[0].type)(None, None))
+        if isinstance(left, UnknownValue) or isinstance(right, UnknownValue):
+            return _with_unknown(interpreter, frame, symbol, left, right)
+        if any(_is_other_object(frame, side) for side in (left, right)):
+            return UNKNOWN
         return compare_rule(symbol, freeze(frame, left), freeze(frame, right))
     if isinstance(left, ShapeValue) and isinstance(right, ShapeValue) and symbol in ("==", "!="):
         agree = compatible(left.shape, right.shape)
         return UNKNOWN_BOOL if agree is dims.Truth.UNKNOWN else Constant((agree is dims.Truth.YES) is (symbol == "=="))
+    if symbol not in ("==", "!=") and (_holds_arrays(frame, left) or _holds_arrays(frame, right)):
+        return UNKNOWN
     left_dim, right_dim = dim_of(left), dim_of(right)
     if symbol in ("==", "!=") and python_type(left) is python_type(right) is PythonType.INT:
         answer = dims.equal(left_dim, right_dim)
         if answer is not dims.Truth.UNKNOWN:
             return Constant((answer is dims.Truth.YES) is (symbol == "=="))
     if symbol in ("==", "!=") and _plain(left) and _plain(right):
-        if isinstance(left, Constant | LibraryValue) and isinstance(right, Constant | LibraryValue):
-            return Constant((left == right) is (symbol == "=="))
-        return UNKNOWN_BOOL
+        same = _equal(left, right)
+        return UNKNOWN_BOOL if same is None else Constant(same is (symbol == "=="))
     if isinstance(left, Reference):
         method = interpreter.find_method(frame, left, f"__{_COMPARE_METHODS[symbol]}__")
         if method is not None and not isinstance(method, LibraryValue):
@@ -449,6 +499,34 @@ def _compared(interpreter: Interpreter, frame: Frame, op: ops.Compare, left: Val
         return UNKNOWN_BOOL
     maybe_tensor = any(isinstance(side, UnknownValue) and side.may_be_tensor for side in (left, right))
     return UNKNOWN if maybe_tensor else UNKNOWN_BOOL
+
+
+def _equal(left: Value, right: Value) -> bool | None:
+    """Whether two values are equal, if either is a library's; None where that is not known.
+
+    Functions, classes and modules of libraries equal only themselves. What a constant of unknown value equals is not known.
+    """
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return bool(left.value == right.value)
+    sides = (left, right)
+    if not all(isinstance(side, Constant | LibraryValue) for side in sides):
+        return None
+    if left == right:
+        return True
+    named = [side for side in sides if isinstance(side, LibraryValue)]
+    return False if any(registry.is_definition(side.name) for side in named) else None
+
+
+def _holds_arrays(frame: Frame, value: Value) -> bool:
+    """Whether a list or tuple has elements that decide themselves what comparing them gives."""
+    content = frame.state.get((value.object, ITEMS)) if isinstance(value, Reference) else value
+    elements = content.elements if isinstance(content, FrozenList | TupleValue) else None
+    return any(isinstance(element, TensorValue) for element in elements or ())
+
+
+def _is_other_object(frame: Frame, value: Value) -> bool:
+    """Whether a value is an object of which a library makes no tensor by itself."""
+    return isinstance(value, Reference) and not isinstance(frame.state.get((value.object, ITEMS)), FrozenList)
 
 
 def _plain(value: Value) -> bool:
@@ -461,7 +539,8 @@ def _identical(left: Value, right: Value) -> bool | None:
         if one == NONE:
             if other == NONE:
                 return True
-            return None if isinstance(other, UnknownValue) else False
+            open_value = isinstance(other, UnknownValue) or _is_open_constant(other)
+            return None if open_value else False
     if isinstance(left, Constant) and isinstance(right, Constant):
         if left != right:
             return False
@@ -469,15 +548,19 @@ def _identical(left: Value, right: Value) -> bool | None:
     if isinstance(left, LibraryValue | ModuleValue | FunctionValue) and isinstance(
         right, LibraryValue | ModuleValue | FunctionValue
     ):
-        return left == right
+        return None if left != right and _is_open_constant(left) and _is_open_constant(right) else left == right
     return None
+
+
+def _is_open_constant(value: Value) -> bool:
+    """Whether the value is a constant of a library of which only the name is known: it may be None."""
+    return isinstance(value, LibraryValue) and not registry.is_definition(value.name)
 
 
 def _contains(interpreter: Interpreter, frame: Frame, op: int, symbol: str, item: Value, container: Value) -> Value:
     if isinstance(container, Reference):
         content = frame.state.get((container.object, ITEMS))
         if isinstance(content, FrozenDict) and isinstance(item, Constant):
-            frame.note_read(op, (container.object, ITEMS))
             for key, value in content.items:
                 if key == item:
                     return UNKNOWN_BOOL if UNBOUND in members(value) else Constant(symbol == "in")
@@ -496,16 +579,11 @@ def _contains(interpreter: Interpreter, frame: Frame, op: int, symbol: str, item
             return UNKNOWN_BOOL
     if isinstance(container, TupleValue | Reference) and isinstance(item, Constant | LibraryValue):
         found = iterate(interpreter, frame, op, container)
-        if found.elements is not None and all(
-            isinstance(element, Constant | LibraryValue) for element in found.elements
-        ):
-            present = any(element == item or _equal_constants(element, item) for element in found.elements)
-            return Constant(present is (symbol == "in"))
+        if found.elements is not None:
+            answers = [_equal(element, item) for element in found.elements]
+            if True in answers or None not in answers:
+                return Constant((True in answers) is (symbol == "in"))
     return UNKNOWN_BOOL
-
-
-def _equal_constants(left: Value, right: Value) -> bool:
-    return isinstance(left, Constant) and isinstance(right, Constant) and bool(left.value == right.value)
 
 
 HANDLERS: dict[type[Op], Handler] = {

@@ -2,6 +2,8 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 const PAGE = 200;
+// Enter in a field must not load the page again; the page's policy runs no handler that stands in an attribute
+for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
 
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);

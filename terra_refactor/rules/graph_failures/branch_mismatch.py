@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from terra_refactor.analysis.facts import BranchFact, BranchKind
+from terra_refactor.analysis.facts import BranchKind
 from terra_refactor.domain.dtype import BOOL, FLOAT32, INT32, STRING, DType
 from terra_refactor.domain.value import (
     NONE,
@@ -27,10 +27,12 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir import ops
+from terra_refactor.ir.control import RESULT, RETURNED, NodeKind, Site
+from terra_refactor.ir.dataflow import UNBOUND_HERE, Definition, DefinitionKind
 from terra_refactor.ir.ids import OpId
-from terra_refactor.ir.walk import blocks, walk
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.tensor_choices import is_live, no_choice
+from terra_refactor.rules.staging import Staging, staging_of
+from terra_refactor.rules.tensor_choices import no_choice
 from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
 
 _SCALAR_DTYPES: Final = {
@@ -42,88 +44,278 @@ _SCALAR_DTYPES: Final = {
 """What a branch makes of a Python value."""
 _BRANCHES: Final = frozenset({"tensorflow.cond", "tensorflow.case", "tensorflow.switch_case"})
 """What traces all the functions that it is given, and eagerly calls one of them."""
+_ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "//", "%", "**", "<", "<=", ">", ">="})
 _NO_TENSORS: Final = (FunctionValue, LibraryValue, BoundMethod, PartialValue)
-END: Final = None
-"""The outcome of code that reaches the end of the function without a `return`."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    yield from _loops(view)
     yield from _library_conditions(view)
     yield from _fails_where_not_taken(view)
-    yield from _objects(view)
-    for branch in view.branches.values():
-        op = view.op(branch.op)
-        if branch.kind is not BranchKind.TENSOR or not isinstance(op, ops.If) or op.is_assert:
-            continue
-        if all(branch.falls_through):
-            for name, first, second in branch.changed:
-                problem = mismatch(first, second)
-                if problem is not None and is_live(view, op, name):
-                    yield LocalHazard(
-                        op.id, f"`{name}` {problem} after the branch on a tensor: in a graph both sides must agree"
-                    )
-                    break
-        loop = _python_loop_left(view, op)
-        if loop is not None:
+    yield from _changing_conditions(view)
+    yield from _expressions(view)
+    if not any(fact.kind in (BranchKind.TENSOR, BranchKind.DATASET) for fact in view.branches.values()):
+        return
+    staging = staging_of(view)
+    yield from _loops_left(view, staging)
+    yield from _unbound_reads(view, staging)
+    yield from _numbers_made_tensors(view, staging)
+    for site in staging.sites():
+        for name, certain in staging.missing(site):
             yield LocalHazard(
-                op.id,
-                f"`{loop}` under a condition on a tensor leaves a Python loop: in a graph such a loop cannot end early",
+                site.op,
+                f"`{name}` has no value before this in an iteration, and is set again behind it: AutoGraph raises a NameError",
+                None if certain else f"`{name}` has a value whenever the function is traced",
             )
-            continue
-        problem = _returns_differ(view, op)
-        if problem is not None:
-            yield LocalHazard(op.id, f"{problem}: in a graph both sides of the branch must return alike")
+        if not site.is_loop:
+            yield from _branch(view, staging, site)
 
 
-def _objects(view: ContextView) -> Iterator[LocalHazard]:
-    """Objects and functions that a tensor chooses, or that a side of its branch sets, be it the same on both."""
+def _expressions(view: ContextView) -> Iterator[LocalHazard]:
+    """Objects and functions that a tensor chooses."""
     for branch in view.branches.values():
         op = view.op(branch.op)
-        if branch.kind is not BranchKind.TENSOR:
-            continue
-        if isinstance(op, ops.IfExpression):
+        if branch.kind is BranchKind.TENSOR and isinstance(op, ops.IfExpression):
             reason = no_choice(view, view.value(op.then_value)) or no_choice(view, view.value(op.else_value))
             if reason is not None:
                 yield LocalHazard(op.id, f"a tensor chooses {reason}: in a graph both sides must give tensors")
-        if not isinstance(op, ops.If) or op.is_assert:
-            continue
-        found = next(_without_choice(view, branch, op), None)
+
+
+def _branch(view: ContextView, staging: Staging, site: Site) -> Iterator[LocalHazard]:
+    """What comes out of a branch of the graph, `if` or flag, that cannot."""
+    fact = view.branches.get(site.op)
+    exact = None
+    if not site.flags and fact is not None and all(fact.falls_through) and not site.in_python_loop:
+        exact = {name: (first, second) for name, first, second in reversed(fact.changed)}
+    assumed: LocalHazard | None = None
+    if site.flags and staging.definitions(RETURNED, site.ends[0]) is None:
+        op = view.op(site.op)
+        if not any(isinstance(inner, ops.Raise) for inner in view.code.ops):
+            yield LocalHazard(
+                op.id,
+                "what follows is never reached, and is traced all the same: a graph has both sides of a condition on a tensor",
+                "what follows can be traced",
+            )
+        return
+    for name in staging.names(site):
+        if any(staging.definitions(name, end) is None for end in site.ends):
+            return  # an arm raises
+        sides = [staging.alternatives(name, end) for end in site.ends]
+        if exact is not None and name != RESULT:
+            # what the analysis knows of both ends at once, conditions and contents of containers among it
+            pair = exact.get(name)
+            if pair is not None:
+                sides = [list(members(each)) for each in pair]
+            elif all(each in sides[0] for each in sides[1]):
+                sides = [sides[0], []]
+        found = _disagreement(view, *sides)
+        if (found is None or not found[1]) and fact is not None and not site.flags and all(fact.falls_through):
+            seen = [mismatch(first, second) for changed, first, second in fact.changed if changed == name]
+            problem = next(filter(None, seen), None)
+            found = found if problem is None else (problem, True)
+        if found is not None and not found[1] and site.in_python_loop:
+            once = _disagreement(view, *(staging.alternatives(name, end, first=True) for end in site.ends))
+            found = once if once is not None and once[1] else found
         if found is not None:
-            yield LocalHazard(op.id, found)
+            problem, certain = found
+            if name == RESULT:
+                message = f"what is returned {problem} of a branch on a tensor: in a graph both sides must return alike"
+                holds = "both sides of the branch on a tensor return alike"
+            else:
+                message = f"`{name}` {problem} after the branch on a tensor: in a graph both sides must agree"
+                holds = f"`{name}` is alike on both sides of the branch on a tensor"
+            if certain:
+                yield LocalHazard(_place(view, staging, site, name), message)
+                return
+            assumed = assumed or LocalHazard(site.op, message, holds)
+        if (
+            not site.flags
+            and any(_is_variable(part) for side in sides for part in side)
+            and _is_assigned_after(view, staging, site, name)
+        ):
+            yield LocalHazard(
+                site.op,
+                f"`{name}` is one of several variables: in a graph it is a tensor after the branch, which cannot be assigned",
+            )
+            return
+    if assumed is not None:
+        yield assumed
 
 
-def _without_choice(view: ContextView, branch: BranchFact, op: ops.If) -> Iterator[str]:
-    """What variables hold behind a branch on a tensor that cannot come out of it."""
-    for name, first, second in branch.changed if all(branch.falls_through) else ():
-        reason = no_choice(view, first) or no_choice(view, second)
-        if reason is not None and is_live(view, op, name):
-            yield f"`{name}` is {reason} on a side of the branch on a tensor: in a graph both sides must give tensors"
-    for block, reaches_end in zip((op.then_block, op.else_block), branch.falls_through, strict=True):
-        if not reaches_end:
-            continue
-        stored = {each.name: each.value for each in walk(block) if isinstance(each, ops.StoreName)}
-        for name, value in stored.items():
-            if value is None:
-                continue
-            if view.is_variable(value) and _is_assigned_after(view, op, name):
-                yield f"`{name}` is one of several variables: in a graph it is a tensor after the branch, which cannot be assigned"
-            reason = no_choice(view, view.value(value))
-            if reason is not None and is_live(view, op, name):
-                yield f"`{name}` is {reason} after the branch on a tensor: in a graph both sides must give tensors"
+def _place(view: ContextView, staging: Staging, site: Site, name: str) -> OpId:
+    """Where that is said: at the branch, or at the `return` that a loop of the graph holds."""
+    around = staging.flow.nodes[site.before].sites
+    if name == RESULT and any(staging.flow.sites[number].is_loop and number in staging.staged for number, _ in around):
+        returns = [
+            staging.flow.nodes[each.place].op
+            for end in site.ends
+            for each in staging.definitions(name, end) or ()
+            if each.kind is DefinitionKind.STORED
+        ]
+        return min((op for op in returns if op is not None), default=site.op)
+    return site.op
 
 
-def _is_assigned_after(view: ContextView, branch: ops.If, name: str) -> bool:
-    """Whether a method that changes a variable is called on what a local variable holds behind a branch."""
-    inside = {op.id for op in walk((branch,))}
-    return is_live(view, branch, name) and any(
-        op.name.startswith(("assign", "scatter_"))
-        and op.id > branch.id
-        and op.id not in inside
-        and isinstance(held := view.op(op.object), ops.LoadName)
-        and held.name == name
-        for op in view.code.of_kind(ops.LoadAttribute)
+def _disagreement(view: ContextView, firsts: list[Value], seconds: list[Value]) -> tuple[str, bool] | None:
+    """How what two arms give cannot be merged, and whether that is so in every trace; no `seconds`: both give the same."""
+    pairs = [(one, other) for one in firsts for other in seconds] or [(one, one) for one in firsts]
+    problems = [_pair(view, one, other) for one, other in pairs]
+    found = next(filter(None, problems), None)
+    if (
+        found is None
+        and seconds
+        and any(type(one) is type(other) and (is_open(one) or is_open(other)) for one, other in pairs)
+    ):
+        return "may be a list or dict with other elements on each side", False
+    return None if found is None else (found, all(problems))
+
+
+def is_open(value: Value) -> bool:
+    """Whether it is a list or dict of which the elements are not known one by one."""
+    return (isinstance(value, FrozenList) and value.elements is None) or (
+        isinstance(value, FrozenDict) and value.rest is not None
     )
+
+
+def _pair(view: ContextView, first: Value, second: Value) -> str | None:
+    if UNBOUND in (first, second):
+        return "is not defined on one side"
+    if NONE in (first, second):
+        return "is None on both sides" if first == second else "is None on one side only"
+    reason = no_choice(view, first) or no_choice(view, second)
+    if reason is not None:
+        return f"is {reason} on a side"
+    if first == second and not (isinstance(first, TupleValue | FrozenList | FrozenDict)):
+        return None
+    return mismatch(first, second) or _none_inside(first) or _none_inside(second)
+
+
+def _none_inside(value: Value) -> str | None:
+    """That a structure holds None: no branch of a graph gives that."""
+    match value:
+        case TupleValue(elements=elements) | FrozenList(elements=tuple() as elements):
+            parts: Iterable[Value] = elements
+        case FrozenDict(items=items):
+            parts = (item for _, item in items)
+        case _:
+            return None
+    return "holds None" if any(part == NONE or _none_inside(part) for part in parts) else None
+
+
+def _is_variable(value: Value) -> bool:
+    return isinstance(value, TensorValue) and value.kind is TensorKind.VARIABLE
+
+
+def _loops_left(view: ContextView, staging: Staging) -> Iterator[LocalHazard]:
+    """Loops of Python that a tensor ends."""
+    for site, flag in staging.loops_left():
+        word = "return" if flag == RETURNED else "break"
+        if isinstance(view.op(site.op), ops.While):
+            yield LocalHazard(
+                site.op,
+                f"`{word}` under a condition on a tensor ends a Python `while` loop: in a graph the loop itself must have that condition",
+            )
+            continue
+        setter = next(staging.setters(site, flag), site)
+        yield LocalHazard(
+            setter.op,
+            f"`{word}` under a condition on a tensor leaves a Python loop: in a graph such a loop cannot end early",
+        )
+
+
+def _unbound_reads(view: ContextView, staging: Staging) -> Iterator[LocalHazard]:
+    """Names that are read where only the run decides whether they are, and that a trace has not bound."""
+    for number, node in enumerate(staging.flow.nodes):
+        if node.kind is not NodeKind.READ or node.op is None or not staging.under_staged(node):
+            continue
+        op = view.op(node.op)
+        if not isinstance(op, ops.LoadName) or op.scope not in (ops.Scope.LOCAL, ops.Scope.CELL):
+            continue
+        found = staging.definitions(op.name, number)
+        if found is not None and UNBOUND_HERE in found:
+            yield LocalHazard(
+                op.id,
+                f"`{op.name}` has no value on some path to here: a trace runs this whatever the condition on a tensor is, and raises",
+                None
+                if staging.definitions(op.name, number, first=True) == frozenset({UNBOUND_HERE})
+                else f"`{op.name}` has a value whenever the function is traced",
+            )
+
+
+def _numbers_made_tensors(view: ContextView, staging: Staging) -> Iterator[LocalHazard]:
+    """Python numbers that a branch or loop of the graph makes tensors, beside a tensor of another dtype: Python's would be converted."""
+    operators: tuple[ops.Binary | ops.Compare, ...] = (
+        *view.code.of_kind(ops.Binary),
+        *view.code.of_kind(ops.Compare),
+    )
+    for op in operators:
+        if op.operator not in _ARITHMETIC:
+            continue
+        for number, other in ((op.left, op.right), (op.right, op.left)):
+            numbers = members(view.value(number))
+            tensors = members(view.value(other))
+            made = [graph_dtype(part) for part in numbers if is_symbolic_number(part)]
+            beside = {graph_dtype(part) for part in tensors if is_tensorflow_tensor(part)}
+            if len(beside) != 1 or None in beside:
+                continue
+            wrong = [dtype for dtype in made if dtype is not None and dtype not in beside]
+            merged = _is_merged(view, staging, number) if wrong else None
+            if merged is not None:
+                certain = merged and len(wrong) == len(numbers) and len(tensors) == 1
+                yield LocalHazard(
+                    op.id,
+                    f"`{view.written(number)}` is a number, which a branch or loop on a tensor makes a tensor of {wrong[0]}: beside one of "
+                    f"{beside.pop()} it raises in a graph",
+                    None if certain else f"`{view.written(number)}` is a Python number there",
+                )
+
+
+def _is_merged(view: ContextView, staging: Staging, number: OpId) -> bool | None:
+    """Whether a result is computed from what the graph merges, in every trace; None if in none."""
+    op = view.op(number)
+    match op:
+        case ops.LoadName(name=name):
+            kinds = [
+                each.kind is DefinitionKind.MERGED or _is_computed_from_merged(view, staging, each)
+                for place in staging.flow.by_op.get(number, ())
+                for each in staging.definitions(name, place) or ()
+            ]
+            return all(kinds) if any(kinds) else None
+        case ops.Binary(left=left, right=right):
+            found = [_is_merged(view, staging, left), _is_merged(view, staging, right)]
+            return None if found == [None, None] else True in found
+        case ops.Unary(operand=operand):
+            return _is_merged(view, staging, operand)
+        case _:
+            return None
+
+
+def _is_computed_from_merged(view: ContextView, staging: Staging, definition: Definition) -> bool:
+    """Whether a variable is set to what an operator makes of a number that the graph merges."""
+    op = None if definition.kind is not DefinitionKind.STORED else staging.flow.nodes[definition.place].op
+    store = None if op is None else view.op(op)
+    if not isinstance(store, ops.StoreName) or store.value is None:
+        return False
+    value = view.op(store.value)
+    sides = (value.left, value.right) if isinstance(value, ops.Binary) else ()
+    return any(
+        each.kind is DefinitionKind.MERGED
+        for side in sides
+        if isinstance(load := view.op(side), ops.LoadName)
+        for place in staging.flow.by_op.get(side, ())
+        for each in staging.definitions(load.name, place) or ()
+    )
+
+
+def _is_assigned_after(view: ContextView, staging: Staging, site: Site, name: str) -> bool:
+    """Whether a method that changes a variable is called on what a branch gave a local variable."""
+    for op in view.code.of_kind(ops.LoadAttribute):
+        held = view.op(op.object)
+        if op.name.startswith(("assign", "scatter_")) and isinstance(held, ops.LoadName) and held.name == name:
+            for place in staging.flow.by_op.get(held.id, ()):
+                found = staging.definitions(name, place) or ()
+                if any(each == Definition(DefinitionKind.MERGED, staging.flow.sites.index(site)) for each in found):
+                    return True
+    return False
 
 
 def _fails_where_not_taken(view: ContextView) -> Iterator[LocalHazard]:
@@ -137,53 +329,45 @@ def _fails_where_not_taken(view: ContextView) -> Iterator[LocalHazard]:
     for number, message in failing.items():
         called = view.calls.get(number)
         staged = called is not None and bool(_BRANCHES.intersection(called.library))
-        if staged or _under_tensor_alone(view, number):
+        under, doubt = (True, None) if staged else _under_tensor(view, number)
+        if under:
             yield LocalHazard(
                 number,
                 f"{message}: a trace runs both sides of a condition on a tensor, so in a graph this raises even where it is not reached",
+                doubt,
             )
 
 
-def _under_tensor_alone(view: ContextView, number: OpId) -> bool:
-    """Whether a condition on a tensor may leave an operation out, and nothing else may."""
-    under = False
+def _under_tensor(view: ContextView, number: OpId) -> tuple[bool, str | None]:
+    """Whether a condition on a tensor may leave an operation out, and what has to hold, if anything, for that not to matter to a trace."""
+    under: bool = False
+    doubt: str | None = None
     for outer in view.enclosing(number):
         fact = view.branches.get(outer.id)
-        if isinstance(outer, ops.Try) or (fact is None and isinstance(outer, ops.If | ops.For | ops.While)):
-            return False
+        if fact is None and isinstance(outer, ops.If | ops.For | ops.While):
+            return False, None
+        if isinstance(outer, ops.Try):
+            doubt = "the `try` around it does in a trace what it does eagerly"
         if fact is None:
             continue
         if fact.kind is BranchKind.TENSOR:
             under = under or isinstance(outer, ops.If | ops.While)
-        elif isinstance(outer, ops.If | ops.IfExpression | ops.ShortCircuit) and all(fact.taken):
+        elif isinstance(outer, ops.If | ops.IfExpression) and all(fact.taken):
             # of Python's own conditions a trace runs one side
-            return False
-    return under
+            doubt = f"`{view.written(outer.test)}` keeps that from being traced"
+        elif isinstance(outer, ops.ShortCircuit) and all(fact.taken):
+            return False, None
+    return under, doubt
 
 
-def _loops(view: ContextView) -> Iterator[LocalHazard]:
-    """Loops on tensors that a condition leaves by `return`, and loops whose condition is a Python value first, and a tensor later."""
-    for op in view.code.ops:
-        if not isinstance(op, ops.Return) or (op.value is not None and view.context.values[op.value] is None):
-            continue
-        conditional = False
-        for outer in view.enclosing(op.id):
-            fact = view.branches.get(outer.id)
-            conditional = conditional or isinstance(outer, ops.If)
-            if not conditional or fact is None or not isinstance(outer, ops.For | ops.While):
-                continue
-            if fact.kind in (BranchKind.TENSOR, BranchKind.DATASET):
-                yield LocalHazard(
-                    op.id,
-                    "`return` under a condition in a loop on a tensor: in a graph such a loop only ends with its condition",
-                )
-                break
+def _changing_conditions(view: ContextView) -> Iterator[LocalHazard]:
+    """Loops whose condition is a Python value first, and a tensor later."""
     for loop in view.reached(ops.While):
         fact = view.branches.get(loop.id)
-        if fact is None:
+        if fact is None or fact.kind is not BranchKind.TENSOR:
             continue
         parts = list(_conditions(view, loop.test))
-        if fact.kind is BranchKind.TENSOR and not any(_is_tensor(view, part) is True for part in parts):
+        if not any(_is_tensor(view, part) is True for part in parts):
             mixed = next((part for part in parts if _is_tensor(view, part) is None), None)
             if mixed is not None:
                 yield LocalHazard(
@@ -191,11 +375,6 @@ def _loops(view: ContextView) -> Iterator[LocalHazard]:
                     f"`{view.written(mixed)}` is a Python value when the loop starts, and a tensor later: in a graph it must be one "
                     "from the start",
                 )
-        if isinstance(view.op(loop.test), ops.Literal) and _ends_on_tensor(view, loop):
-            yield LocalHazard(
-                loop.id,
-                "a condition on a tensor ends a `while True` loop: in a graph the loop itself must have that condition",
-            )
 
 
 def _conditions(view: ContextView, number: OpId) -> Iterator[OpId]:
@@ -218,24 +397,6 @@ def _is_tensor(view: ContextView, number: OpId) -> bool | None:
     """Whether a result is a tensor in a graph, each time or never; None if it is one only some of the times."""
     found = {is_tensorflow_tensor(member) or is_symbolic_number(member) for member in members(view.value(number))}
     return found.pop() if len(found) == 1 else None if found else False
-
-
-def _ends_on_tensor(view: ContextView, loop: ops.While) -> bool:
-    """Whether a `break` or `return` of the loop is under a condition on a tensor."""
-    for op in walk(loop.body):
-        if not isinstance(op, ops.Break | ops.Return):
-            continue
-        under = False
-        for outer in view.enclosing(op.id):
-            fact = view.branches.get(outer.id)
-            under = under or (isinstance(outer, ops.If) and fact is not None and fact.kind is BranchKind.TENSOR)
-            if outer.id == loop.id:
-                if under:
-                    return True
-                break
-            if isinstance(outer, ops.For | ops.While) and isinstance(op, ops.Break):
-                break
-    return False
 
 
 def _library_conditions(view: ContextView) -> Iterator[LocalHazard]:
@@ -267,119 +428,6 @@ def _is_python_bool(value: Value) -> bool:
     )
 
 
-def _python_loop_left(view: ContextView, branch: ops.If) -> str | None:
-    """How a branch leaves a loop that AutoGraph leaves to Python: `break` or `return`; None if it does not."""
-    loop = next((outer for outer in view.enclosing(branch.id) if isinstance(outer, ops.For | ops.While)), None)
-    if not isinstance(loop, ops.For):
-        return None
-    fact = view.branches.get(loop.id)
-    if fact is None or fact.kind is not BranchKind.PYTHON:
-        return None
-    for inner in (*branch.then_block, *branch.else_block):
-        if isinstance(inner, ops.Break):
-            return "break"
-        if isinstance(inner, ops.Return):
-            return "return"
-    return None
-
-
-def _returns_differ(view: ContextView, branch: ops.If) -> str | None:
-    """What is wrong with the `return`s of the two ways through a branch."""
-    if not any(isinstance(inner, ops.Return) for inner in (*branch.then_block, *branch.else_block)):
-        return None
-    rest = _continuation(view, branch)
-    if rest is None:
-        return None
-    first = _outcomes(view, (*branch.then_block, *rest))
-    second = _outcomes(view, (*branch.else_block, *rest))
-    if first is None or second is None or not first or not second:
-        return None
-    for one, other in ((first, second), (second, first)):
-        if one == [END] and other != [END]:
-            return "only one side of a branch on a tensor returns"
-        if all(value == NONE for value in one) and all(value is not END and _has_value(value) for value in other):
-            return "one side of a branch on a tensor returns None, the other a value"
-    for value in (*first, *second):
-        reason = None if value is None else no_choice(view, value)
-        if reason is not None:
-            return f"a side of a branch on a tensor returns {reason}"
-    if len(first) == len(second) == 1 and first[0] is not None and second[0] is not None:
-        problem = mismatch(first[0], second[0])
-        if problem is not None:
-            return f"what is returned {problem} of a branch on a tensor"
-    return None
-
-
-def _has_value(value: Value) -> bool:
-    return bool(members(value)) and all(_is_definite(member) and member != NONE for member in members(value))
-
-
-def _continuation(view: ContextView, branch: ops.If) -> ops.Block | None:
-    """What runs after a branch until the function ends; None if that is not plain (the branch is in a loop, a `try`)."""
-    rest: list[ops.Op] = []
-    inner: ops.Op = branch
-    for outer in view.enclosing(branch.id):
-        if not isinstance(outer, ops.If | ops.With):
-            return None
-        rest.extend(_after(inner, next(block for block in blocks(outer) if inner in block)))
-        if isinstance(outer, ops.With):
-            # AutoGraph looks no further for the other side's `return`
-            return tuple(rest)
-        inner = outer
-    rest.extend(_after(inner, view.function.body))
-    return tuple(rest)
-
-
-def _after(op: ops.Op, block: ops.Block) -> ops.Block:
-    return block[block.index(op) + 1 :]
-
-
-def _outcomes(view: ContextView, code: ops.Block) -> list[Value | None] | None:
-    """What running a block to the end of the function may return, `END` where it returns nothing; None if that is not plain."""
-    found: list[Value | None] = []
-    for position, op in enumerate(code):
-        match op:
-            case ops.Return():
-                return [*found, NONE if op.value is None else _returned(view, op.value)]
-            case ops.Raise():
-                return found
-            case ops.If():
-                fact = view.branches.get(op.id)
-                if fact is None:
-                    return None
-                for block, taken in zip((op.then_block, op.else_block), fact.taken, strict=True):
-                    if taken:
-                        inner = _outcomes(view, (*block, *code[position + 1 :]))
-                        if inner is None:
-                            return None
-                        found.extend(value for value in inner if value not in found)
-                return found
-            case ops.For() | ops.While() | ops.Try() | ops.With():
-                if any(isinstance(inner, ops.Return | ops.Raise) for inner in walk((op,))):
-                    return None
-            case _:
-                pass
-    return [*found, END]
-
-
-def _returned(view: ContextView, number: OpId) -> Value:
-    """What a `return` gives; of a display its content, as far as nothing else can have changed it."""
-    op = view.op(number)
-    match op:
-        case ops.BuildDict(items=items):
-            keys = [NONE if item.key is None else view.value(item.key) for item in items]
-            if all(isinstance(key, Constant) and key != NONE for key in keys):
-                return FrozenDict(
-                    tuple((key, _returned(view, item.value)) for key, item in zip(keys, items, strict=True))
-                )
-        case ops.BuildContainer(kind=ops.ContainerKind.LIST, elements=elements):
-            if not any(element.starred for element in elements):
-                return FrozenList(tuple(_returned(view, element.value) for element in elements))
-        case _:
-            pass
-    return view.value(number)
-
-
 def mismatch(first: Value, second: Value) -> str | None:
     """How the values of one variable on the two sides of a branch certainly disagree."""
     firsts, seconds = members(first), members(second)
@@ -393,6 +441,8 @@ def mismatch(first: Value, second: Value) -> str | None:
             return "is another function or class on each side"
         if any(_is_structure(one) and _is_leaf(other) for one, other in ((a, b), (b, a))):
             return "is a tuple, list or dict on one side only"
+        if _is_structure(a) and _is_structure(b) and type(a) is not type(b):
+            return "is a tuple, list or dict on one side, and another of these on the other"
         if isinstance(a, TupleValue) and isinstance(b, TupleValue):
             if a.name != b.name:
                 return "is a tuple of another class on one side"
@@ -473,6 +523,8 @@ RULE: Final = Rule(
         "a tensor's value inside a loop over a Python `range` or list raises `NotImplementedError` or `ValueError`, too. Both sides are "
         "traced with the shapes that the arguments have: an operation that these shapes do not allow raises, also on the side that eager "
         "code leaves out (`if tf.rank(x) == 3: x = x[:, :, 0]` with a matrix; a Python `if` on `x.shape` leaves it out in a trace, too). "
+        "None cannot come out of a branch, not even of both sides; a Python number comes out as an int32 or float32 tensor, which raises "
+        "beside another dtype. A name that has no value on some path raises where a trace reads it, whatever the tensor says. "
         "Objects and functions cannot come out of a branch on a tensor at all, nor can variables that are assigned behind it."
     ),
     samples=Samples(

@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from terra_refactor.domain.value import FrozenDict, FrozenList, TensorKind, TensorValue, TupleValue, Value, members
 from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
+from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
 
 _CACHING: Final = re.compile(r"(?:^|\.)(?:lru_cache|cache|cached_property)\b")
 
@@ -17,12 +19,40 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     if not any(_CACHING.search(decorator.text.partition("(")[0]) for decorator in view.function.decorators):
         return
     for op in view.code.ops:
-        if isinstance(op, ops.Return) and op.value is not None and view.holds_symbolic(op.value):
+        if (
+            isinstance(op, ops.Return)
+            and op.value is not None
+            and (view.holds_symbolic(op.value) or _holds_made(view, op.value))
+        ):
             yield LocalHazard(
                 op.id,
                 f"`{view.function.name}` is cached: the tensor of the first trace is given to later ones, where it has no value",
             )
             return
+
+
+def _holds_made(view: ContextView, number: OpId) -> bool:
+    """Whether a list or dict that the function has made, wherever it stands, has a tensor in it."""
+    made = view.op(view.behind_name(number))
+    if not isinstance(made, ops.BuildContainer | ops.BuildDict | ops.Comprehension):
+        return False
+    return all(_has_tensor(member) for member in members(view.context.returns))
+
+
+def _has_tensor(value: Value) -> bool:
+    match value:
+        case TensorValue():
+            return is_tensorflow_tensor(value) and value.kind is not TensorKind.VARIABLE
+        case FrozenList(elements=elements) if elements is not None:
+            return any(_has_tensor(element) for element in elements)
+        case FrozenList(element=element):
+            return element is not None and _has_tensor(element)
+        case FrozenDict(items=items):
+            return any(_has_tensor(item) for _, item in items)
+        case TupleValue(elements=elements):
+            return any(_has_tensor(element) for element in elements)
+        case _:
+            return False
 
 
 RULE: Final = Rule(

@@ -94,7 +94,7 @@ RULE: Final = Rule(
         "Eagerly `tensor * array` converts the array to the tensor's dtype: `numpy.ones(3)`, which is float64, becomes float32. A traced "
         "function makes a tensor of every array among its arguments first, with the array's dtype: `TypeError: Input 'y' of 'Mul' Op has "
         "type float64 that does not match type float32 of argument 'x'`. Arrays that the function reads from elsewhere, and Python "
-        "numbers, are converted as they are eagerly."
+        "numbers, are converted by operators as they are eagerly; by functions where they stand behind the tensor (TR330)."
     ),
     samples=Samples(
         bad="""\

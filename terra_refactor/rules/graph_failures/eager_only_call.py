@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.value import Constant
+from terra_refactor.domain.value import Constant, LibraryValue, TupleValue, members
 from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView, has_trait
 from terra_refactor.tf_model.spec import Trait
@@ -19,10 +20,16 @@ _ASKS_FOR_MODE: Final = frozenset(
 )
 _OF_SYMBOLIC: Final = frozenset({"op", "graph", "name", "consumers", "value_index"})
 """Attributes that symbolic tensors have and eager ones have not."""
+_CLASSES_OF_A_MODE: Final = frozenset({"EagerTensor", "_EagerTensorBase", "SymbolicTensor"})
+"""Classes of which a tensor is in one mode only."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
+    called = {call.function for call in view.reached(ops.Call)}
     for load in view.reached(ops.LoadAttribute):
+        of_a_mode = load.name == "__class__" or has_trait(f"tensorflow.Tensor.{load.name}", Trait.EAGER_ONLY)
+        if of_a_mode and load.id not in called and view.is_symbolic(load.object):
+            yield _asks_for_mode(view, load.id)
         if load.name == "device" and view.is_symbolic(load.object):
             yield LocalHazard(
                 load.id,
@@ -37,13 +44,17 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             other = f"`{written}` has the same answer for the tensors that a graph has in their place"
             yield LocalHazard(comparison.id, f"`{written}` asks for the identity of tensors: a graph has others", other)
     for op, name in view.library_calls():
-        if name == "builtins.hasattr" and _asks_for_eager_method(view, op):
+        if name == "builtins.hasattr" and len(op.arguments) == 2 and _asks_for_eager_method(view, op):
             yield LocalHazard(
                 op.id, f"`{view.written(op.id)}` has another answer for eager tensors: a graph takes the other way"
             )
-        if name in _ASKS_FOR_MODE or (name == "builtins.type" and _is_class_of_tensor(view, op)):
-            other = f"what is done with the other answer that `{view.written(op.id)}` gives in a graph means the same"
-            yield LocalHazard(op.id, "it asks whether it runs eagerly: in a graph it takes the other way", other)
+        if (
+            name in _ASKS_FOR_MODE
+            or (name == "builtins.type" and _is_class_of_tensor(view, op))
+            or (name == "builtins.isinstance" and _asks_for_class_of_mode(view, op))
+            or (name == "builtins.getattr" and len(op.arguments) == 3 and _asks_for_eager_method(view, op))
+        ):
+            yield _asks_for_mode(view, op.id)
         if not has_trait(name, Trait.EAGER_ONLY):
             continue
         function = view.op(op.function)
@@ -58,10 +69,26 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         yield LocalHazard(op.id, f"`{view.written(op.id)}` works on eager tensors only: in a graph it raises")
 
 
-def _asks_for_eager_method(view: ContextView, call: ops.Call) -> bool:
-    """`hasattr(tensor, "numpy")`, or another method that symbolic tensors do not have."""
-    if len(call.arguments) != 2:
+def _asks_for_mode(view: ContextView, number: OpId) -> LocalHazard:
+    other = f"what is done with the other answer that `{view.written(number)}` gives in a graph means the same"
+    return LocalHazard(number, "it asks whether it runs eagerly: in a graph it takes the other way", other)
+
+
+def _asks_for_class_of_mode(view: ContextView, call: ops.Call) -> bool:
+    """`isinstance(tensor, EagerTensor)`, unless it asks for any other tensor as well."""
+    if len(call.arguments) != 2 or not view.may_be_symbolic(call.arguments[0].value):
         return False
+    asked = [
+        part.name
+        for member in members(view.value(call.arguments[1].value))
+        for part in (member.elements if isinstance(member, TupleValue) else (member,))
+        if isinstance(part, LibraryValue)
+    ]
+    return "tensorflow.Tensor" not in asked and any(name.rpartition(".")[2] in _CLASSES_OF_A_MODE for name in asked)
+
+
+def _asks_for_eager_method(view: ContextView, call: ops.Call) -> bool:
+    """`hasattr(tensor, "numpy")`, `getattr(tensor, "numpy", None)`, or another method that symbolic tensors do not have."""
     tensor, attribute = call.arguments[0].value, view.value(call.arguments[1].value)
     if not isinstance(attribute, Constant) or not isinstance(attribute.value, str) or not view.is_symbolic(tensor):
         return False

@@ -7,95 +7,142 @@ from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind
 from terra_refactor.domain.shape import Shape
-from terra_refactor.domain.value import NONE, UNBOUND, TensorKind, TensorValue, TupleValue, Value, members
-from terra_refactor.ir import ops
-from terra_refactor.ir.walk import walk
-from terra_refactor.rules.graph_failures.branch_mismatch import graph_dtype
+from terra_refactor.domain.value import (
+    NONE,
+    UNBOUND,
+    Constant,
+    FrozenDict,
+    FrozenList,
+    PythonType,
+    Scalar,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+    members,
+)
+from terra_refactor.ir.control import RESULT, Site
+from terra_refactor.rules.graph_failures.branch_mismatch import graph_dtype, is_open, mismatch
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.tensor_choices import is_live, no_choice
+from terra_refactor.rules.staging import Staging, staging_of
+from terra_refactor.rules.tensor_choices import no_choice
 from terra_refactor.rules.view import ContextView
 
 _LOOP_OPTIONS: Final = "tensorflow.autograph.experimental.set_loop_options"
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    yield from _objects(view)
-    for branch in view.branches.values():
-        loop = view.op(branch.op)
-        if not isinstance(loop, ops.For | ops.While) or branch.kind not in (BranchKind.TENSOR, BranchKind.DATASET):
-            continue
-        inside = {op.id for op in walk((loop,))}
-        if any(call.id in inside for call, name in view.library_calls() if name == _LOOP_OPTIONS):
-            continue
-        carried = _carried(view, loop, inside)
-        for name, joined, before in branch.changed:
-            if name not in carried:
-                continue
-            if branch.kind is BranchKind.DATASET and _starts_without_value(before) and is_live(view, loop, name):
+    if not any(fact.kind in (BranchKind.TENSOR, BranchKind.DATASET) for fact in view.branches.values()):
+        return
+    staging = staging_of(view)
+    declared = [call.id for call, name in view.library_calls() if name == _LOOP_OPTIONS]
+    for site in staging.sites():
+        if site.is_loop:
+            invariants = any(outer.id == site.op for call in declared for outer in view.enclosing(call))
+            yield from _loop(view, staging, site, invariants)
+
+
+def _loop(view: ContextView, staging: Staging, site: Site, invariants: bool) -> Iterator[LocalHazard]:
+    fact = view.branches[site.op]
+    first_read = staging.read_first(site)
+    changed: dict[str, list[tuple[Value, Value]]] = {}
+    for name, after, before in fact.changed:
+        changed.setdefault(name, []).append((before, after))
+    for name in staging.names(site):
+        if staging.definitions(name, site.ends[0]) is None:
+            return  # no iteration reaches its end
+        starts, ends = staging.alternatives(name, site.before), staging.alternatives(name, site.ends[0])
+        shown = "what is returned" if name == RESULT else f"`{name}`"
+        empty = [start for start in starts if start in (NONE, UNBOUND)]
+        if empty:
+            entered = staging.alternatives(name, site.before, first=True)
+            always = bool(entered) and all(start in (NONE, UNBOUND) for start in entered)
+            if fact.kind is BranchKind.DATASET:
                 yield LocalHazard(
-                    loop.id,
-                    f"`{name}` has no value before the loop over a dataset, and is used behind it or in its next iteration: in a graph "
-                    "it must have one",
+                    site.op,
+                    f"{shown} has no value before the loop over a dataset, and is used behind it or in its next iteration: in a graph it "
+                    "must have one",
+                    None if always else f"{shown} has a value before the loop",
                 )
                 continue
-            stored = _stored_last(view, loop, name) or joined
-            certain = _difference(before, joined) or _difference(before, stored)
-            if certain is not None:
-                yield LocalHazard(loop.id, f"`{name}` {certain} after an iteration: a loop in a graph keeps both")
-            elif _may_grow(before, stored):
+            if name in first_read and name != RESULT:
+                # AutoGraph starts with zeros in the place of None, which may do
                 yield LocalHazard(
-                    loop.id,
-                    f"`{name}` may come out of an iteration with another shape: a loop in a graph keeps shapes",
-                    f"`{name}` keeps its shape in the loop",
+                    site.op,
+                    f"{shown} has no value before the loop, and an iteration reads it before it sets it: in a graph it must have one",
+                    None if always and NONE not in empty else f"zeros do as well as {shown} before the loop",
                 )
-
-
-def _objects(view: ContextView) -> Iterator[LocalHazard]:
-    """Objects and functions that an iteration gives to the next one, or to what comes behind the loop."""
-    for branch in view.branches.values():
-        loop = view.op(branch.op)
-        if not isinstance(loop, ops.For | ops.While) or branch.kind not in (BranchKind.TENSOR, BranchKind.DATASET):
+                continue
+        lost = [end for end in ends if end in (NONE, UNBOUND)]
+        if lost:
+            yield LocalHazard(
+                site.op,
+                f"{shown} has no value at the end of an iteration: a loop in a graph has tensors for variables",
+                None if len(lost) == len(ends) else f"{shown} has a value at the end of each iteration",
+            )
             continue
-        stored = {op.name: op.value for op in walk(loop.body) if isinstance(op, ops.StoreName) and op.value is not None}
-        for name, value in stored.items():
-            reason = no_choice(view, view.value(value))
-            if reason is not None and is_live(view, loop, name):
-                yield LocalHazard(
-                    loop.id,
-                    f"`{name}` is {reason}, which an iteration cannot hand on: a loop in a graph has tensors for variables",
-                )
-
-
-def _starts_without_value(before: Value) -> bool:
-    """Whether a variable is unbound or None before a loop: loops on tensors find a stand-in for it, loops on datasets do not."""
-    return bool(members(before)) and all(member in (NONE, UNBOUND) for member in members(before))
-
-
-def _stored_last(view: ContextView, loop: ops.For | ops.While, name: str) -> Value | None:
-    """What every iteration stores in a variable; None if it does so only sometimes, or nested more deeply."""
-    stores = [op for op in loop.body if isinstance(op, ops.StoreName) and op.name == name and op.value is not None]
-    if not stores or stores[-1].value is None:
-        return None
-    return view.value(stores[-1].value)
-
-
-def _carried(view: ContextView, loop: ops.For | ops.While, inside: set[int]) -> set[str]:
-    """The names whose value goes from one iteration to the next or out of the loop."""
-    last = max(inside)
-    outer_loop = any(isinstance(outer, ops.For | ops.While) for outer in view.enclosing(loop.id))
-    stored: set[str] = set()
-    carried: set[str] = set()
-    for op in view.code.ops:
-        if op is None:
+        if empty and any(_is_text(end) for end in ends):
+            yield LocalHazard(
+                site.op,
+                f"{shown} has no value before the loop, and gets a text in it: a loop in a graph has tensors for variables",
+            )
             continue
-        if op.id in inside:
-            if isinstance(op, ops.LoadName) and op.name not in stored:
-                carried.add(op.name)
-            elif isinstance(op, ops.StoreName):
-                stored.add(op.name)
-        elif isinstance(op, ops.LoadName) and (op.id > last or outer_loop):
-            carried.add(op.name)
-    return carried
+        if empty and any(is_open(end) for end in ends):
+            yield LocalHazard(
+                site.op,
+                f"{shown} has no value before the loop, and gets a list or dict in it: in a graph it must have elements",
+                f"{shown} has elements at the end of each iteration",
+            )
+        if empty and (NONE in empty or name == RESULT) and fact.taken[1]:
+            yield LocalHazard(
+                site.op,
+                f"{shown} has no value before the loop: in a graph it must run at least once",
+                "the loop runs at least once",
+            )
+        reason = next(filter(None, (no_choice(view, each) for each in (*starts, *ends))), None)
+        if reason is not None:
+            yield LocalHazard(
+                site.op,
+                f"{shown} is {reason}, which an iteration cannot hand on: a loop in a graph has tensors for variables",
+            )
+            continue
+        pairs = [(start, end) for start in starts if start not in empty for end in staging.parts(name, site.ends[0])]
+        first = [] if invariants or empty else changed.get(name, [])
+        yield from _variant(site, shown, first, [] if invariants else pairs)
+
+
+def _variant(
+    site: Site, shown: str, first: list[tuple[Value, Value]], pairs: list[tuple[Value, Value]]
+) -> Iterator[LocalHazard]:
+    """A variable that an iteration gives another type or shape: `first` are seen of first iterations, `pairs` are possible."""
+    for certain, given in ((True, first), (False, pairs)):
+        problems = [_difference(start, end) for start, end in given]
+        found = next(filter(None, problems), None)
+        if found is not None:
+            yield LocalHazard(
+                site.op,
+                f"{shown} {found} after an iteration: a loop in a graph keeps both",
+                None if certain or all(problems) else f"{shown} keeps its type and shape in the loop",
+            )
+            return
+    if any(_may_grow(start, end) for start, end in (*first, *pairs)):
+        yield LocalHazard(
+            site.op,
+            f"{shown} may come out of an iteration with another shape: a loop in a graph keeps shapes",
+            f"{shown} keeps its shape in the loop",
+        )
+    elif any(is_open(start) and is_open(end) for start, end in pairs):
+        yield LocalHazard(
+            site.op,
+            f"{shown} is a list or dict that an iteration sets: a loop in a graph keeps how many elements it has",
+            f"{shown} has as many elements after an iteration as before",
+        )
+
+
+def _is_text(value: Value) -> bool:
+    return (isinstance(value, Constant) and isinstance(value.value, str)) or (
+        isinstance(value, Scalar) and value.type is PythonType.STR
+    )
 
 
 def _difference(before: Value, after: Value) -> str | None:
@@ -106,6 +153,8 @@ def _difference(before: Value, after: Value) -> str | None:
     one, other = befores[0], afters[0]
     if isinstance(one, TupleValue) and isinstance(other, TupleValue):
         return "has another length" if len(one.elements) != len(other.elements) else None
+    if isinstance(one, TupleValue | FrozenList | FrozenDict) or isinstance(other, TupleValue | FrozenList | FrozenDict):
+        return mismatch(one, other)
     first, second = graph_dtype(one), graph_dtype(other)
     if first is not None and second is not None and first != second:
         return f"is {second} instead of {first}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from string import Formatter
 from typing import Final
 
 from terra_refactor.domain.dtype import FLOAT32, INT32, INT64, DType
@@ -35,13 +36,17 @@ _BY_INDEX_OR_EQUALITY: Final = frozenset(
     (
         *(f"builtins.list.{name}" for name in ("pop", "insert", "index", "remove", "count")),
         *(f"builtins.dict.{name}" for name in ("get", "pop", "setdefault")),
+        *(f"builtins.set.{name}" for name in ("add", "discard", "remove")),
         "builtins.tuple.index",
         "builtins.tuple.count",
     )
 )
 """Methods that use their first argument as an index or key, or compare it with what they hold."""
+_HASHING: Final = frozenset({"builtins.set", "builtins.frozenset", "builtins.dict.fromkeys", "collections.Counter"})
+"""Functions that hash the elements of what they are given."""
 
-_NUMBER_FIELD: Final = re.compile(r"%[-+ #0-9.*]*[diouxXeEfFgGc]")
+_FIELD: Final = re.compile(r"%(?P<key>\([^)]*\))?[-+ #0-9.]*(?P<kind>[diouxXeEfFgGcrsa%])")
+_NUMBERS: Final = frozenset("diouxXeEfFgGc")
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -53,6 +58,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             yield LocalHazard(
                 call.id, f"`{written}` is a Python number eagerly, and an int64 tensor in a graph", assumed
             )
+    yield from _check_hashes(view)
     for load in view.reached(ops.LoadItem):
         yield from _check_index(view, load.id, load.object, load.index)
     for store in view.stores():
@@ -116,8 +122,8 @@ def _behind_name(view: ContextView, number: OpId) -> OpId:
     if any(parameter.name == load.name for parameter in view.function.parameters):
         return number
     handled = {op.id for outer in view.code.of_kind(ops.Try) for handler in outer.handlers for op in walk(handler.body)}
-    stores = [op for op in view.code.of_kind(ops.StoreName) if op.name == load.name and op.id not in handled]
-    value = stores[0].value if len(stores) == 1 else None
+    stores = [op for op in view.code.stores.get(load.name, ()) if op.id not in handled]
+    value = stores[0].value if len(stores) == 1 and stores[0].id < number else None
     return number if value is None else view.behind_name(value)
 
 
@@ -139,6 +145,13 @@ def _check_call(view: ContextView, call: ops.Call, name: str) -> Iterator[LocalH
             message = f"`{view.written(call.id)}` needs the value of `{view.written(first)}`: in a graph this raises"
             yield LocalHazard(call.id, message, parameter=parameter)
         return
+    if name in ("builtins.format", "builtins.str.format"):
+        for number in _fields_with_format(view, call, name):
+            is_tensor, parameter = view.becomes_tensor(number)
+            if is_tensor:
+                message = f"`{view.written(number)}` is formatted as a number: in a graph it has no value"
+                yield LocalHazard(call.id, message, parameter=parameter)
+                return
     wanted = static_parameters(name)
     if wanted is not None and not wanted:
         return
@@ -178,6 +191,31 @@ def _bound(name: str, call: ops.Call) -> Iterator[tuple[str, OpId]]:
         yield argument.keyword or (names[position] if position < len(names) else ""), argument.value
 
 
+def _fields_with_format(view: ContextView, call: ops.Call, name: str) -> Iterator[OpId]:
+    """What `"{:.2f}".format(...)` and `format(value, ".2f")` format by a specification."""
+    if any(argument.spread is not ops.Spread.PLAIN for argument in call.arguments):
+        return
+    plain = [argument.value for argument in call.arguments if argument.keyword is None]
+    if name == "builtins.format":
+        if len(plain) == 2 and view.value(plain[1]) != Constant(""):
+            yield plain[0]
+        return
+    method = view.op(call.function)
+    text = view.value(method.object) if isinstance(method, ops.LoadAttribute) else None
+    if not isinstance(text, Constant) or not isinstance(text.value, str):
+        return
+    named = {argument.keyword: argument.value for argument in call.arguments if argument.keyword is not None}
+    try:
+        fields = [(field, spec) for _, field, spec, _ in Formatter().parse(text.value) if field is not None]
+    except ValueError:
+        return
+    for position, (field, spec) in enumerate(fields):
+        place = int(field) if field.isdecimal() else position if field == "" else len(plain)
+        number = plain[place] if place < len(plain) else named.get(field)
+        if spec and number is not None:
+            yield number
+
+
 def _check_index(view: ContextView, at: OpId, container: OpId, index: OpId) -> Iterator[LocalHazard]:
     operation = view.op(index)
     parts = [index]
@@ -210,8 +248,12 @@ def _is_indexed_by_python(view: ContextView, value: Value) -> bool:
 def _check_operator(view: ContextView, op: ops.Binary) -> Iterator[LocalHazard]:
     left = view.value(op.left)
     if op.operator == "%" and isinstance(left, Constant) and isinstance(left.value, str):
-        if _NUMBER_FIELD.search(left.value) and view.holds_symbolic(op.right):
-            yield LocalHazard(op.id, f"`{view.written(op.right)}` is formatted as a number: in a graph it has no value")
+        for number in _formatted_as_numbers(view, left.value, op.right):
+            is_tensor, parameter = view.becomes_tensor(number)
+            if is_tensor or view.is_variable(number) or view.holds_symbolic(number):
+                message = f"`{view.written(number)}` is formatted as a number: in a graph it has no value"
+                yield LocalHazard(op.id, message, parameter=parameter)
+                return
     elif op.operator == "*":
         for sequence, count in ((op.left, op.right), (op.right, op.left)):
             if (
@@ -223,6 +265,56 @@ def _check_operator(view: ContextView, op: ops.Binary) -> Iterator[LocalHazard]:
                     op.id,
                     f"`{view.written(sequence)}` is repeated `{view.written(count)}` times, which has no value in a graph",
                 )
+
+
+def _formatted_as_numbers(view: ContextView, text: str, given: OpId) -> Iterator[OpId]:
+    """What `text % given` formats by `%d`, `%f` and the like."""
+    fields = [field for field in _FIELD.finditer(text) if field["kind"] != "%"]
+    display = view.op(view.behind_name(given))
+    match display:
+        case ops.BuildContainer(kind=ops.ContainerKind.TUPLE, elements=elements):
+            if len(elements) == len(fields) and not any(element.starred for element in elements):
+                pairs = zip(fields, elements, strict=True)
+                yield from (element.value for field, element in pairs if field["kind"] in _NUMBERS)
+        case ops.BuildDict(items=items):
+            numbers = {field["key"][1:-1] for field in fields if field["key"] and field["kind"] in _NUMBERS}
+            for item in items:
+                key = None if item.key is None else view.value(item.key)
+                if isinstance(key, Constant) and key.value in numbers:
+                    yield item.value
+        case _ if len(fields) == 1 and fields[0]["kind"] in _NUMBERS:
+            yield given
+
+
+def _check_hashes(view: ContextView) -> Iterator[LocalHazard]:
+    """Numbers of tensors in sets, and as keys of dicts."""
+    hashed: list[tuple[OpId, OpId]] = []
+    for op in view.code.ops:
+        match op:
+            case ops.BuildContainer(kind=ops.ContainerKind.SET, elements=elements):
+                hashed += [(op.id, element.value) for element in elements]
+            case ops.BuildDict(items=items):
+                hashed += [(op.id, item.key) for item in items if item.key is not None]
+            case ops.Comprehension(kind=ops.ComprehensionKind.SET | ops.ComprehensionKind.DICT):
+                hashed += [(op.id, number) for number in _collected(op)]
+    for call, name in view.library_calls():
+        if name in _HASHING and call.arguments:
+            match view.op(view.behind_name(call.arguments[0].value)):
+                case ops.Comprehension() as made:
+                    hashed += [(call.id, number) for number in _collected(made)]
+                case ops.BuildContainer(elements=elements):
+                    hashed += [(call.id, element.value) for element in elements]
+    for at, number in hashed:
+        # a tensor itself is not hashed eagerly, either
+        if all(map(is_symbolic_number, members(view.value(number)))) and view.is_symbolic(number):
+            yield LocalHazard(at, f"`{view.written(number)}` is hashed: in a graph it has no value, and this raises")
+
+
+def _collected(op: ops.Comprehension) -> Iterator[OpId]:
+    """What a comprehension collects, of a dict the keys."""
+    for inner in walk(op.body):
+        if isinstance(inner, ops.CollectElement):
+            yield inner.value if inner.key is None else inner.key
 
 
 def _is_repeated(view: ContextView, value: Value) -> bool:

@@ -18,7 +18,7 @@ _COMPARING: Final = frozenset(f"builtins.{name}" for name in ("all", "any", "max
 """Functions that ask for the truth of the elements of a list, or of comparisons of them."""
 
 
-_ASKING_CALLBACKS: Final = frozenset({"builtins.filter", "builtins.list.sort"})
+_ASKING_CALLBACKS: Final = frozenset({"builtins.filter", "builtins.list.sort", "heapq.nlargest", "heapq.nsmallest"})
 """What asks for the truth of what a function gives, or of comparisons."""
 
 
@@ -39,7 +39,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             )
     for call, name in view.library_calls():
         if name in _COMPARING and len(call.arguments) == 1:
-            given = view.op(call.arguments[0].value)
+            given = view.op(view.behind_name(call.arguments[0].value))
             if isinstance(given, ops.BuildContainer) and view.holds_symbolic(given.id):
                 yield LocalHazard(
                     call.id, f"`{view.written(call.id)}` compares tensors as Python bools: in a graph this raises"
@@ -58,15 +58,21 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 def _asked_of_elements(view: ContextView, call: ops.Call) -> Iterator[LocalHazard]:
     """`any(... for ...)` and the like over tensors; `sorted(..., key=f)`, `filter(f, ...)` where the function gives tensors."""
-    first = view.op(call.arguments[0].value) if call.arguments else None
+    first = view.op(view.behind_name(call.arguments[0].value)) if call.arguments else None
     if isinstance(first, ops.Comprehension):
         collected = (op for op in walk(first.body) if isinstance(op, ops.CollectElement))
-        if any(view.is_symbolic(op.value) for op in collected):
+        if any(_is_compared(view, op.value) for op in collected):
             yield LocalHazard(
                 call.id,
                 f"`{view.written(call.id)}` asks for the truth of tensors, or of comparisons: in a graph this raises",
             )
     fact = view.calls.get(call.id)
+    branch = view.branches.get(call.id)
+    if branch is not None and branch.kind is BranchKind.TENSOR:
+        yield LocalHazard(
+            call.id, f"`{view.written(call.id)}` compares tensors as Python bools: in a graph this raises"
+        )
+        return
     for callee in () if fact is None else fact.callees:
         inner = view.of(callee)
         if any(op.value is not None and inner.is_symbolic(op.value) for op in inner.returns()):
@@ -75,6 +81,14 @@ def _asked_of_elements(view: ContextView, call: ops.Call) -> Iterator[LocalHazar
                 f"`{view.written(call.id)}` asks for the truth of tensors, or of comparisons: in a graph this raises",
             )
             return
+
+
+def _is_compared(view: ContextView, number: OpId) -> bool:
+    """Whether it is a tensor, or a tuple of which a tensor is the first member: what comparisons look at first."""
+    op = view.op(number)
+    if isinstance(op, ops.BuildContainer) and op.kind is not ops.ContainerKind.SET and op.elements:
+        return _is_compared(view, op.elements[0].value)
+    return view.is_symbolic(number)
 
 
 def _numbers_that_decide(view: ContextView) -> Iterator[LocalHazard]:

@@ -77,6 +77,9 @@ def _texts(view: ContextView) -> Iterator[tuple[OpId, OpId]]:
 
 def _has_value(view: ContextView, number: OpId) -> bool:
     """Whether the result has a value eagerly, and none in a graph: variables, wherever they were made, as well."""
+    display = view.op(view.behind_name(number))
+    if isinstance(display, ops.BuildContainer) and any(view.is_variable(element.value) for element in display.elements):
+        return True
     return view.holds_symbolic(number) or view.is_variable(number) or view.becomes_tensor(number)[0]
 
 

@@ -6,22 +6,30 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import ObjectKind
-from terra_refactor.domain.value import Reference, members
+from terra_refactor.domain.value import (
+    NONE,
+    UNBOUND,
+    UNKNOWN,
+    Reference,
+    SequenceValue,
+    SliceValue,
+    Value,
+    members,
+)
 from terra_refactor.ir import ops
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ClassOutline, ContextView
 
 _HASHABLE: Final = ("frozen=True", "eq=False", "unsafe_hash=True")
 """Arguments of `dataclass` with which its objects can be hashed (frozen ones if their fields can)."""
+_NO_STRUCTURES: Final = frozenset({"set", "dict_keys", "dict_items"})
 _OWN_TYPE: Final = ("__hash__", "__tf_tracing_type__", "__tf_flatten__")
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for parameter in view.function.parameters:
-        given = members(view.context.parameters.get(parameter.name, Reference(-1)))
-        if not given or not all(isinstance(member, Reference) for member in given):
-            continue
-        names = {_unhashable(view, member) for member in given if isinstance(member, Reference) and member.object >= 0}
+        given = members(view.context.parameters.get(parameter.name, UNKNOWN))
+        names = {_unhashable(view, member) for member in given if member not in (NONE, UNBOUND)}
         if len(names) != 1 or None in names:
             continue
         reads = [op.id for op in view.code.ops if isinstance(op, ops.LoadName) and op.name == parameter.name]
@@ -34,9 +42,17 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             )
 
 
-def _unhashable(view: ContextView, value: Reference) -> str | None:
-    """The name of the object's class, if the program says that its objects have no hash."""
+def _unhashable(view: ContextView, value: Value) -> str | None:
+    """The name of the object's class, if its objects are no structures of TensorFlow's, and have no hash."""
+    if isinstance(value, SliceValue):
+        return "slice"  # they have a hash from Python 3.12 on
+    if isinstance(value, SequenceValue):
+        return value.kind if value.kind in _NO_STRUCTURES else None
+    if not isinstance(value, Reference):
+        return None
     facts = view.facts.objects[value.object]
+    if facts.kind is ObjectKind.SET or facts.name == "deque":
+        return facts.name
     if facts.kind is not ObjectKind.INSTANCE:
         return None
     classes = view.codes.classes_named(facts.name)
@@ -60,9 +76,10 @@ RULE: Final = Rule(
     name="unhashable-argument",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="An object of a dataclass, or of a class with `__eq__` and no `__hash__`, cannot be given to a traced function.",
+    summary="A set, a slice, or an object of a class with `__eq__` and no `__hash__` cannot be given to a traced function.",
     explanation=(
-        "A traced function tells its graphs apart by its arguments, and needs a hash of those that are no tensors: `TypeError: Could not "
+        "A traced function tells its graphs apart by its arguments, and needs a hash of those that are no tensors, nor lists, tuples or "
+        "dicts of them. Sets, views of dicts, deques and dataclasses have none, and slices only from Python 3.12 on: `TypeError: Could not "
         "generate a generic TraceType for P(...). Please verify that it is immutable/hashable`. A method of such an object cannot be "
         "traced either: `TypeError: unhashable type`."
     ),

@@ -15,6 +15,10 @@ _ADDING: Final = frozenset({"append", "appendleft", "add", "insert", "extend", "
 
 def stores_tensor(view: ContextView, number: OpId) -> bool:
     """Whether what is written is a tensor of the trace, or a display that holds one."""
+    if _is_outside_of_graphs(view, number):
+        return False
+    if any(effect.keeps_tensor and not effect.via and effect.site.op == number for effect in view.context.effects):
+        return True
     match view.op(number):
         case ops.StoreAttribute(value=value) | ops.StoreItem(value=value) | ops.StoreName(value=value):
             return value is not None and _is_kept(view, value)
@@ -25,6 +29,16 @@ def stores_tensor(view: ContextView, number: OpId) -> bool:
             return any(_is_kept(view, argument.value) for argument in arguments)
         case _:
             return False
+
+
+def _is_outside_of_graphs(view: ContextView, number: OpId) -> bool:
+    """Whether it happens in `with tf.init_scope()`, where tensors have values."""
+    return any(
+        isinstance(outer, ops.With)
+        and (fact := view.calls.get(outer.manager)) is not None
+        and "tensorflow.init_scope" in fact.library
+        for outer in view.enclosing(number)
+    )
 
 
 def _is_kept(view: ContextView, number: OpId) -> bool:

@@ -2,7 +2,7 @@
 
 Computes: operand types and promotions. Gives: `Operand`, `operand`, `promoted`, `result` and `array`, `content_of`.
 
-Source: `numpy.asarray`, `numpy.result_type` of NumPy 2.
+Source: `numpy.asarray`, `numpy.result_type`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.tf_model import arguments as read
-from terra_refactor.tf_model.dtype_rules import numpy_promotion, numpy_promotion_with_python
+from terra_refactor.tf_model.numpy_dtypes import NumpyOperand, numpy_common
+from terra_refactor.tf_model.numpy_operators import numpy_operand
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError
 
 CONTENT_LIMIT: Final = 64
@@ -54,37 +55,25 @@ CONTENT_LIMIT: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """One argument seen as an array; `weak` for a Python number, which takes the dtype of the array beside it."""
+    """One argument seen as an array, and what NumPy looks at in it to choose a dtype."""
 
     type: TensorType
-    weak: bool = False
+    choice: NumpyOperand
 
 
 def operand(value: Value | None) -> Operand:
     """An argument as an array; unknown parts where not known."""
-    return Operand(read.converted_type(value, numpy=True), read.is_number(value))
+    return Operand(read.converted_type(value, numpy=True), numpy_operand(value))
 
 
 def promoted(operands: Sequence[Operand]) -> DType | None:
-    """The common dtype, Python numbers weak; of Python numbers alone NumPy's default types."""
-    strong = [item.type.dtype for item in operands if not item.weak]
-    weak = [item.type.dtype for item in operands if item.weak]
-    if not strong:
-        common = weak[0] if weak else None
-        for dtype in weak[1:]:
-            common = numpy_promotion(common, dtype)
-        return common
-    common = strong[0]
-    for dtype in strong[1:]:
-        common = numpy_promotion(common, dtype)
-    for dtype in weak:
-        common = numpy_promotion_with_python(common, dtype)
-    return common
+    """The common dtype; None where it is unknown, or differs between versions of NumPy."""
+    return numpy_common([item.choice for item in operands])
 
 
 def promoted_strong(dtypes: Sequence[DType | None]) -> DType | None:
-    """The common dtype of arrays."""
-    return promoted([Operand(TensorType(dtype)) for dtype in dtypes])
+    """The common dtype of arrays that have axes."""
+    return numpy_common([NumpyOperand(dtype) for dtype in dtypes])
 
 
 def result(dtype: DType | None, shape: Shape) -> TensorValue:
@@ -118,13 +107,6 @@ def sum_dtype(dtype: DType | None) -> DType | None:
     if dtype in UNSIGNED:
         return UINT64
     return INT64 if dtype in INTEGER or dtype == BOOL else dtype
-
-
-def real_dtype(dtype: DType | None) -> DType | None:
-    """The type of the real part."""
-    if dtype == COMPLEX64:
-        return FLOAT32
-    return FLOAT64 if dtype == COMPLEX128 else dtype
 
 
 def numeric_or_none(dtype: DType | None) -> DType | None:

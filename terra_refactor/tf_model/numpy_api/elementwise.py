@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from terra_refactor.domain.dim import Dim, add, multiply
-from terra_refactor.domain.dtype import BOOL, COMPLEX, FLOAT64, FLOATING, INT8, INT64, INTEGER, UINT64, DType
+from terra_refactor.domain.dtype import BOOL, FLOAT64, FLOATING, INT64, UINT64, DType
+from terra_refactor.domain.lattice import join
 from terra_refactor.domain.shape import Shape
-from terra_refactor.domain.value import UNKNOWN, TensorValue, TupleValue, Value
+from terra_refactor.domain.value import UNKNOWN, UNKNOWN_INT, TensorValue, TupleValue, Value
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.numpy_api import shapes
 from terra_refactor.tf_model.numpy_api.arrays import (
@@ -26,12 +27,12 @@ from terra_refactor.tf_model.numpy_api.arrays import (
     numeric_or_none,
     operand,
     promoted,
-    real_dtype,
     result,
     size_value,
     sum_dtype,
 )
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.numpy_dtypes import numpy_common, numpy_result, real_dtype
+from terra_refactor.tf_model.spec import BoundCall, Rule
 
 DTypeRule = Callable[[DType | None], DType | None]
 
@@ -44,19 +45,9 @@ def _always_bool(dtype: DType | None) -> DType | None:
     return BOOL
 
 
-def _divided(dtype: DType | None) -> DType | None:
-    return FLOAT64 if dtype in INTEGER or dtype == BOOL else numeric_or_none(dtype)
-
-
-def _counting(dtype: DType | None) -> DType | None:
-    """`//`, `%` and `**` make int8 of bools."""
-    return INT8 if dtype == BOOL else numeric_or_none(dtype)
-
-
-def _no_bool(dtype: DType | None) -> DType | None:
-    if dtype == BOOL:
-        raise OperationError(ErrorKind.DTYPE, "numpy.subtract: bools cannot be subtracted")
-    return numeric_or_none(dtype)
+def _as_operator(symbol: str) -> DTypeRule:
+    """The dtype of a function that an operator stands for."""
+    return lambda dtype: numpy_result(symbol, dtype)
 
 
 def _floated(dtype: DType | None) -> DType | None:
@@ -96,7 +87,7 @@ def _binary(dtype_rule: DTypeRule) -> Rule:
         out = _out(call)
         if out is not None:
             return out
-        return result(dtype_setting(call, dtype_rule(promoted([left, right]))), shape)
+        return result(dtype_setting(call, numpy_common([left.choice, right.choice], dtype_rule)), shape)
 
     return rule
 
@@ -150,9 +141,10 @@ def _reduction(dtype_rule: DTypeRule, *, index: bool = False) -> Rule:
         dtype = dtype_rule(given.dtype)
         if not index:
             dtype = dtype_setting(call, dtype)
-        if isinstance(axes, bool):
-            return result(dtype, None)
         keep = keepdims_argument(call)
+        if isinstance(axes, bool):
+            # of all axes it is a scalar
+            return join(result(dtype, None), result(dtype, ())) if keep is False else result(dtype, None)
         if given.shape == () and keep is not False:
             return UNKNOWN  # a scalar or an array, it depends on the function
         return result(dtype, shapes.reduced(_function_name(call), given.shape, axes, keep))
@@ -180,6 +172,17 @@ def _with_content(rule: Rule, combine: Callable[[Dim, Dim], Dim], start: int) ->
         return TensorValue(outcome.type, outcome.kind, size_value(total))
 
     return exact
+
+
+def _counted(rule: Rule) -> Rule:
+    """`numpy.count_nonzero` of a whole array, which is a Python int in older versions."""
+
+    def count(call: BoundCall) -> Value:
+        outcome = rule(call)
+        whole = read.is_none(call.argument("axis")) and isinstance(outcome, TensorValue) and outcome.type.shape == ()
+        return join(outcome, UNKNOWN_INT) if whole else outcome
+
+    return count
 
 
 def _cumulative(dtype_rule: DTypeRule) -> Rule:
@@ -373,12 +376,6 @@ def _whole(dtype: DType | None) -> DType | None:
     return dtype if dtype in FLOATING else None
 
 
-def _bits(dtype: DType | None) -> DType | None:
-    if dtype in FLOATING or dtype in COMPLEX:
-        raise OperationError(ErrorKind.DTYPE, f"bitwise operations take integers, not {dtype}")
-    return numeric_or_none(dtype)
-
-
 _REDUCTIONS: Final[Mapping[str, DTypeRule]] = {
     "sum": sum_dtype,
     "prod": sum_dtype,
@@ -427,12 +424,14 @@ def _rules() -> dict[str, Rule]:
     rules["numpy.fabs"] = _unary(_floated)
     binary: tuple[tuple[Sequence[str], DTypeRule], ...] = (
         (_ARITHMETIC, _keep),
-        (["subtract"], _no_bool),
-        (["divide"], _divided),
-        (["floor_divide", "remainder", "fmod", "power"], _counting),
+        (["subtract"], _as_operator("-")),
+        (["divide"], _as_operator("/")),
+        (["floor_divide"], _as_operator("//")),
+        (["remainder", "fmod"], _as_operator("%")),
+        (["power"], _as_operator("**")),
         (_COMPARING, _always_bool),
         (_FLOAT_BINARY, _floated),
-        (_BITS, _bits),
+        (_BITS, _as_operator("&")),
     )
     for names, dtype_rule in binary:
         for name in names:
@@ -445,6 +444,7 @@ def _rules() -> dict[str, Rule]:
         rules[f"numpy.ndarray.{name}"] = rules[f"numpy.generic.{name}"] = rules[f"numpy.{name}"]
     for name in ("argmax", "argmin", "nanargmax", "nanargmin", "count_nonzero"):
         rules[f"numpy.{name}"] = _reduction(_index_dtype, index=True)
+    rules["numpy.count_nonzero"] = _counted(rules["numpy.count_nonzero"])
     for name in ("argmax", "argmin"):
         rules[f"numpy.ndarray.{name}"] = rules[f"numpy.{name}"]
     for name in ("cumsum", "cumprod", "nancumsum"):

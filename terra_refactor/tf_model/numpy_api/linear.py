@@ -14,8 +14,9 @@ from terra_refactor.domain.shape import Shape, format_shape
 from terra_refactor.domain.value import UNKNOWN, TupleValue, Value
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.numpy_api import shapes
-from terra_refactor.tf_model.numpy_api.arrays import array, operand, promoted_strong, real_dtype, result
+from terra_refactor.tf_model.numpy_api.arrays import array, operand, promoted_strong, result
 from terra_refactor.tf_model.numpy_api.elementwise import axes_argument, keepdims_argument
+from terra_refactor.tf_model.numpy_dtypes import real_dtype
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
 
 

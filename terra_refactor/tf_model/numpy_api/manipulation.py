@@ -27,13 +27,11 @@ from terra_refactor.domain.value import (
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.numpy_api import shapes
 from terra_refactor.tf_model.numpy_api.arrays import (
-    Operand,
     array,
     broadcast_all,
     content_of,
     mean_dtype,
     operand,
-    promoted,
     promoted_strong,
     result,
     size_value,
@@ -501,7 +499,7 @@ def _interp(call: BoundCall) -> Value:
 
 def _convolve(call: BoundCall) -> Value:
     left, right = operand(call.argument("a")), operand(call.argument("v"))
-    return array(promoted([Operand(left.type), Operand(right.type)]), (None,))
+    return array(promoted_strong([left.type.dtype, right.type.dtype]), (None,))
 
 
 _SAME: Final = ["flip", "fliplr", "flipud", "roll", "partition"]

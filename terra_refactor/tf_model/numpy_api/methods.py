@@ -24,8 +24,9 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.tf_model import arguments as read
-from terra_refactor.tf_model.numpy_api.arrays import array, content_of, operand, real_dtype, result, size_value
+from terra_refactor.tf_model.numpy_api.arrays import array, content_of, operand, result, size_value
 from terra_refactor.tf_model.numpy_api.manipulation import RULES as FUNCTIONS
+from terra_refactor.tf_model.numpy_dtypes import real_dtype
 from terra_refactor.tf_model.spec import BoundCall, Rule
 
 

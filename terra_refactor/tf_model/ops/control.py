@@ -409,6 +409,9 @@ def _jacobian(call: BoundCall) -> Value:
     batch = call.name.endswith("batch_jacobian")
 
     def one(source: Value) -> Value:
+        if not batch and not isinstance(source, TensorValue):
+            # as many tensors, in the structure of the sources
+            return _gradient_of(source)
         part = operand(source)
         shape: Shape = None
         if rows is not None and part.type.shape is not None:
@@ -439,18 +442,22 @@ def _array_read(call: BoundCall) -> Value:
     return result(found.dtype, found.shape)
 
 
+def _array_length(call: BoundCall) -> Dim:
+    """How many elements an array has: what it was made for, unless it grows and something may have been written beyond."""
+    dynamic = call.configuration.get("dynamic_size")
+    fixed = is_none(dynamic) or truth(call.configuration["dynamic_size"]) is False
+    within = {TRUE}.issuperset(set(members(call.configuration.get("within", FALSE))) - {UNBOUND})
+    return integer(call.configuration.get("size")) if fixed or within else None
+
+
 def _array_stack(call: BoundCall) -> Value:
     found = _element_type(call)
     count: Dim = None
     if call.name.endswith("gather"):
         indices = operand(call.argument("indices")).type.shape
         count = indices[0] if indices else None
-    elif (
-        is_none(call.configuration.get("dynamic_size"))
-        or truth(call.configuration["dynamic_size"]) is False
-        or {TRUE}.issuperset(set(members(call.configuration.get("within", FALSE))) - {UNBOUND})
-    ):
-        count = integer(call.configuration.get("size"))
+    else:
+        count = _array_length(call)
     return result(found.dtype, None if found.shape is None else (count, *found.shape))
 
 
@@ -482,8 +489,8 @@ def _recomputed(call: BoundCall) -> Value:
 
 
 def _size(call: BoundCall) -> Value:
-    size = call.configuration.get("size")
-    return result(INT32, (), Constant(known) if isinstance(known := integer(size), int) else None)
+    known = _array_length(call)
+    return result(INT32, (), Constant(known) if isinstance(known, int) else None)
 
 
 _ASSERTIONS: Final = (

@@ -14,7 +14,9 @@ from terra_refactor.domain.dim import Dim, definitely_different, format_dim
 from terra_refactor.domain.dtype import (
     BOOL,
     COMPLEX128,
+    FLOAT16,
     FLOAT32,
+    FLOAT64,
     INT32,
     INT64,
     INTEGER,
@@ -45,7 +47,8 @@ from terra_refactor.tf_model.spec import ErrorKind, OperationError
 CONTENT_LIMIT: Final = 64
 """Tensors of more elements are kept without their content."""
 
-_NDARRAYS: Final = (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
+NDARRAYS: Final = (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
+"""Arrays of NumPy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +61,18 @@ class Operand:
     content: Value | None = None
     weak: bool = False
     """A Python number, text or structure: it takes the dtype of the tensor beside it, if it fits."""
+    packed: bool = False
+    """A list or tuple that holds tensors."""
     known: bool = True
     """False if it is not even known whether this becomes a tensor."""
 
     @property
     def is_tensor(self) -> bool:
-        return self.kind is not None and self.kind not in _NDARRAYS
+        return self.kind is not None and self.kind not in NDARRAYS
 
     @property
     def is_ndarray(self) -> bool:
-        return self.kind in _NDARRAYS
+        return self.kind in NDARRAYS
 
 
 def fits(part: Operand, wanted: DType | None) -> bool:
@@ -85,7 +90,7 @@ def operand(value: Value | None) -> Operand:
     converted = _converted(value)
     if converted is None:
         return Operand(TensorType(), None, known=False)
-    return Operand(converted.type, None, converted.content, weak=True)
+    return Operand(converted.type, None, converted.content, weak=True, packed=converted.packed)
 
 
 def tensor_type(value: Value | None) -> TensorType:
@@ -112,7 +117,8 @@ def convert_rule(value: Value, dtype: DType | None = None) -> Value:
             f"convert_to_tensor: a tensor of dtype {given} is not converted to {dtype}",
             ("value", "dtype"),
         )
-    if source.weak and not fits(source, dtype):
+    if source.weak and not source.packed and not fits(source, dtype):
+        # tensors in a list are cast in eager code
         raise OperationError(
             ErrorKind.DTYPE,
             f"convert_to_tensor: a Python value of dtype {given} is not converted to {dtype}",
@@ -128,6 +134,8 @@ def convert_rule(value: Value, dtype: DType | None = None) -> Value:
 class _Converted:
     type: TensorType
     content: Value | None = None
+    numpy: bool = False
+    """An array or number of NumPy, no list of such."""
     packed: bool = False
     """Holds a tensor: `tf.stack` is applied, whose operands all take that tensor's dtype."""
 
@@ -148,7 +156,7 @@ def _converted(value: Value) -> _Converted | None:
         case TensorValue(kind=TensorKind.SPARSE | TensorKind.RAGGED):
             return None
         case TensorValue(tensor, kind, content):
-            return _Converted(tensor, content, packed=kind not in _NDARRAYS)
+            return _Converted(tensor, content, numpy=kind in NDARRAYS, packed=kind not in NDARRAYS)
         case Constant(None):
             raise OperationError(ErrorKind.DTYPE, "None cannot be converted to a tensor", ("value",))
         case Constant(bool()):
@@ -198,7 +206,7 @@ def _repeated(element: Value | None, length: Dim) -> _Converted:
         return _Converted(TensorType())
     shape = inner.type.shape
     # of a list of unknown length it is not known whether it is empty, and then a float32 of shape (0,)
-    return _Converted(TensorType(inner.type.dtype, None if shape is None else (length, *shape)), packed=inner.packed)
+    return _Converted(TensorType(_in_list(inner), None if shape is None else (length, *shape)), packed=inner.packed)
 
 
 def _packed(items: Sequence[Value]) -> _Converted:
@@ -265,12 +273,24 @@ def _common_dtype(parts: Sequence[_Converted | None]) -> DType | None:
         return next((dtype for dtype in packed if dtype is not None), None)
     if any(part is None for part in parts):
         return None
-    dtypes = {part.type.dtype for part in parts if part is not None}
+    dtypes = {_in_list(part) for part in parts if part is not None}
     if len(dtypes) == 1:
         return next(iter(dtypes))
     if dtypes == {INT32, INT64}:
         return INT64
     return FLOAT32 if dtypes == {INT32, FLOAT32} else None
+
+
+def _in_list(part: _Converted) -> DType | None:
+    """The dtype that an element brings to a list. Of NumPy's types eager code and graphs keep, or replace, different ones."""
+    dtype, shape = part.type.dtype, part.type.shape
+    if not part.numpy or dtype in (BOOL, INT32, FLOAT16, FLOAT32, STRING):
+        return dtype
+    if shape is None:
+        return None
+    if shape:
+        return FLOAT64 if dtype == FLOAT64 else None
+    return INT32 if dtype == INT64 else None
 
 
 def size_value(dim: Dim) -> Value:

@@ -80,7 +80,8 @@ def _concat(call: BoundCall) -> Value:
         values, axis_value = axis_value, values
     axis = integer(axis_value)
     known_axis = axis if isinstance(axis, int) else None
-    parts = _item_operands(values)
+    # what is no list is one tensor
+    parts = [operand(values)] if isinstance(values, TensorValue) else _item_operands(values)
     if parts is None:
         each = _repeated(values)
         if each is None or each.type.shape is None:
@@ -137,12 +138,12 @@ def _stack(call: BoundCall) -> Value:
             if data.is_tensor and data.type.shape and known_axis == 0:
                 return result(data.type.dtype, data.type.shape)
             return result(data.type.dtype)
-        return result(each.type.dtype, stacked([each.type.shape], None, known_axis))
+        return result(operand(values).type.dtype, stacked([each.type.shape], None, known_axis))
     if not parts:
         return result(None)
     shape = stacked([part.type.shape if part.known else None for part in parts], len(parts), known_axis)
     contents = [part.content for part in parts]
-    dtype = list_dtype(call, parts)
+    dtype = list_dtype(call, parts) if any(part.is_tensor for part in parts) else operand(values).type.dtype
     content: Value | None = None
     if shape is not None and len(shape) == 1 and dtype in (INT32, INT64) and any(item is not None for item in contents):
         content = TupleValue(tuple(size_value(None) if item is None else item for item in contents))

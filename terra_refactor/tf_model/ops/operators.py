@@ -1,15 +1,17 @@
 """Python's operators on tensors, variables and arrays.
 
 Computes: the result of `left <op> right`, `<op> value`, comparisons and `value[index]` where at least one operand is an array. Gives:
-`operator_rule`, `unary_rule`, `compare_rule`, `index_rule`, and `convert_rule` for what becomes a tensor. Operators of two Python
-numbers are not decided here.
+`operator_rule`, `with_unknown`, `unary_rule`, `compare_rule`, `index_rule`, and `convert_rule` for what becomes a tensor. Operators of
+two Python numbers are not decided here; where NumPy decides, `numpy_operators` says.
 
-Source: TensorFlow 2.21 (`tf.Tensor.__add__` and the like, `tf.Tensor.__getitem__`), NumPy 2 (`numpy.result_type`, basic and
-advanced indexing).
+Source: TensorFlow 2.21 (`tf.Tensor.__add__` and the like, `tf.Tensor.__getitem__`), NumPy 2 (basic and advanced
+indexing).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from types import EllipsisType
 from typing import Final
 
@@ -18,7 +20,8 @@ from terra_refactor.domain.dim import (
     definitely_different,
     format_dim,
 )
-from terra_refactor.domain.dtype import BOOL, COMPLEX, FLOAT32, FLOAT64, FLOATING, INT32, INT64, INTEGER, DType
+from terra_refactor.domain.dtype import BOOL, COMPLEX, FLOAT32, FLOATING, INTEGER, STRING, DType
+from terra_refactor.domain.lattice import join
 from terra_refactor.domain.shape import Shape, broadcast, format_shape
 from terra_refactor.domain.tensor import UNKNOWN_TENSOR_TYPE, TensorType
 from terra_refactor.domain.value import (
@@ -36,63 +39,118 @@ from terra_refactor.domain.value import (
     TensorKind,
     TensorValue,
     TupleValue,
+    UnknownValue,
     Value,
 )
 from terra_refactor.tf_model.arguments import integer
 from terra_refactor.tf_model.dtype_rules import (
     NOT_SIGNED,
     REFUSED,
-    numpy_promotion,
-    numpy_promotion_with_python,
     quotient_dtype,
 )
+from terra_refactor.tf_model.numpy_dtypes import real_dtype
+from terra_refactor.tf_model.numpy_operators import (
+    numpy_comparison,
+    numpy_in_place,
+    numpy_operator,
+    numpy_unary,
+)
 from terra_refactor.tf_model.ops.contents import content_result, negated_content
-from terra_refactor.tf_model.ops.conversion import Operand, convert_rule, fits, operand
+from terra_refactor.tf_model.ops.conversion import NDARRAYS, Operand, convert_rule, fits, operand
 from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
 from terra_refactor.tf_model.shape_rules.indexing import slice_size
 from terra_refactor.tf_model.shape_rules.matmul import matmul_shape
 from terra_refactor.tf_model.spec import ErrorKind, OperationError
 
-__all__ = ["compare_rule", "convert_rule", "index_rule", "operator_rule", "unary_rule"]
+__all__ = ["compare_rule", "convert_rule", "index_rule", "operator_rule", "unary_rule", "with_unknown"]
 
 _COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 _OPERANDS: Final = ("left", "right")
+_NOT_OF_TENSORS: Final = frozenset({"<<", ">>"})
+_LEFT_TO_NUMPY: Final[Mapping[DType, str]] = {BOOL: "/", STRING: "*"}
+"""For each dtype the operators for which a tensor steps back, and an array beside it calculates."""
 
 
-def operator_rule(op: str, left: Value, right: Value) -> Value:
-    """`left <op> right` for `+ - * / // % ** @ & | ^ << >>`.
+def operator_rule(op: str, left: Value, right: Value, *, in_place: bool = False) -> Value:
+    """`left <op> right` for `+ - * / // % ** @ & | ^ << >>`, or `left <op>= right`, which keeps the type of an ndarray.
 
     Returns `UNKNOWN` where neither operand is an array. Raises OperationError if the operation certainly fails.
     """
     if not isinstance(left, TensorValue) and not isinstance(right, TensorValue):
         return UNKNOWN
+    if not _is_tensor(left) and not _is_tensor(right):
+        if in_place and isinstance(left, TensorValue) and left.kind is TensorKind.NDARRAY:
+            return numpy_in_place(op, left, right)
+        made = numpy_operator(op, left, right)
+        if not isinstance(made, TensorValue):
+            return made
+        return replace(made, content=content_result(op, operand(left).content, operand(right).content, made.type.dtype))
     first, second = operand(left), operand(right)
     composite = _composite_result(op, first, second)
     if composite is not None:
         return composite
-    if first.is_tensor or second.is_tensor:
-        dtype = _tensor_operand_dtype(op, first, second)
-        if op == "/":
-            dtype = quotient_dtype(dtype)
-        kind = TensorKind.KERAS if TensorKind.KERAS in (first.kind, second.kind) else TensorKind.TENSOR
-    else:
-        dtype = _array_result_dtype(op, first, second)
-        kind = TensorKind.NDARRAY
+    if op in _NOT_OF_TENSORS:
+        return _without_operator(op, left, right)
+    if second.is_ndarray and first.type.dtype is not None and op in _LEFT_TO_NUMPY.get(first.type.dtype, ""):
+        return UNKNOWN
+    dtype = _tensor_operand_dtype(op, first, second)
+    if op == "/":
+        dtype = quotient_dtype(dtype)
+    kind = TensorKind.KERAS if TensorKind.KERAS in (first.kind, second.kind) else TensorKind.TENSOR
     if op == "@":
-        if kind is TensorKind.NDARRAY:
-            shape = array_matmul_shape(first.type.shape, second.type.shape)
-        else:
-            shape = matmul_shape(first.type.shape, second.type.shape, arguments=_OPERANDS)
+        shape = matmul_shape(first.type.shape, second.type.shape, arguments=_OPERANDS)
     elif first.known and second.known:
         shape = broadcast_shapes(first.type.shape, second.type.shape, f"operator {op}", _OPERANDS)
     else:
         shape = None
-    if kind is TensorKind.NDARRAY and shape == ():
-        kind = TensorKind.NUMPY_SCALAR
     content = content_result(op, first.content, second.content, dtype)
     if shape is None and LOST_SHAPE in (first.content, second.content):
         content = LOST_SHAPE
     return TensorValue(TensorType(dtype, shape), kind, content)
+
+
+def with_unknown(op: str, tensor: TensorValue, other: UnknownValue, *, reflected: bool = False) -> Value:
+    """`tensor <op> other`, or the other way round, where nothing is known of the other: what holds whatever it is.
+
+    Objects of the program that have operator methods of their own, ragged and sparse tensors are left out of account.
+    """
+    if op in _COMPARISONS:
+        if tensor.kind in NDARRAYS:
+            return UnknownValue(other.may_be_tensor)
+        compared = TensorValue(TensorType(BOOL), _result_kind(tensor))
+        # only None is compared without a tensor as the result
+        return compared if op not in ("==", "!=") else join(compared, FALSE if op == "==" else TRUE)
+    dtype = tensor.type.dtype
+    if tensor.kind not in (TensorKind.TENSOR, TensorKind.VARIABLE, TensorKind.KERAS):
+        return UnknownValue(other.may_be_tensor or tensor.kind not in NDARRAYS)
+    if (
+        op in _NOT_OF_TENSORS
+        or (op == "%" and reflected)
+        or (dtype is not None and op in _LEFT_TO_NUMPY.get(dtype, ""))
+    ):
+        return UNKNOWN
+    if op == "*" and dtype != BOOL and other.may_be_tensor:
+        # bools times anything are bools
+        dtype = None
+    if tensor.kind is TensorKind.KERAS:
+        # Keras promotes
+        dtype = None
+    return TensorValue(TensorType(quotient_dtype(dtype) if op == "/" else dtype), _result_kind(tensor))
+
+
+def _result_kind(tensor: TensorValue) -> TensorKind:
+    return TensorKind.TENSOR if tensor.kind is TensorKind.VARIABLE else tensor.kind
+
+
+def _is_tensor(value: Value) -> bool:
+    return isinstance(value, TensorValue) and value.kind not in NDARRAYS
+
+
+def _without_operator(op: str, left: Value, right: Value) -> Value:
+    """An operator that tensors do not have: NumPy's, if an array stands on the other side."""
+    if any(isinstance(side, TensorValue) and side.kind in NDARRAYS for side in (left, right)):
+        return UNKNOWN
+    raise OperationError(ErrorKind.DTYPE, f"operator {op}: tensors do not have it", _OPERANDS)
 
 
 def compare_rule(op: str, left: Value, right: Value) -> Value:
@@ -101,21 +159,16 @@ def compare_rule(op: str, left: Value, right: Value) -> Value:
         return UNKNOWN_BOOL
     if not isinstance(left, TensorValue) and not isinstance(right, TensorValue):
         return UNKNOWN
+    if not _is_tensor(left) and not _is_tensor(right):
+        return numpy_comparison(op, left, right)
     if op in ("==", "!=") and NONE in (left, right):
-        array = left if isinstance(left, TensorValue) else right
-        assert isinstance(array, TensorValue)
-        if array.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR):
-            return TensorValue(TensorType(BOOL, array.type.shape), TensorKind.NDARRAY)
         return FALSE if op == "==" else TRUE
     first, second = operand(left), operand(right)
     composite = _composite_result(op, first, second)
     if composite is not None:
         return composite
-    if first.is_tensor or second.is_tensor:
-        _tensor_operand_dtype(op, first, second)
-        kind = TensorKind.KERAS if TensorKind.KERAS in (first.kind, second.kind) else TensorKind.TENSOR
-    else:
-        kind = TensorKind.NDARRAY
+    _tensor_operand_dtype(op, first, second)
+    kind = TensorKind.KERAS if TensorKind.KERAS in (first.kind, second.kind) else TensorKind.TENSOR
     if not (first.known and second.known):
         return TensorValue(TensorType(BOOL), kind)
     try:
@@ -125,8 +178,6 @@ def compare_rule(op: str, left: Value, right: Value) -> Value:
             # `==` of tensors that cannot be broadcast is a single False (for !=, True), not an error
             return TensorValue(TensorType(BOOL, ()))
         raise
-    if kind is TensorKind.NDARRAY and shape == ():
-        kind = TensorKind.NUMPY_SCALAR
     return TensorValue(TensorType(BOOL, shape), kind)
 
 
@@ -136,21 +187,21 @@ def unary_rule(op: str, value: Value) -> Value:
         return UNKNOWN_BOOL
     if not isinstance(value, TensorValue):
         return UNKNOWN
-    dtype, shape = value.type.dtype, value.type.shape
-    array = value.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
-    if op == "+" and not array:
+    if value.kind in NDARRAYS:
+        return numpy_unary(op, value)
+    dtype = value.type.dtype
+    if op == "+":
         return UNKNOWN
-    if op == "-" and not array and dtype in NOT_SIGNED:
+    if op == "-" and dtype in NOT_SIGNED:
         raise OperationError(ErrorKind.DTYPE, f"operator -: a tensor of dtype {dtype} has no negative", ("value",))
-    if op == "~" and not array and dtype is not None and dtype != BOOL and dtype not in INTEGER:
+    if op == "~" and dtype is not None and dtype != BOOL and dtype not in INTEGER:
         raise OperationError(
             ErrorKind.DTYPE, f"operator ~: a tensor of dtype {dtype} is neither bool nor integer", ("value",)
         )
-    if op == "abs" and dtype in COMPLEX:
-        dtype = DType("float32") if dtype == "complex64" else FLOAT64
-    kind = TensorKind.TENSOR if value.kind is TensorKind.VARIABLE else value.kind
+    if op == "abs":
+        dtype = real_dtype(dtype)
     content = negated_content(value.content, dtype) if op == "-" else None
-    return TensorValue(TensorType(dtype, shape), kind, content)
+    return TensorValue(TensorType(dtype, value.type.shape), _result_kind(value), content)
 
 
 def _composite_result(op: str, first: Operand, second: Operand) -> Value | None:
@@ -220,52 +271,6 @@ def _keras_dtype(op: str, first: Operand, second: Operand) -> DType | None:
     ):
         return symbolic.type.dtype
     return None
-
-
-def _array_result_dtype(op: str, first: Operand, second: Operand) -> DType | None:
-    """The dtype of an operator of NumPy arrays and Python numbers."""
-    left, right = first.type.dtype, second.type.dtype
-    if first.weak or second.weak:
-        array, python = (second, first) if first.weak else (first, second)
-        if python.type.shape == ():
-            dtype = numpy_promotion_with_python(array.type.dtype, python.type.dtype)
-        else:
-            dtype = numpy_promotion(array.type.dtype, _numpy_list_dtype(python.type.dtype))
-    else:
-        dtype = numpy_promotion(left, right)
-    if dtype is None:
-        return None
-    if op == "/" and (dtype in INTEGER or dtype == BOOL):
-        return FLOAT64
-    if op in ("//", "%", "**", "-", "<<", ">>") and dtype == BOOL:
-        return None
-    return dtype
-
-
-def _numpy_list_dtype(dtype: DType | None) -> DType | None:
-    """What NumPy makes of a list that TensorFlow would give this dtype."""
-    return {INT32: INT64, FLOAT32: FLOAT64}.get(dtype, dtype) if dtype is not None else None
-
-
-def array_matmul_shape(left: Shape, right: Shape) -> Shape:
-    """The shape of `numpy.matmul`, in which a vector stands for a row or a column."""
-    if left is None or right is None:
-        return None
-    if not left or not right:
-        raise OperationError(
-            ErrorKind.RANK,
-            f"matmul: shapes {format_shape(left)} and {format_shape(right)}: a number is no matrix",
-            _OPERANDS,
-        )
-    wide_left = (1, *left) if len(left) == 1 else left
-    wide_right = (*right, 1) if len(right) == 1 else right
-    shape = matmul_shape(wide_left, wide_right, arguments=_OPERANDS)
-    assert shape is not None
-    if len(right) == 1:
-        shape = shape[:-1]
-    if len(left) == 1:
-        shape = (*shape[:-1],) if len(right) == 1 else (*shape[:-2], shape[-1])
-    return shape
 
 
 # --- indexing -------------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Shapes of matrix products.
 
-Computes: the shape of a batched matrix product with transposed operands, and of a matrix times a vector. Source: `tf.linalg.matmul`.
+Computes: the shape of a batched matrix product with transposed operands, and of NumPy's, which takes vectors too.
+Source: `tf.linalg.matmul`, `numpy.matmul`.
 """
 
 from __future__ import annotations
@@ -48,3 +49,24 @@ def matmul_shape(
     batch = broadcast_shapes(left[:-2], right[:-2], f"{what}: batch axes", arguments)
     assert batch is not None
     return (*batch, rows, columns)
+
+
+def array_matmul_shape(left: Shape, right: Shape, arguments: tuple[str, ...] = ("left", "right")) -> Shape:
+    """The shape of `numpy.matmul`, in which a vector stands for a row or a column."""
+    if left is None or right is None:
+        return None
+    if not left or not right:
+        raise OperationError(
+            ErrorKind.RANK,
+            f"matmul: shapes {format_shape(left)} and {format_shape(right)}: a number is no matrix",
+            arguments,
+        )
+    wide_left = (1, *left) if len(left) == 1 else left
+    wide_right = (*right, 1) if len(right) == 1 else right
+    shape = matmul_shape(wide_left, wide_right, arguments=arguments)
+    assert shape is not None
+    if len(right) == 1:
+        shape = shape[:-1]
+    if len(left) == 1:
+        shape = (*shape[:-1],) if len(right) == 1 else (*shape[:-2], shape[-1])
+    return shape

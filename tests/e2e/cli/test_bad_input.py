@@ -238,7 +238,7 @@ def test_an_interrupt_in_the_middle_of_a_file_leaves_the_old_one(
     monkeypatch.chdir(tmp_path)
     Path("good.py").write_text(STEP)
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **_names: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("terra_refactor.refactor.apply.os.replace", interrupted)

@@ -242,8 +242,7 @@ def test_a_cache_that_cannot_be_written_changes_nothing(folder: Path) -> None:
     Path("m.py").write_text(LINTED)
     expected = run("lint", ".").stdout
     Path("file").write_text("")
-    Path("terra-refactor.toml").write_text('cache-dir = "file/below"\n')
-    result = run("lint", ".")
+    result = run("lint", ".", "--cache-dir", "file/below")
     assert (result.exit_code, result.stdout, result.stderr) == (1, expected, "")
 
 

@@ -119,7 +119,7 @@ def test_a_wrong_address_is_a_usage_error(address: str) -> None:
 
 
 def test_a_missing_extra_is_said() -> None:
-    probe = "import sys; sys.modules['pygls'] = None; from lsp_server.__main__ import main; main([])"
+    probe = "import sys; sys.modules['pygls'] = None; from lsp_server.command import main; main([])"
     finished = subprocess.run(
         [sys.executable, "-c", probe], env=environment(), capture_output=True, text=True, check=False
     )

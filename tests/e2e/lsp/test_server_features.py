@@ -155,7 +155,7 @@ def test_a_speculative_change_asks_for_confirmation(folder: Path) -> None:
         assert "mystery.scale" in annotation.description
         (change,) = resolved.edit.document_changes
         assert all(edit.annotation_id in resolved.edit.change_annotations for edit in change.edits)
-        assert await talk.actions(guess, 3, only=["source.fixAll"]) == []
+        assert await talk.actions(guess, 3, only=["source.terraRefactor"]) == []
 
     converse(folder, modern(), scenario)
 
@@ -166,7 +166,7 @@ def test_a_poor_client_gets_plain_edits_at_once(folder: Path) -> None:
         (fix,) = [action for action in await talk.actions(shapes, 2) if action.is_preferred]
         assert fix.edit.document_changes is None
         assert applied(SHAPES, fix.edit.changes[shapes]).count("@tf.function") == 1
-        (everything,) = await talk.actions(shapes, 0, only=["source.fixAll.terra-refactor"])
+        (everything,) = await talk.actions(shapes, 0, only=["source.terraRefactor"])
         assert applied(SHAPES, everything.edit.changes[shapes]).count("@tf.function") == 1
         assert not [action for action in await talk.actions(shapes, 0) if action.disabled]
 
@@ -203,6 +203,7 @@ def test_suppression_with_a_reason(folder: Path) -> None:
 def test_all_safe_changes_of_the_workspace(folder: Path) -> None:
     cell = {"cell_type": "code", "metadata": {}, "source": SHAPES + LOOP}
     (folder / "closed.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}))
+    (folder / "main.py").write_text(MAIN + LOOP)  # what runs once gets no graph
 
     async def scenario(talk: Conversation) -> None:
         assert await talk.command("terra-refactor.applyAllSafe") == 1
@@ -383,7 +384,7 @@ def test_a_notebook_is_one_module_of_several_texts(folder: Path) -> None:
             )
         )
         assert (1, ": float32 (2, 4)") in [(hint.position.line, hint.label) for hint in hints]
-        (everything,) = await talk.actions(f"{uri}#2", 0, only=["notebook.source.fixAll.terra-refactor"])
+        (everything,) = await talk.actions(f"{uri}#2", 0, only=["notebook.source.terraRefactor"])
         resolved = await talk.client.code_action_resolve_async(everything)
         changes = {change.text_document.uri: change.edits for change in resolved.edit.document_changes}
         assert set(changes) == {f"{uri}#2"}

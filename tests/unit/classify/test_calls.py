@@ -135,8 +135,9 @@ def test_the_levels_of_callers_decide_what_is_covered(tmp_path: Path) -> None:
     assert found["inner"].action.value == "none" and found["inner"].covered_by_graph_callers
 
 
-def test_without_a_least_number_of_operations_everything_counts(tmp_path: Path) -> None:
-    assert decide(tmp_path, ONCE, min_ops=0)["step"].action.value == "add_tf_function"
+def test_without_a_least_number_of_operations_everything_counts_but_what_runs_once(tmp_path: Path) -> None:
+    assert decide(tmp_path, ONCE, min_ops=0)["step"].action.value == "none"
+    assert decide(tmp_path, ONCE + "    step(tf.ones([2]))\n", min_ops=0)["step"].action.value == "add_tf_function"
 
 
 def test_a_call_at_the_top_of_a_module_says_nothing(tmp_path: Path) -> None:

@@ -173,12 +173,25 @@ def test_a_safe_function_has_a_preferred_quick_fix(tmp_path: Path) -> None:
 
 def test_all_safe_changes_at_once(tmp_path: Path) -> None:
     snapshot, path = model(tmp_path)
-    (everything,) = [offer for offer in offers(snapshot, path, 1) if offer.kind is OfferKind.FIX_ALL]
+    (everything,) = [offer for offer in offers(snapshot, path, 1) if offer.kind is OfferKind.REFACTOR_ALL]
     assert "2 safe changes" in everything.title
     result = perform(snapshot, everything.request)
     assert isinstance(result, NewText)
     assert "@tf.function\n    def step" in result.text
     assert "@tf.function\ndef nothing" not in result.text
+
+
+def test_fixing_all_changes_no_decorator(tmp_path: Path) -> None:
+    snapshot, path = model(tmp_path)
+    assert not [offer for offer in offers(snapshot, path, 1) if offer.kind is OfferKind.FIX_ALL]
+    text = MODEL.replace("import tensorflow as tf\n", "import tensorflow as tf  # terra: ignore[TR101]\n", 1)
+    assert text != MODEL
+    snapshot = project(tmp_path, {"m.py": text}).snapshot(path)
+    (everything,) = [offer for offer in offers(snapshot, path, 1) if offer.kind is OfferKind.FIX_ALL]
+    result = perform(snapshot, everything.request)
+    assert isinstance(result, NewText)
+    assert "terra: ignore" not in result.text
+    assert result.text.count("tf.function") == text.count("tf.function")
 
 
 def test_what_cannot_be_done_says_why_and_only_when_asked(tmp_path: Path) -> None:
@@ -207,7 +220,7 @@ def test_a_speculative_change_names_its_assumptions(tmp_path: Path) -> None:
     ]
     assert rewrite.assumptions
     assert "assumption" in rewrite.title
-    assert not [offer for offer in offers(snapshot, shown(tmp_path, "m.py"), 5) if offer.kind is OfferKind.FIX_ALL]
+    assert not [offer for offer in offers(snapshot, shown(tmp_path, "m.py"), 5) if offer.kind is OfferKind.REFACTOR_ALL]
     result = perform(snapshot, rewrite.request)
     assert isinstance(result, NewText)
     assert result.assumptions == rewrite.assumptions

@@ -114,6 +114,9 @@ def test_in_a_browser(page: Any, project: Path) -> None:
     assert "a b.ipynb, cell 2, line 3" in page.locator(".finding").inner_text()
     assert "broken.py:2" in page.locator("#errors").inner_text()
 
+    page.press("#finding-search", "Enter")
+    assert page.locator("#finding-search").input_value() == "ipynb", "the page was loaded again"
+
     nodes = page.locator("#canvas .node")
     assert nodes.count() == 2
     assert page.locator("#canvas").bounding_box()["height"] < 200

@@ -68,6 +68,8 @@ def test_names(path: str, name: str) -> None:
         ("study.ipynb", "ns.inner.q", 0, "ns/inner/q.py"),
         ("study.ipynb", "numpy", 0, None),
         ("study.ipynb", "os.path", 0, None),
+        ("study.ipynb", "study", 0, None),
+        ("scripts/run.py", "study", 0, None),
     ],
 )
 def test_imports(importer: str, name: str, level: int, path: str | None) -> None:
@@ -89,6 +91,12 @@ def test_one_name_under_several_roots() -> None:
     assert index.paths_of("pkg.a") == ("one/src/pkg/a.py", "two/src/pkg/a.py")
     assert index.resolve_path("two/src/pkg/a.py", "pkg.a") == "two/src/pkg/a.py"
     assert index.resolve_path("one/src/b.py", "pkg.a") == "one/src/pkg/a.py"
+
+
+def test_a_notebook_that_is_named_as_the_package_it_shows() -> None:
+    index = build_module_index(["src/kit/__init__.py", "src/kit/core.py", "examples/kit.ipynb"])
+    assert index.resolve_path("examples/kit.ipynb", "kit") == "src/kit/__init__.py"
+    assert index.resolve_path("examples/kit.ipynb", "kit.core") == "src/kit/core.py"
 
 
 def test_a_repository_elsewhere() -> None:

@@ -99,7 +99,12 @@ def test_links() -> None:
     os.symlink("circle", "p/circle")
     os.symlink("gone", "p/folder")
     found = discover_files(["p"])
-    assert found.files == ("p/a.py", "p/up/other/b.py")
+    assert found.files == ("p/a.py",)
+    assert found.skipped_links == ("p/there.py", "p/up")
+    followed = discover_files(["p"], follow_links=True)
+    assert (followed.files, followed.skipped_links) == (("p/a.py", "p/up/other/b.py"), ())
+    assert followed.outside == {"p/up/other/b.py"}
+    assert followed.real == {name: os.path.realpath(name) for name in followed.files}
     assert [(error.path, error.message) for error in found.errors] == [
         ("p/dangling.py", "a symbolic link to nowhere.py, which does not exist")
     ]

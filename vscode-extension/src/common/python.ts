@@ -2,6 +2,7 @@
 
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
+import * as os from "node:os";
 import * as path from "node:path";
 import { promisify } from "node:util";
 import * as vscode from "vscode";
@@ -10,7 +11,7 @@ import type { Probe } from "./resolve";
 const run = promisify(execFile);
 const PROBE = `
 import json, sys
-found = {"python": "%d.%d" % sys.version_info[:2], "server": None}
+found = {"python": "%d.%d" % sys.version_info[:2], "server": None, "executable": sys.executable}
 try:
     import lsp_server.server, terra_refactor
     found["server"] = terra_refactor.__version__
@@ -63,9 +64,15 @@ export async function onInterpreterChange(callback: () => void): Promise<vscode.
 /** What an interpreter says about itself; undefined if it does not run. Isolated (-I): nothing of the current folder is imported. */
 export async function probe(interpreter: string): Promise<Probe | undefined> {
     try {
-        const { stdout } = await run(interpreter, ["-I", "-c", PROBE], { timeout: 60_000 });
-        const found = JSON.parse(stdout) as { python: string; server: string | null; missing?: string };
-        return { python: found.python, server: found.server ?? undefined, ...(found.missing ? { missing: found.missing } : {}) };
+        // a name without a folder is looked for in the current folder, too, on Windows: that is never the workspace's
+        const { stdout } = await run(interpreter, ["-I", "-c", PROBE], { timeout: 60_000, cwd: os.homedir() });
+        const found = JSON.parse(stdout) as { python: string; server: string | null; executable?: string; missing?: string };
+        return {
+            python: found.python,
+            server: found.server ?? undefined,
+            ...(found.executable ? { executable: found.executable } : {}),
+            ...(found.missing ? { missing: found.missing } : {}),
+        };
     } catch {
         return undefined;
     }

@@ -9,6 +9,8 @@ export interface Probe {
     readonly server: string | undefined;
     /** What is missing, in the words of Python. */
     readonly missing?: string;
+    /** Where the interpreter lies: a name may mean another one in the folder that the server is started in. */
+    readonly executable?: string;
 }
 
 /** What the decision needs to know of the world. */
@@ -58,7 +60,7 @@ export async function resolveServer(settings: ServerSettings, world: World): Pro
             continue;
         }
         if (probe.server !== undefined && (from === OWN || settings.importStrategy === "fromEnvironment")) {
-            return { found: true, server: { kind: "python", interpreter, version: probe.server, from } };
+            return { found: true, server: { kind: "python", interpreter: probe.executable ?? interpreter, version: probe.server, from } };
         }
         if (settings.importStrategy === "fromEnvironment" || from === OWN) {
             reasons.push(`${interpreter} (${from}) has no terra-refactor[lsp]${probe.missing ? `: ${probe.missing}` : ""}`);
@@ -110,7 +112,7 @@ export async function baseInterpreter(settings: ServerSettings, world: World): P
     for (const [interpreter] of await candidates(settings, world)) {
         const probe = interpreter === own ? undefined : await world.probe(interpreter);
         if (probe !== undefined && isAtLeast(probe.python, OLDEST_PYTHON)) {
-            return interpreter;
+            return probe.executable ?? interpreter;
         }
     }
     return undefined;

@@ -86,7 +86,9 @@ export class ServerHolder implements vscode.Disposable {
         const own = interpreterOf(this.ownEnvironment);
         return {
             probe,
-            activeInterpreter: () => activeInterpreter(workspaceFolders()[0]?.uri),
+            // it may lie in the workspace itself: an environment that was committed
+            activeInterpreter: () =>
+                vscode.workspace.isTrusted ? activeInterpreter(workspaceFolders()[0]?.uri) : Promise.resolve(undefined),
             ownInterpreter: () => (existsSync(own) ? own : undefined),
             fallbacks: process.platform === "win32" ? ["py", "python"] : ["python3", "python"],
             exists: (program) => !path.isAbsolute(program) || existsSync(program),
@@ -113,7 +115,7 @@ export class ServerHolder implements vscode.Disposable {
         const [command, args] =
             server.kind === "command"
                 ? [server.command, [...server.args]]
-                : [server.interpreter, [this.context.asAbsolutePath("bundled/tool/launch.py")]];
+                : [server.interpreter, ["-I", this.context.asAbsolutePath("bundled/tool/launch.py")]];
         log.info(`starting ${[command, ...args].join(" ")} (${server.from})`);
         this.status.busy("Starting the server");
         const folder = workspaceFolders()[0]?.uri.fsPath;

@@ -41,6 +41,11 @@ test("the interpreter of the settings wins over the Python extension's", async (
     assert.equal(await interpreterOf({}, there), "/b/python");
 });
 
+test("a name on the search path is started by the path of the interpreter that answered", async () => {
+    const there = world({ python: { ...GOOD, executable: "/usr/bin/python3" } });
+    assert.equal(await interpreterOf({}, there), "/usr/bin/python3");
+});
+
 test("without the Python extension the search path is used", async () => {
     assert.equal(await interpreterOf({}, world({ python: GOOD })), "python");
 });

@@ -1,9 +1,7 @@
 from prelude import *
 
-import tensorflow
 
-
-@tensorflow.function
+@tf.function
 def f(x):
     return tf.square(x)
 

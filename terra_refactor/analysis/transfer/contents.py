@@ -1,0 +1,73 @@
+"""Reads of containers as a whole.
+
+Computes: which state is read when a container goes to what looks at all of it: a library function, an operator, a text, a `**`. Needs:
+the heap. Gives: `note_contents`, `note_arguments`. Ignores: attributes of the program's own objects, which no library function knows; those
+that look at them (`copy.copy`, `vars`) say so themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.domain.lattice import references
+from terra_refactor.domain.state import CLASS, ITEMS
+from terra_refactor.domain.value import LibraryValue, ObjectId, Value
+from terra_refactor.tf_model.name_table import words
+from terra_refactor.tf_model.python_effects import MUTATING_METHODS
+
+_MOST_CONTAINERS: Final = 64
+"""So many containers within containers are looked at."""
+
+_ABOUT_OBJECTS: Final = words(
+    "callable delattr getattr hasattr id isinstance issubclass object.__init__ object.__new__ object.__setattr__ setattr super type"
+)
+_NOT_LOOKED_INTO: Final = frozenset(
+    (
+        *(f"builtins.{name}" for name in _ABOUT_OBJECTS),
+        "functools.partial",
+        "functools.wraps",
+        "typing.cast",
+        "weakref.ref",
+    )
+)
+"""Functions that ask what an object is, or keep it, whatever is in it."""
+
+
+def note_arguments(frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value | None) -> None:
+    """Records that a library function reads the containers that it is given, and the one that it is a method of."""
+    owner, _, method = name.rpartition(".")
+    if name in _NOT_LOOKED_INTO or method in MUTATING_METHODS.get(owner, ()):
+        return
+    if receiver is not None:
+        note_contents(frame, op, receiver)
+    for value in arguments.positional:
+        note_contents(frame, op, value)
+    for _, value in arguments.keywords:
+        note_contents(frame, op, value)
+    for rest in (arguments.open_positional, arguments.open_keywords):
+        if rest is not None:
+            note_contents(frame, op, rest)
+
+
+def note_contents(frame: Frame, op: int, value: Value) -> None:
+    """Records that everything in the containers that a value is, or has in it, is read."""
+    found = references(value)
+    if not found:
+        return
+    seen: set[ObjectId] = set()
+    pending = sorted(found)
+    while pending and len(seen) < _MOST_CONTAINERS:
+        number = pending.pop()
+        if number in seen:
+            continue
+        seen.add(number)
+        content = frame.state.get((number, ITEMS))
+        if content is not None or _can_change(frame.state.get((number, CLASS))):
+            frame.note_read(op, (number, ITEMS))
+            pending.extend(sorted(references(content) - seen) if content is not None else ())
+
+
+def _can_change(cls: Value | None) -> bool:
+    """Whether it is a class of a library whose objects hold others, as `collections.Counter`."""
+    return isinstance(cls, LibraryValue) and cls.name in MUTATING_METHODS

@@ -1,0 +1,92 @@
+"""Tensors within what is kept.
+
+Computes: whether an object, closure or partial function that a call makes has a tensor in it that the call has made, too: when the call
+is traced, whoever keeps the object keeps a tensor that has no value later. Needs: the heap. Gives: `holds_new_tensor`, `has_new_tensor`.
+Ignores: a tensor itself, and displays of tensors, of which the rules see the operations.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.analysis.frames import Frame
+from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.domain.lattice import references
+from terra_refactor.domain.value import (
+    FrozenDict,
+    FrozenList,
+    FunctionValue,
+    PartialValue,
+    Reference,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+    members,
+)
+
+_WITH_VALUE: Final = (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR, TensorKind.VARIABLE, TensorKind.KERAS)
+_MOST_OBJECTS: Final = 64
+
+
+def holds_new_tensor(interpreter: Interpreter, frame: Frame, value: Value) -> bool:
+    """Whether the value leads, through objects that this call has made, to a tensor that it has not read from elsewhere."""
+    if not any(isinstance(member, Reference | FunctionValue | PartialValue | TupleValue) for member in members(value)):
+        return False
+    inside = [*_parts(value)]
+    if not inside and frame.allocated.isdisjoint(references(value)):
+        return False
+    read = _read_from_elsewhere(frame)
+    found = [tensor for part in inside for tensor in _tensors(part)]
+    pending, seen = [number for number in references(value) if number in frame.allocated], set[int]()
+    while pending and len(seen) < _MOST_OBJECTS:
+        number = pending.pop()
+        if number in seen:
+            continue
+        seen.add(number)
+        for name, held in interpreter.fields_here(frame, number).items():
+            if "@" not in name:
+                found.extend(_tensors(held))
+                pending.extend(inner for inner in references(held) if inner in frame.allocated)
+    return any(id(tensor) not in read for tensor in found)
+
+
+def has_new_tensor(frame: Frame, value: Value) -> bool:
+    """Whether the value is, or has in it, a tensor that the call has not read from elsewhere."""
+    found = _tensors(value)
+    return bool(found) and not _read_from_elsewhere(frame).issuperset(map(id, found))
+
+
+def _read_from_elsewhere(frame: Frame) -> set[int]:
+    """The identities of the tensors that the call has found in the heap."""
+    return {id(tensor) for held in (frame.root.reads or {}).values() if held is not None for tensor in _tensors(held)}
+
+
+def _parts(value: Value) -> tuple[Value, ...]:
+    """What a value that is no reference has in it."""
+    return tuple(
+        part
+        for member in members(value)
+        if isinstance(member, PartialValue)
+        for part in (*member.arguments, *(given for _, given in member.keywords))
+    )
+
+
+def _tensors(value: Value) -> list[TensorValue]:
+    """The tensors of TensorFlow that a value is, or has in it."""
+    found: list[TensorValue] = []
+    for member in members(value):
+        match member:
+            case TensorValue(kind=kind) if kind not in _WITH_VALUE and member.variable is None:
+                found.append(member)
+            case TupleValue(elements=elements):
+                found.extend(tensor for element in elements for tensor in _tensors(element))
+            case FrozenList(elements=elements):
+                parts = elements if elements is not None else () if member.element is None else (member.element,)
+                found.extend(tensor for part in parts for tensor in _tensors(part))
+            case FrozenDict():
+                parts = (*(item for _, item in member.items), *(() if member.rest is None else (member.rest,)))
+                found.extend(tensor for part in parts for tensor in _tensors(part))
+            case _:
+                continue
+    return found

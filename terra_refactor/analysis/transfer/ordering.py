@@ -1,0 +1,97 @@
+"""`sorted`, `min`, `max` and `list.sort`.
+
+Computes: what they give, and whether a `key` gives tensors that the call makes, which they compare. Needs: iteration. Gives: `ORDERING`,
+by canonical name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from terra_refactor.analysis.facts import BranchFact, BranchKind
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler
+from terra_refactor.analysis.transfer.containers import iterate, new_list
+from terra_refactor.analysis.transfer.control import note_branch
+from terra_refactor.analysis.transfer.kept_tensors import has_new_tensor
+from terra_refactor.domain.value import BOTTOM, NONE, Constant, FrozenList, Value
+
+
+def _call_key(
+    interpreter: Interpreter, frame: Frame, op: int, element: Value, arguments: CallArguments
+) -> Value | None:
+    """Calls the `key` with an element, and notes if tensors are compared; the key, None if there is none."""
+    key = dict(arguments.keywords).get("key")
+    if key is None or key == NONE or element == BOTTOM:
+        return None if key == NONE else key
+    if has_new_tensor(frame, interpreter.call_value(frame, op, key, CallArguments((element,)))):
+        note_branch(frame, BranchFact(op, BranchKind.TENSOR, (True, True), (True, True)))
+    return key
+
+
+def sorted_(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if not arguments.positional:
+        return None
+    found = iterate(interpreter, frame, op, arguments.positional[0])
+    key = _call_key(interpreter, frame, op, found.element, arguments)
+    if found.elements is not None:
+        ordered = _in_order(found.elements, dict(arguments.keywords).get("reverse")) if key is None else None
+        return new_list(interpreter, frame, op, FrozenList(ordered or (found.element,) * len(found.elements)))
+    return new_list(interpreter, frame, op, FrozenList(None, found.element, found.length))
+
+
+def _in_order(elements: Sequence[Value], reverse: Value | None) -> tuple[Value, ...] | None:
+    """Known texts, or known numbers, as `sorted` orders them; None where that is not known."""
+    known = [element.value for element in elements if isinstance(element, Constant)]
+    backwards = False if reverse is None else reverse.value if isinstance(reverse, Constant) else None
+    if len(known) < len(elements) or not isinstance(backwards, bool):
+        return None
+    texts = [value for value in known if isinstance(value, str)]
+    numbers = [value for value in known if isinstance(value, int | float)]
+    if len(texts) == len(known):
+        return tuple(Constant(value) for value in sorted(texts, reverse=backwards))
+    if len(numbers) == len(known) and not any(math.isnan(value) for value in numbers):
+        return tuple(Constant(value) for value in sorted(numbers, reverse=backwards))
+    return None
+
+
+def _extreme(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """What `min` and `max` give is left to the declarations."""
+    if any(name == "key" for name, _ in arguments.keywords):
+        given = arguments.positional
+        element = given[0] if len(given) > 1 else iterate(interpreter, frame, op, given[0]).element if given else BOTTOM
+        _call_key(interpreter, frame, op, element, arguments)
+    return None
+
+
+def _of_second(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    """`heapq.nlargest(n, values, key=...)`, which is declared elsewhere, too."""
+    rest = CallArguments(arguments.positional[1:2], arguments.keywords)
+    return _extreme(interpreter, frame, op, rest, receiver)
+
+
+def _sort(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    if receiver is not None and arguments.keywords:
+        _call_key(interpreter, frame, op, iterate(interpreter, frame, op, receiver).element, arguments)
+    return CONTAINER_METHODS["builtins.list.sort"](interpreter, frame, op, arguments, receiver)
+
+
+ORDERING: Final[dict[str, BuiltinHandler]] = {
+    "builtins.sorted": sorted_,
+    "builtins.min": _extreme,
+    "builtins.max": _extreme,
+    "builtins.list.sort": _sort,
+    "heapq.nlargest": _of_second,
+    "heapq.nsmallest": _of_second,
+}

@@ -1,0 +1,71 @@
+"""Attributes that a function uses as local variables: a call writes them before it reads them, and nobody else reads them.
+
+Computes: whether an attribute is that to a function. Needs: which attributes calls write before they read them (`ContextFacts.overwrites`),
+and who reads attributes of that name. Gives: `is_scratch`, `readers_outside`. Ignores: readers outside of the program.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from terra_refactor.analysis.facts import EntryKind
+from terra_refactor.ir.ids import FunctionId
+
+if TYPE_CHECKING:
+    from terra_refactor.classify.hazards import HazardMap
+
+
+def is_scratch(hazards: HazardMap, asked: tuple[FunctionId, str]) -> bool:
+    """Whether no value of the attribute gets from one call of the function to another, or to anybody else: it leaks nothing."""
+    identity, attribute = asked
+    # what nobody reads is written for somebody who is not in the program
+    return (
+        _overwrites(hazards, identity, attribute)
+        and bool(hazards.codes.readers_of(attribute))
+        and not readers_outside(hazards, identity, attribute)
+    )
+
+
+def readers_outside(hazards: HazardMap, identity: FunctionId, attribute: str) -> bool:
+    """Whether some function of the program may read what a call of this one leaves in the attribute."""
+    around = _around(hazards, identity)
+    return any(
+        not _is_closed(hazards, reader, identity, attribute, around) for reader in hazards.codes.readers_of(attribute)
+    )
+
+
+def _overwrites(hazards: HazardMap, identity: FunctionId, attribute: str) -> bool:
+    contexts = hazards.facts.contexts_of(identity)
+    return bool(contexts) and all(attribute in context.overwrites for context in contexts)
+
+
+def _around(hazards: HazardMap, identity: FunctionId) -> frozenset[FunctionId]:
+    """The functions that a call of the function may be a part of."""
+    pending, seen = [identity], {identity}
+    while pending:
+        callers = hazards.facts.functions[pending.pop()].callers
+        found = {hazards.facts.function_of(caller.context) for caller in callers} - seen
+        pending.extend(found)
+        seen |= found
+    return frozenset(seen)
+
+
+def _is_closed(
+    hazards: HazardMap, reader: FunctionId, outer: FunctionId, attribute: str, around: frozenset[FunctionId]
+) -> bool:
+    """Whether every call of the reader is made, directly or not, by the outer function, or by one that writes the attribute first."""
+    pending, seen = [reader], {outer}
+    while pending:
+        identity = pending.pop()
+        if identity in seen:
+            continue
+        seen.add(identity)
+        if identity not in around and _overwrites(hazards, identity, attribute):
+            continue
+        found = hazards.facts.functions[identity]
+        if found.open_callers or not found.callers:
+            return False
+        if any(context.entry is not EntryKind.CALLED for context in hazards.facts.contexts_of(identity)):
+            return False
+        pending.extend(hazards.facts.function_of(caller.context) for caller in found.callers)
+    return True

@@ -1,0 +1,179 @@
+"""Data flow over the control flow of a function: one solver, and the analyses that AutoGraph makes with it.
+
+Computes: for each node of a `Flow` the fixpoint of a transfer function. Needs: the flow; for `reaching` also which ways a trace may take.
+Gives: `solve`; `live_names` (which names may still be read, as AutoGraph's liveness says); `reaching` (which definitions a name may have,
+`UNBOUND_HERE` among them); `carried` and `merged_by` (which names go through a loop or branch of the graph). Ignores: which conditions
+hold together; each name is on its own.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, TypeAlias, TypeVar
+
+from terra_refactor.ir.control import Flow, Node, NodeId, NodeKind, Site
+
+State = TypeVar("State")
+
+
+def solve(
+    flow: Flow,
+    start: State,
+    transfer: Callable[[NodeId, State], State | None],
+    join: Callable[[State, State], State],
+    *,
+    backward: bool = False,
+) -> tuple[dict[NodeId, State], dict[NodeId, State]]:
+    """The states before and behind each node that is reached, in the direction of the analysis.
+
+    `transfer` gives None where nothing goes on.
+    """
+    before: dict[NodeId, State] = {}
+    behind: dict[NodeId, State] = {}
+    waiting = deque(range(len(flow.nodes) - 1, -1, -1) if backward else [flow.entry])
+    if backward:
+        before = dict.fromkeys(waiting, start)
+    else:
+        before[flow.entry] = start
+    queued = set(waiting)
+    while waiting:
+        number = waiting.popleft()
+        queued.discard(number)
+        out = transfer(number, before[number])
+        if out is None or (number in behind and behind[number] == out):
+            continue
+        behind[number] = out
+        node = flow.nodes[number]
+        for other in node.previous if backward else node.next:
+            joined = join(before[other], out) if other in before else out
+            if other not in before or joined != before[other]:
+                before[other] = joined
+                if other not in queued:
+                    queued.add(other)
+                    waiting.append(other)
+    return before, behind
+
+
+# --- liveness -------------------------------------------------------------------------------------------------------------------------
+
+Names: TypeAlias = frozenset[str]
+
+
+def live_names(flow: Flow) -> tuple[Names, ...]:
+    """The names that may be read at or behind each node before they are bound again."""
+
+    def transfer(number: NodeId, live: Names) -> Names:
+        node = flow.nodes[number]
+        if node.kind in (NodeKind.BIND, NodeKind.UNBIND):
+            live -= {node.name}
+        return live.union(node.reads) if node.reads else live
+
+    _, behind = solve(flow, flow.captured, transfer, Names.union, backward=True)
+    return tuple(behind[number] for number in range(len(flow.nodes)))
+
+
+# --- reaching definitions -------------------------------------------------------------------------------------------------------------
+
+
+class DefinitionKind(Enum):
+    """How a name came to what it is."""
+
+    UNBOUND = "unbound"
+    PARAMETER = "parameter"
+    STORED = "stored"
+    MERGED = "merged"
+    """A branch or loop of the graph gives it: a tensor, if it can be one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a name may be: `place` is the node that binds it, or the site that merges it."""
+
+    kind: DefinitionKind
+    place: int = -1
+
+
+UNBOUND_HERE: Final = Definition(DefinitionKind.UNBOUND)
+GIVEN: Final = Definition(DefinitionKind.PARAMETER)
+Definitions: TypeAlias = Mapping[str, frozenset[Definition]]
+"""By name; a name that is missing is unbound."""
+_UNBOUND: Final = frozenset({UNBOUND_HERE})
+
+
+def reaching(
+    flow: Flow,
+    parameters: frozenset[str],
+    reached: Callable[[Node], bool],
+    feasible: Callable[[int, int, Definitions], bool],
+    merged: Mapping[int, Names],
+    fresh: Mapping[NodeId, Names],
+    is_null: Callable[[str, Definition], bool],
+    *,
+    once: bool = False,
+) -> dict[NodeId, Definitions]:
+    """The definitions that reach each node that a trace reaches.
+
+    `feasible(site, arm, definitions)` says whether a trace may go that way; `merged` which names each branch or loop of the graph gives
+    anew; `fresh` the names that are variables of one iteration only, by the head of the loop. What is unbound or None before a loop
+    (`is_null`) is so in the iteration that AutoGraph stages first. With `once` Python's loops run their first iteration only.
+    """
+    cut = {site.again for number, site in enumerate(flow.sites) if once and site.is_loop and number not in merged}
+    behind = {flow.sites[number].after: number for number in merged}
+    heads = {flow.sites[number].head: number for number in merged if flow.sites[number].is_loop}
+    entries = {flow.sites[number].before: number for number in heads.values()}
+    entered: dict[int, Definitions] = {}
+    starts = {start: (number, arm) for number, site in enumerate(flow.sites) for arm, start in enumerate(site.arms)}
+
+    def transfer(number: NodeId, found: Definitions) -> Definitions | None:
+        node = flow.nodes[number]
+        if number in cut or (number in starts and not feasible(*starts[number], found)):
+            return None
+        if number in entries:
+            entered[entries[number]] = found
+        if number in fresh:
+            found = {**found, **dict.fromkeys(fresh[number], _UNBOUND)}
+        site = behind.get(number, heads.get(number))
+        if site is not None:
+            given = frozenset({Definition(DefinitionKind.MERGED, site)})
+            changed = {**found, **dict.fromkeys(merged[site], given)}
+            for name in merged[site] if number in heads else ():
+                before = entered[site].get(name, _UNBOUND)
+                nulls = frozenset(each for each in before if is_null(name, each))
+                if nulls:
+                    changed[name] = nulls if nulls == before else nulls | given
+            return changed
+        match node.kind:
+            case NodeKind.BIND:
+                if not reached(node):
+                    return None
+                return {**found, node.name: frozenset({Definition(DefinitionKind.STORED, number)})}
+            case NodeKind.MAY_BIND:
+                own = Definition(DefinitionKind.STORED, number)
+                return {**found, node.name: found.get(node.name, _UNBOUND) | {own}}
+            case NodeKind.UNBIND:
+                return {**found, node.name: _UNBOUND}
+            case _:
+                return found
+
+    start: Definitions = dict.fromkeys(parameters, frozenset({GIVEN}))
+    before, _ = solve(flow, start, transfer, _joined)
+    return before
+
+
+def _joined(first: Definitions, second: Definitions) -> Definitions:
+    if first == second:
+        return first
+    return {name: first.get(name, _UNBOUND) | second.get(name, _UNBOUND) for name in dict.fromkeys([*first, *second])}
+
+
+def carried(site: Site, live: tuple[Names, ...]) -> Names:
+    """The names that a loop has as variables of the graph's loop: bound in it, and read in a later iteration or behind it."""
+    return site.bound & (live[site.after] | live[site.head])
+
+
+def merged_by(site: Site, live: tuple[Names, ...]) -> Names:
+    """The names that a branch merges: bound in an arm, and live behind it."""
+    return site.bound & live[site.after]

@@ -1,0 +1,177 @@
+"""TR328: structures that a traced function takes apart, and cannot put together again as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.analysis.facts import ObjectKind, ParameterFacts
+from terra_refactor.domain.value import Constant, FrozenDict, Reference, TupleValue, Value, members
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ClassOutline, ContextView
+
+_FRAMES: Final = frozenset({"DataFrame", "Series", "DataArray"})
+"""Classes of pandas and xarray with `__array__`. Source: their manuals."""
+_TENSORS_HAVE: Final = frozenset({"shape", "dtype", "ndim"})
+_ATTRS: Final = frozenset({"s", "attrs", "define", "mutable", "frozen", "attr.s"})
+_NOT_BY_POSITION: Final = frozenset({"kw_only", "init"})
+_LOOKS_AT_FIELDS: Final = frozenset({"converter", "convert", "validator"})
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    if view.context.in_graph and view.facts.functions[view.function.id].hybrid is None:
+        return  # an argument inside of a graph stays what it is
+    own = 1 if view.function.kind is FunctionKind.METHOD else 0
+    for parameter in view.facts.functions[view.function.id].parameters[own:]:
+        reads = [op.id for op in view.code.of_kind(ops.LoadName) if op.name == parameter.name]
+        found = _obstacle(view, parameter) or _taken_for_array(view, parameter, reads)
+        if found is not None and reads:
+            yield LocalHazard(reads[0], *found, boundary=True)
+
+
+def _obstacle(view: ContextView, parameter: ParameterFacts) -> tuple[str, str | None] | None:
+    """What is wrong with what calls bring, and the assumption under which it is right after all."""
+    assumed: tuple[str, str | None] | None = None
+    for value in (member for each in parameter.values for member in members(each)):
+        kinds = _kinds_of_keys(value)
+        if len(kinds) > 1:
+            return (
+                f"`{parameter.name}` has keys of several types ({', '.join(sorted(kinds))}): a traced function sorts them",
+                None,
+            )
+        for outline in _classes_of(view, value):
+            name = view.program.function(outline.body).name
+            message = f"a traced function takes the {name} `{parameter.name}` apart, and makes another one with its own tensors"
+            options = _options(view, outline) if is_attrs_class(view, outline) else frozenset()
+            if options & _NOT_BY_POSITION:
+                return f"{message}: by position, which its constructor does not take", None
+            looks = bool(options & _LOOKS_AT_FIELDS) or "__attrs_post_init__" in outline.methods
+            looks = looks and is_attrs_class(view, outline)
+            if looks or (isinstance(value, TupleValue) and "__new__" in outline.methods):
+                assumed = message, f"making a `{name}` of a graph's tensors works, and makes the same of them"
+    return assumed
+
+
+def _taken_for_array(view: ContextView, parameter: ParameterFacts, reads: list[OpId]) -> tuple[str, None] | None:
+    """What is asked of an object that a traced function gets a tensor for, since it can be made an array."""
+    loads: tuple[ops.LoadAttribute | ops.LoadItem, ...] = (
+        *view.code.of_kind(ops.LoadAttribute),
+        *view.code.of_kind(ops.LoadItem),
+    )
+    used = next((op.id for op in loads if op.object in reads and _is_of_its_class(view, op)), None)
+    if used is None:
+        return None
+    for value in (member for each in parameter.values for member in members(each)):
+        facts = view.facts.objects[value.object] if isinstance(value, Reference) else None
+        if facts is None or facts.kind is not ObjectKind.INSTANCE:
+            continue
+        classes = view.codes.classes_named(facts.name)
+        if any("__array__" in each.methods for each in classes) or (not classes and facts.name in _FRAMES):
+            return (
+                f"`{view.written(used)}`: a traced function gets a tensor in place of the {facts.name} `{parameter.name}`",
+                None,
+            )
+    return None
+
+
+def _is_of_its_class(view: ContextView, op: ops.LoadAttribute | ops.LoadItem) -> bool:
+    """Whether a tensor has no such attribute or item."""
+    if isinstance(op, ops.LoadAttribute):
+        return op.name not in _TENSORS_HAVE
+    return all(
+        isinstance(member, Constant) and isinstance(member.value, str) for member in members(view.value(op.index))
+    )
+
+
+def _classes_of(view: ContextView, value: Value) -> tuple[ClassOutline, ...]:
+    """The classes of the program that a named tuple or an instance may be of."""
+    number = value.cls if isinstance(value, TupleValue) else value.object if isinstance(value, Reference) else None
+    if number is None or view.facts.objects[number].kind not in (ObjectKind.INSTANCE, ObjectKind.CLASS):
+        return ()
+    return view.codes.classes_named(view.facts.objects[number].name)
+
+
+def is_attrs_class(view: ContextView, outline: ClassOutline) -> bool:
+    """Whether a decorator of the library attrs makes the class: TensorFlow flattens its objects."""
+    for decorator in outline.decorators:
+        root, _, name = decorator.partition("(")[0].strip().rpartition(".")
+        if root in ("attr", "attrs") and name in _ATTRS:
+            return True
+        if not root and name in _ATTRS:
+            body = view.codes.of(view.program.modules[outline.body.module].body.id)
+            return any(op.module in ("attr", "attrs") for op in body.of_kind(ops.ImportFrom))
+    return False
+
+
+def _options(view: ContextView, outline: ClassOutline) -> frozenset[str]:
+    """What the fields of an attrs class say about its constructor."""
+    code = view.codes.of(outline.body)
+    found = {argument.keyword for call in code.of_kind(ops.Call) for argument in call.arguments if argument.keyword}
+    if any("kw_only=True" in decorator.replace(" ", "") for decorator in outline.decorators):
+        found.add("kw_only")
+    return frozenset(found)
+
+
+def _kinds_of_keys(value: Value) -> frozenset[str]:
+    """The types of a dict's keys, of which those that are different cannot be sorted together."""
+    keys = [key.value for key, _ in value.items if isinstance(key, Constant)] if isinstance(value, FrozenDict) else []
+    return frozenset("number" if isinstance(key, int | float) else type(key).__name__ for key in keys)
+
+
+RULE: Final = Rule(
+    id="TR328",
+    name="rebuilt-argument",
+    kind=RuleKind.HAZARD,
+    severity=Severity.ERROR,
+    summary="A traced function makes structures again from its own tensors; not every class and dict allows that.",
+    explanation=(
+        "Dicts, named tuples and objects of attrs classes are structures to TensorFlow: it takes an argument apart, and calls the class "
+        "with symbolic tensors in place of the values. A `__new__`, a validator, a converter or `__attrs_post_init__` that looks at "
+        "values fails then (`TypeError: float() argument must be a string or a real number, not 'SymbolicTensor'`), and so do classes "
+        "whose fields cannot be given by position. The keys of a dict are sorted: `TypeError: '<' not supported between instances of "
+        "'int' and 'str'`. An object with `__array__` (a DataFrame) becomes one tensor, without the attributes of its class."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x, table):
+    return x * table["scale"] + table[0]  # TR328
+
+
+result = step(tf.ones([3]), {"scale": tf.constant(2.0), 0: tf.constant(1.0)})
+""",
+        good="""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x, table):
+    return x * table["scale"] + table["0"]
+
+
+result = step(tf.ones([3]), {"scale": tf.constant(2.0), "0": tf.constant(1.0)})
+""",
+        near_miss="""\
+import tensorflow as tf
+
+TABLE = {"scale": tf.constant(2.0), 0: tf.constant(1.0)}
+
+
+@tf.function
+def step(x):
+    return x * TABLE["scale"] + TABLE[0]
+
+
+result = step(tf.ones([3]))
+""",
+    ),
+    cure="Use keys of one type, or pass the tensors that are in it.",
+    check=check,
+    inherited=False,
+)

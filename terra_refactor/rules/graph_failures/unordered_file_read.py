@@ -1,0 +1,144 @@
+"""TR331: a file that is read in a graph, and written there or between its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.analysis.facts import ContextId
+from terra_refactor.domain.value import Constant
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.view import ContextView
+
+_READING: Final = frozenset({"tensorflow.io.read_file", "tensorflow.io.matching_files"})
+_WRITING: Final = frozenset({"tensorflow.io.write_file"})
+_PATH: Final = ("filename", "pattern")
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    if view.function.kind is FunctionKind.MODULE:
+        return
+    reached = {op: _reached(view, fact.library, fact.callees) for op, fact in view.calls.items()}
+    writes = [op for op, names in reached.items() if not names.isdisjoint(_WRITING)]
+    for read, names in sorted(reached.items()):
+        if names.isdisjoint(_READING):
+            continue
+        for write in writes:
+            same = _is_same_file(view, read, write)
+            if same is not False and (read != write or not view.calls[read].library):
+                what = f"`{view.written(read)}` reads a file, and `{view.written(write)}` writes one"
+                assumption = (
+                    None if same else f"`{view.written(read)}` reads no file that `{view.written(write)}` writes"
+                )
+                yield LocalHazard(read, f"{what}: a graph keeps no order between the two", assumption)
+                break
+        else:
+            path = _path(view, read)
+            if path is not None and isinstance(view.value(path), Constant) and _writes_files(view):
+                message = f"`{view.written(read)}` of a name that is known is read once for each graph, and the program writes files"
+                yield LocalHazard(read, message, f"`{view.written(path)}` does not change between calls")
+
+
+def _reached(view: ContextView, library: tuple[str, ...], callees: tuple[ContextId, ...]) -> frozenset[str]:
+    """The functions of both kinds that a call leads to."""
+    found = set(library)
+    pending, seen = list(callees), set(callees)
+    while pending:
+        for call in view.facts.contexts[pending.pop()].calls:
+            found.update(call.library)
+            pending.extend(callee for callee in call.callees if callee not in seen)
+            seen.update(call.callees)
+    return frozenset(found & (_READING | _WRITING))
+
+
+def _path(view: ContextView, number: OpId) -> OpId | None:
+    call, fact = view.op(number), view.calls[number]
+    if not isinstance(call, ops.Call) or len(fact.library) != 1 or fact.callees:
+        return None
+    return view.library_argument(call, fact.library[0], *_PATH)
+
+
+def _is_same_file(view: ContextView, read: OpId, write: OpId) -> bool | None:
+    one, other = _path(view, read), _path(view, write)
+    if one is None or other is None:
+        return None
+    first, second = view.value(one), view.value(other)
+    if isinstance(first, Constant) and isinstance(second, Constant):
+        return first == second
+    sources = view.op(view.behind_name(one)), view.op(view.behind_name(other))
+    if sources[0].id == sources[1].id:
+        return True
+    names = [source.name for source in sources if isinstance(source, ops.LoadName)]
+    return True if len(names) == 2 and names[0] == names[1] and not view.code.stores.get(names[0]) else None
+
+
+def _writes_files(view: ContextView) -> bool:
+    """Whether anything in the program writes files through TensorFlow."""
+    return any(
+        not _WRITING.isdisjoint(call.library)
+        for context in view.facts.contexts
+        for call in context.calls
+        if call.library
+    )
+
+
+RULE: Final = Rule(
+    id="TR331",
+    name="unordered-file-read",
+    kind=RuleKind.HAZARD,
+    severity=Severity.ERROR,
+    summary="`tf.io.read_file` in a graph waits for no `tf.io.write_file`, and a file of a known name is read once.",
+    explanation=(
+        "`tf.io.read_file` and `tf.io.matching_files` count as pure functions of their argument: a graph keeps no order between them and "
+        "what writes files, and one with a constant argument is evaluated once and its result kept. Eager code reads what is there at that "
+        "moment; the graph raises `NotFoundError`, or goes on with the content of its first call."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+@tf.function
+def through_file(x):
+    tf.io.write_file("number.txt", tf.strings.as_string(x))
+    return tf.io.read_file("number.txt")  # TR331
+
+
+try:
+    result = through_file(tf.constant(1))
+except tf.errors.NotFoundError:
+    result = "not found"
+""",
+        good="""\
+import tensorflow as tf
+
+
+@tf.function
+def through_file(x):
+    text = tf.strings.as_string(x)
+    tf.io.write_file("number.txt", text)
+    return text
+
+
+result = through_file(tf.constant(1))
+""",
+        near_miss="""\
+import tensorflow as tf
+
+tf.io.write_file("number.txt", "3")
+
+
+@tf.function
+def content(name):
+    return tf.io.read_file(name)
+
+
+result = content(tf.constant("number.txt"))
+""",
+    ),
+    cure="Read the file outside of the graph, or pass on what is written.",
+    check=check,
+)

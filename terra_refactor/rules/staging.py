@@ -1,0 +1,320 @@
+"""What AutoGraph stages of a function in one context: which branches and loops become parts of the graph, and what goes through them.
+
+Computes: the branches and loops that a tensor decides, those on the flags of `break`, `continue` and `return` among them; the definitions
+that reach their ends; what a definition gives. Needs: a view. Gives: `Staging`, by `staging_of`. Where only a Python condition decides
+between definitions, they are alternatives: a trace has one of them, and which one is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.analysis.facts import BranchKind, ObjectKind
+from terra_refactor.domain.lattice import join_all
+from terra_refactor.domain.value import (
+    BOTTOM,
+    NONE,
+    UNBOUND,
+    UNKNOWN,
+    Constant,
+    FrozenDict,
+    FrozenList,
+    Reference,
+    Value,
+    as_symbolic,
+    members,
+)
+from terra_refactor.ir import ops
+from terra_refactor.ir.control import Flow, Node, NodeId, NodeKind, Site
+from terra_refactor.ir.dataflow import (
+    UNBOUND_HERE,
+    Definition,
+    DefinitionKind,
+    Definitions,
+    carried,
+    merged_by,
+    reaching,
+)
+from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.view import ContextView
+
+_STAGED: Final = (BranchKind.TENSOR, BranchKind.DATASET)
+_NOWHERE: Final = frozenset({UNBOUND_HERE})
+
+
+class Staging:
+    """The facts of one context."""
+
+    def __init__(self, view: ContextView) -> None:
+        self._view = view
+        static = view.codes.flow(view.context.function)
+        self.flow: Flow = static.flow
+        self._live = static.live
+        self._values: dict[tuple[str, Definition], Value] = {}
+        self._fresh = {
+            site.head: site.bound - carried(site, self._live) - self.flow.captured
+            for site in self.flow.sites
+            if site.is_loop
+        }
+        self._solved: dict[bool, dict[NodeId, Definitions]] = {}
+        """By whether Python's loops run once only."""
+        self.staged: frozenset[int] = frozenset(
+            number
+            for number, site in enumerate(self.flow.sites)
+            if (site.is_loop or not site.flags) and self._kind(site) in _STAGED
+        )
+        """The sites that are parts of the graph."""
+        while self.staged:
+            flags = frozenset(
+                number
+                for number, site in enumerate(self.flow.sites)
+                if not site.is_loop and site.flags and self._is_merged(site.flags[0], site.before)
+            )
+            if flags <= self.staged:
+                break
+            self.staged |= flags
+            self._solved.clear()
+
+    def sites(self) -> Iterator[Site]:
+        """The branches and loops of the graph, in order."""
+        for number in sorted(self.staged):
+            site = self.flow.sites[number]
+            if site.before in self._reaching():
+                yield site
+
+    def missing(self, site: Site) -> Iterator[tuple[str, bool]]:
+        """The names that a branch or loop of the graph looks up in vain before it sets them; and whether that is so in every trace.
+
+        An iteration is a function of its own: what it sets itself, and does not hand on, is its local variable.
+        """
+        for number, arm in self.flow.nodes[site.before].sites:
+            loop = self.flow.sites[number]
+            if not loop.is_loop or arm:
+                continue
+            own = {
+                node.name
+                for node in self.flow.nodes
+                if node.kind is NodeKind.BIND and node.sites and node.sites[-1] == (number, 0)
+            }
+            for name in self.names(site):
+                found = self.definitions(name, site.before)
+                if found is not None and UNBOUND_HERE in found and name in own & self._fresh[loop.head]:
+                    yield name, len(found) == 1
+
+    def names(self, site: Site) -> list[str]:
+        """The variables that a branch merges, or that a loop carries."""
+        return sorted(carried(site, self._live) if site.is_loop else merged_by(site, self._live))
+
+    def read_first(self, site: Site) -> frozenset[str]:
+        """The names whose value from before an iteration the iteration reads, or the test of the loop."""
+        exposed: set[str] = set()
+        bound: dict[NodeId, frozenset[str]] = {}
+        number = self.flow.sites.index(site)
+        waiting = [(site.head, frozenset[str]())]
+        while waiting:
+            place, known = waiting.pop()
+            if place in bound and bound[place] <= known:
+                continue
+            bound[place] = known = known & bound[place] if place in bound else known
+            node = self.flow.nodes[place]
+            if (number, 0) not in node.sites or place not in self._reaching():
+                continue
+            exposed.update(name for name in node.reads if name not in known)
+            if node.kind is NodeKind.BIND:
+                known = known | {node.name}
+            waiting.extend((following, known) for following in node.next if following != site.head)
+        return frozenset(exposed)
+
+    def definitions(self, name: str, place: NodeId, *, first: bool = False) -> frozenset[Definition] | None:
+        """The definitions of a name that reach a node, with `first` in the first iteration of Python's loops; None if no trace does."""
+        found = self._reaching(once=first).get(place)
+        return None if found is None else found.get(name, _NOWHERE)
+
+    def alternatives(self, name: str, place: NodeId, *, first: bool = False) -> list[Value]:
+        """What a name may be at a node, in one trace or another; a container is given by its kind."""
+        found = self.definitions(name, place, first=first) or ()
+        ordered = sorted(found, key=lambda each: (each.place, each.kind.value))
+        return list(dict.fromkeys(part for each in ordered for part in members(self.value(name, each))))
+
+    def parts(self, name: str, place: NodeId) -> list[Value]:
+        """As `alternatives`, with each side of a branch of the graph on its own."""
+        found: set[Definition] = set()
+        waiting = set(self.definitions(name, place) or ())
+        while waiting:
+            each = waiting.pop()
+            found.add(each)
+            if each.kind is DefinitionKind.MERGED and not self.flow.sites[each.place].is_loop:
+                for end in self.flow.sites[each.place].ends:
+                    waiting |= (self.definitions(name, end) or frozenset()) - found - {UNBOUND_HERE}
+        ordered = sorted(found, key=lambda each: (each.place, each.kind.value))
+        return list(dict.fromkeys(part for each in ordered for part in members(self.value(name, each))))
+
+    def value(self, name: str, definition: Definition) -> Value:
+        """What a definition gives."""
+        key = (name, definition)
+        known = self._values.get(key)
+        if known is None:
+            self._values[key] = BOTTOM  # of what is merged with itself
+            known = self._values[key] = self._find_value(name, definition)
+        return known
+
+    def under_staged(self, node: Node) -> bool:
+        """Whether only the run decides that a node runs."""
+        return any(
+            number in self.staged and not (self.flow.sites[number].is_loop and arm) for number, arm in node.sites
+        )
+
+    def loops_left(self) -> Iterator[tuple[Site, str]]:
+        """The loops of Python whose flag a tensor sets, with that flag."""
+        for number, site in enumerate(self.flow.sites):
+            if site.is_loop and number not in self.staged:
+                for flag in site.flags:
+                    if self._is_merged(flag, site.ends[0]):
+                        yield site, flag
+
+    def setters(self, loop: Site, flag: str) -> Iterator[Site]:
+        """The branches of the graph inside a loop that set a flag, first those that do it themselves."""
+        number = self.flow.sites.index(loop)
+        for inner in self.sites():
+            if not inner.is_loop and flag in inner.bound and (number, 0) in self.flow.nodes[inner.before].sites:
+                yield inner
+
+    def _kind(self, site: Site) -> BranchKind | None:
+        fact = self._view.branches.get(site.op)
+        op = self._view.op(site.op)
+        if isinstance(op, ops.If) and op.is_assert:
+            return None
+        return None if fact is None else fact.kind
+
+    def _is_merged(self, flag: str, place: NodeId) -> bool:
+        found = self.definitions(flag, place) or ()
+        return any(each.kind is DefinitionKind.MERGED for each in found)
+
+    def stores(self, load: ops.LoadName) -> list[ops.StoreName]:
+        """The assignments that may have given a name what is read there, through what the graph merges."""
+        found: dict[OpId, ops.StoreName] = {}
+        waiting = [
+            each for place in self.flow.by_op.get(load.id, ()) for each in self.definitions(load.name, place) or ()
+        ]
+        seen = set(waiting)
+        while waiting:
+            each = waiting.pop()
+            if each.kind is DefinitionKind.MERGED:
+                site = self.flow.sites[each.place]
+                places = (site.before, site.ends[0]) if site.is_loop else site.ends
+                inner = {part for place in places for part in self.definitions(load.name, place) or ()}
+                waiting.extend(inner - seen)
+                seen |= inner
+            elif each.kind is DefinitionKind.STORED:
+                node = self.flow.nodes[each.place]
+                op = None if node.op is None else self._view.op(node.op)
+                if isinstance(op, ops.StoreName):
+                    found[op.id] = op
+        return [found[number] for number in sorted(found)]
+
+    def _reaching(self, *, once: bool = False) -> dict[NodeId, Definitions]:
+        known = self._solved.get(once)
+        if known is None:
+            known = self._solved[once] = self._solve(once=once)
+        return known
+
+    def _solve(self, *, once: bool) -> dict[NodeId, Definitions]:
+        view = self._view
+        return reaching(
+            self.flow,
+            frozenset(parameter.name for parameter in view.function.parameters),
+            self._is_reached,
+            self._is_feasible,
+            {number: frozenset(self.names(self.flow.sites[number])) for number in self.staged},
+            self._fresh,
+            lambda name, each: each.kind is not DefinitionKind.MERGED and self.value(name, each) in (NONE, UNBOUND),
+            once=once,
+        )
+
+    def _is_reached(self, node: Node) -> bool:
+        op = None if node.op is None else self._view.op(node.op)
+        if isinstance(op, ops.StoreName | ops.Return) and op.value is not None:
+            return self._view.context.values[op.value] is not None
+        return True
+
+    def _is_feasible(self, number: int, arm: int, found: Definitions) -> bool:
+        site = self.flow.sites[number]
+        if number in self.staged:
+            return True
+        if site.is_loop:
+            fact, op = self._view.branches.get(site.op), self._view.op(site.op)
+            if isinstance(op, ops.While) and isinstance(self._view.op(op.test), ops.Literal):
+                return arm == 0
+            return fact is not None and fact.taken[arm]
+        if not site.flags:
+            fact = self._view.branches.get(site.op)
+            return fact is not None and fact.taken[arm]
+        set_ = {
+            None if each.kind is not DefinitionKind.STORED else self.flow.nodes[each.place].flag
+            for each in found.get(site.flags[0], ())
+        }
+        return set_ != {arm == 0}
+
+    def _find_value(self, name: str, definition: Definition) -> Value:
+        match definition.kind:
+            case DefinitionKind.UNBOUND:
+                return UNBOUND
+            case DefinitionKind.PARAMETER:
+                return self._content(self._view.context.parameters.get(name, UNKNOWN))
+            case DefinitionKind.STORED:
+                node = self.flow.nodes[definition.place]
+                op = None if node.op is None else self._view.op(node.op)
+                match op:
+                    case ops.Return() if node.flag is None:
+                        return NONE if op.value is None else self._displayed(op.value)
+                    case ops.StoreName(value=int() as stored):
+                        return self._content(self._view.value(stored))
+                    case _:
+                        return Constant(bool(node.flag))
+            case _:
+                site = self.flow.sites[definition.place]
+                places = (site.before, site.ends[0]) if site.is_loop else site.ends
+                parts = [part for place in places for part in self.alternatives(name, place)]
+                return join_all(as_symbolic(part) for part in parts if part not in (UNBOUND, NONE))
+
+    def _displayed(self, number: OpId) -> Value:
+        """What an operation gives; of a display its content, which nothing else can have changed where it stands."""
+        view = self._view
+        op = view.op(number)
+        match op:
+            case ops.BuildDict(items=items):
+                keys = [NONE if item.key is None else view.value(item.key) for item in items]
+                if all(isinstance(key, Constant) and key != NONE for key in keys):
+                    return FrozenDict(
+                        tuple((key, self._displayed(item.value)) for key, item in zip(keys, items, strict=True))
+                    )
+            case ops.BuildContainer(kind=ops.ContainerKind.LIST, elements=elements):
+                if not any(element.starred for element in elements):
+                    return FrozenList(tuple(self._displayed(element.value) for element in elements))
+            case _:
+                pass
+        return self._content(view.value(number))
+
+    def _content(self, value: Value) -> Value:
+        return join_all(self._opened(part) for part in members(value))
+
+    def _opened(self, value: Value) -> Value:
+        """A list or dict as such, its content unknown."""
+        if isinstance(value, Reference):
+            match self._view.facts.objects[value.object].kind:
+                case ObjectKind.LIST:
+                    return FrozenList(None, UNKNOWN)
+                case ObjectKind.DICT:
+                    return FrozenDict((), UNKNOWN)
+                case _:
+                    pass
+        return value
+
+
+def staging_of(view: ContextView) -> Staging:
+    """The facts of a view. Made when they are first asked for."""
+    known = view.staging
+    if not isinstance(known, Staging):
+        known = view.staging = Staging(view)
+    return known

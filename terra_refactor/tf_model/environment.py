@@ -1,0 +1,76 @@
+"""Constants of libraries that differ between the machines and releases that a program runs on.
+
+Computes: what is known of such a constant: its Python type, or that of its parts, and whether it tells a release. Needs: canonical names.
+Gives: `constant_of`, `known_truth`. Ignores: the machine and the releases that the analysis itself runs on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from terra_refactor.domain.value import (
+    UNKNOWN_BOOL,
+    UNKNOWN_INT,
+    UNKNOWN_STR,
+    TupleValue,
+    Value,
+    of_release,
+)
+from terra_refactor.tf_model.name_table import words
+
+_NUMBER: Final = of_release(UNKNOWN_INT)
+_TEXT: Final = of_release(UNKNOWN_STR)
+_FLAG: Final = of_release(UNKNOWN_BOOL)
+
+_CONSTANTS: Final[Mapping[str, Value]] = {
+    **dict.fromkeys(
+        words(
+            "os.name os.sep os.pathsep os.linesep os.curdir os.pardir os.extsep os.devnull os.defpath "
+            "os.path.sep os.path.pathsep posixpath.sep sys.platform sys.byteorder sys.executable sys.prefix "
+            "sys.base_prefix sys.exec_prefix sys.base_exec_prefix sys.abiflags"
+        ),
+        UNKNOWN_STR,
+    ),
+    **dict.fromkeys(words("sys.maxsize sys.maxunicode sys.maxint"), UNKNOWN_INT),
+    **dict.fromkeys(words("sys.hexversion sys.api_version"), _NUMBER),
+    **dict.fromkeys(
+        words(
+            "sys.version numpy.version.version numpy.version.full_version torch.version.cuda tensorflow.version.VERSION "
+            "tensorflow.version.GIT_VERSION tensorflow.version.COMPILER_VERSION tensorflow.__git_version__ "
+            "tensorflow.__compiler_version__"
+        ),
+        _TEXT,
+    ),
+    **dict.fromkeys(words("six.PY2 six.PY3 six.PY34"), _FLAG),
+    "sys.version_info": TupleValue(
+        (_NUMBER, _NUMBER, _NUMBER, _TEXT, _NUMBER),
+        "sys.version_info",
+        ("major", "minor", "micro", "releaselevel", "serial"),
+    ),
+}
+"""By canonical name."""
+
+_FORMER: Final = {
+    "tensorflow.VERSION": "tensorflow.version.VERSION",
+    "tensorflow.GIT_VERSION": "tensorflow.version.GIT_VERSION",
+    "tensorflow.COMPILER_VERSION": "tensorflow.version.COMPILER_VERSION",
+}
+
+
+def constant_of(name: str) -> Value | None:
+    """What is known of the constant of that canonical name; None where it is none of these."""
+    name = name.replace("tensorflow.compat.v1.", "tensorflow.")
+    if name.endswith(".__version__"):
+        # by convention, of any package
+        return _TEXT
+    return _CONSTANTS.get(_FORMER.get(name, name))
+
+
+TYPE_CHECKING: Final = words("typing.TYPE_CHECKING typing_extensions.TYPE_CHECKING")
+"""True for type checkers, and False wherever the program runs."""
+
+
+def known_truth(name: str) -> bool | None:
+    """Whether a constant without a known value is true; None if that is not known."""
+    return False if name in TYPE_CHECKING else None

@@ -1,0 +1,58 @@
+"""Text that came from an analysed repository (paths, names, messages that quote code), made harmless for the place it is shown in.
+
+Gives: `printable` for terminals and logs, `unlike_command` for logs of CI services, `in_markdown` and
+`as_code` for Markdown. Ignores: HTML and JSON, whose writers encode everything.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What moves the cursor, talks to the terminal, or turns the direction of writing; tabs and line ends are told apart by whoever prints."""
+_CODE: Final = re.compile(r"(?<!`)(`+)(?!`)(?:.*?[^`])\1(?!`)", re.DOTALL)
+"""A code span as CommonMark delimits it."""
+
+
+def printable(text: str, *, one_line: bool = False) -> str:
+    """The text with each control character as the escape that Python writes; with `one_line` those of lines, too."""
+    text = _CONTROL.sub(lambda found: _escape(found.group()), text)
+    return text.replace("\n", "\\n").replace("\t", "\\t") if one_line else text
+
+
+def _escape(character: str) -> str:
+    number = ord(character)
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
+
+
+def unlike_command(text: str) -> str:
+    """A part of a line that a GitHub runner does not take for a command, whatever it is."""
+    if text.lstrip().startswith("::"):
+        text = text.replace("::", ": :", 1)
+    return text.replace("##[", "## [")
+
+
+def in_markdown(text: str) -> str:
+    """A sentence for a Markdown text: its code spans stay, but it makes no link, no picture and no element of HTML."""
+    text = printable(" ".join(text.split()))
+    parts: list[str] = []
+    at = 0
+    for span in _CODE.finditer(text):
+        parts += [_plain(text[at : span.start()]), span.group()]
+        at = span.end()
+    return "".join([*parts, _plain(text[at:])])
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"<(?=[A-Za-z/!?])", r"\\<", text).replace("](", "]\\(").replace("][", "]\\[")
+
+
+def as_code(text: str) -> str:
+    """A text as a code span, whatever backticks are in it."""
+    text = printable(text, one_line=True)
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    if not longest:
+        return f"`{text}`"
+    fence = "`" * (longest + 1)
+    return f"{fence} {text} {fence}"

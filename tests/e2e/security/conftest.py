@@ -1,0 +1,123 @@
+"""The tool as a user has it: installed in an environment of its own, away from this repository's folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+PACKAGES = ("terra_refactor", "lsp_server")
+"""All that a wheel holds; tests/e2e/test_release.py compares a built one with the tree."""
+SCRIPTS = {"terra-refactor": "terra_refactor.__main__", "terra-refactor-lsp": "lsp_server.__main__"}
+SCRIPT = """\
+#!{python}
+import sys
+from {module} import main
+if __name__ == "__main__":
+    sys.exit(main())
+"""
+"""What pip makes of an entry point."""
+MODEL = """\
+import tensorflow as tf
+
+
+def step{number}(x: tf.Tensor) -> tf.Tensor:
+    for _ in range(20):
+        x = tf.tanh(x) * 0.5 + tf.nn.relu(x)
+    return tf.reduce_sum(x)
+
+
+if __name__ == "__main__":
+    for _ in range(1000):
+        print(step{number}(tf.ones([4, 4])))
+"""
+"""A file in which there is something to change at the default level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """The environment, and a user's folders, which are empty."""
+
+    python: Path
+    home: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = ("PATH", "SYSTEMROOT", "LANG", "TMPDIR")
+        return {**{name: os.environ[name] for name in kept if name in os.environ}, "HOME": str(self.home)}
+
+    def script(self, name: str) -> str:
+        return str(self.python.parent / name)
+
+    def run(
+        self,
+        arguments: Sequence[str],
+        folder: Path,
+        *,
+        variables: Mapping[str, str] | None = None,
+        start: Sequence[str] | None = None,
+    ) -> subprocess.CompletedProcess[str]:
+        """A command, started in a folder by the console script, or as `start` says."""
+        return subprocess.run(
+            [*(start or [self.script("terra-refactor")]), *arguments],
+            cwd=folder,
+            env={**self.environment, **(variables or {})},
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            check=False,
+            timeout=300,
+        )
+
+
+@pytest.fixture(scope="session")
+def environment_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment that holds what a wheel installs; what the wheel needs comes from that of the tests."""
+    folder = tmp_path_factory.mktemp("installed")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    asked = "import json, sysconfig; print(json.dumps(sysconfig.get_path('purelib')))"
+    purelib = Path(json.loads(subprocess.check_output([str(python), "-I", "-c", asked], text=True)))
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, purelib / package, ignore=shutil.ignore_patterns("__pycache__"))
+    own = sysconfig.get_path("purelib")
+    others = [entry for entry in sys.path if "site-packages" in entry and Path(entry).is_dir()]
+    (purelib / "needed.pth").write_text("".join(f"{entry}\n" for entry in dict.fromkeys([own, *others])), "utf-8")
+    for name, module in SCRIPTS.items():
+        script = python.parent / name
+        script.write_text(SCRIPT.format(python=python, module=module), encoding="utf-8")
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return python
+
+
+@pytest.fixture
+def installed(environment_python: Path, tmp_path: Path) -> Installed:
+    home = tmp_path / "home"
+    home.mkdir()
+    return Installed(environment_python, home)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Callable[..., Path]:
+    """Makes a repository with models in it, so many that worker processes are worth starting."""
+
+    def make(models: int = 40, name: str = "repository") -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        for number in range(models):
+            (folder / f"model{number}.py").write_text(MODEL.format(number=number), encoding="utf-8")
+        together = "".join(f"import model{number}\n" for number in range(models))  # one component, lowered all at once
+        (folder / "together.py").write_text(together, encoding="utf-8")
+        return folder
+
+    return make

@@ -1,0 +1,108 @@
+"""Holds what the tool says of random functions against what TensorFlow does with them.
+
+Computes: the decisions about the functions of some seeds, and which of them TensorFlow contradicts. Gives: `measure`. As a script
+(`PYTHONPATH=tests python path_measure.py FIRST NUMBER ANSWERS`) it prints the counts, and the functions that are wrongly called safe.
+TensorFlow's answers are kept by the content of the functions, in `path_answers.txt` for the seeds that the tests run.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+
+from analysis_support import analyze_text
+from path_judge import judge
+from path_programs import ARGUMENTS, HEAD, Program, module_of, write_function
+
+from terra_refactor.classify.decide import DecisionOptions
+from terra_refactor.classify.decision import Classification, Decision
+
+ANSWERS = Path(__file__).with_name("path_answers.txt")
+"""A line for each function: the hash of its text, then the first letter of the verdict."""
+MODULE_SIZE = 25
+
+
+def key_of(program: Program) -> str:
+    """The name of a function's answer: its text, with no name of its own, and what it is called with."""
+    text = program.text.replace(program.name, "f", 1)
+    return blake2b(f"{text}{ARGUMENTS}{HEAD}".encode(), digest_size=6).hexdigest()
+
+
+def read_answers(file: Path) -> dict[str, str]:
+    """The answers of a file; none if there is no such file."""
+    if not file.exists():
+        return {}
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return {line[:12]: line[13:] for line in lines}
+
+
+def answers_of(programs: Iterable[Program], known: dict[str, str]) -> dict[str, str]:
+    """TensorFlow's answers to functions, by name; `known` gets those that are new."""
+    texts = {program.name: (key_of(program), program.text) for program in programs}
+    asked = {name: text for name, (key, text) in texts.items() if key not in known}
+    if asked:
+        known.update({texts[name][0]: verdict for name, verdict in judge(asked, ARGUMENTS, HEAD).items()})
+    return {name: known[key] for name, (key, _) in texts.items()}
+
+
+@dataclass(slots=True)
+class Measured:
+    """What came out."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    wrong: list[tuple[Program, Decision, str]] = field(default_factory=list)
+    """Safe, and not the same as a graph."""
+    needless: list[tuple[Program, Decision]] = field(default_factory=list)
+    """Unsafe, and the same as a graph."""
+
+
+def measure(programs: list[Program], known: dict[str, str]) -> Measured:
+    """Decides about functions, and compares with TensorFlow."""
+    answers = answers_of(programs, known)
+    found = Measured()
+    for start in range(0, len(programs), MODULE_SIZE):
+        some = programs[start : start + MODULE_SIZE]
+        result = analyze_text(module_of(some), DecisionOptions(min_ops=0))
+        for program in some:
+            decision, answer = result.decision(program.name), answers[program.name]
+            outcome = {"d": "differs", "s": "same", "p": "fails partly"}.get(answer[0], "fails eagerly")
+            found.counts[f"{decision.classification.value}, {outcome}"] += 1
+            if outcome == "differs" and decision.classification is Classification.SAFE:
+                found.wrong.append((program, decision, answer))
+            if outcome == "same" and decision.classification is Classification.UNSAFE:
+                found.needless.append((program, decision))
+    return found
+
+
+def main(first: int, number: int, cache: str, shown: int) -> None:
+    """Prints what is found for so many seeds."""
+    file = Path(cache)
+    known = {**read_answers(ANSWERS), **read_answers(file)}
+    found = Measured()
+    for start in range(first, first + number, 250):
+        programs = [write_function(seed) for seed in range(start, min(start + 250, first + number))]
+        some = measure(programs, known)
+        found.counts += some.counts
+        found.wrong += some.wrong
+        found.needless += some.needless
+        file.write_text("".join(f"{key} {answer}\n" for key, answer in sorted(known.items())), encoding="utf-8")
+        print(start, dict(some.counts), flush=True)
+    for program, decision, answer in found.wrong[:shown]:
+        print(f"\n--- safe, but: {answer}\n{program.text}\n{decision.reason}")
+    print("\nneedless, by rule and message:")
+    reasons = Counter(
+        ", ".join(sorted({hazard.rule for hazard in decision.hazards if not hazard.assumed})) or decision.reason
+        for _, decision in found.needless
+    )
+    print(*reasons.most_common(25), sep="\n")
+    print("needless, by construct:", Counter(each for program, _ in found.needless for each in program.constructs))
+    print("wrong, by construct:", Counter(each for program, _, _ in found.wrong for each in program.constructs))
+    print("in all:", dict(found.counts))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4]) if len(sys.argv) > 4 else 10)

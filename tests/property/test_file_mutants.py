@@ -1,0 +1,42 @@
+"""No mutant of a real file ends, hangs or confuses the tool: a small sample, always the same. `tools/fuzz_files.py` tries as many as one
+has time for, of any files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from file_mutants import LEVELS, mutant_of, mutant_of_notebook, trial
+
+CORPUS = Path(__file__).parents[2] / "corpus"
+FILES = sorted(path for path in (CORPUS / "programs").rglob("*.py") if 500 < path.stat().st_size < 5_000)
+
+
+def test_the_sample_is_not_empty() -> None:
+    assert len(FILES) > 20
+
+
+@pytest.mark.parametrize("seed", [*range(20), 33])
+def test_a_mutant_keeps_the_promises(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    random = Random(seed)
+    texts = [path.read_text(encoding="utf-8") for path in random.sample(FILES, 3)]
+    data = mutant_of(texts[0], random, texts)
+    assert list(trial(Path("mutant.py"), texts[0], data, lambda _: None, random.choice(LEVELS))) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_mutant_of_a_notebook_keeps_the_promises(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    random = Random(f"notebook {seed}")
+    texts = [path.read_text(encoding="utf-8") for path in random.sample(FILES, 4)]
+    cells = [{"cell_type": "code", "metadata": {}, "source": text.splitlines(keepends=True)} for text in texts]
+    document = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+    data = mutant_of_notebook(document, random, texts)
+    assert list(trial(Path("mutant.ipynb"), document, data, lambda _: None)) == []

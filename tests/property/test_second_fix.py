@@ -1,0 +1,141 @@
+"""A second `fix` changes nothing: what is decided does not depend on what an earlier run decorated.
+
+A sample of the corpus's programs and of generated ones at every level; all of them among the slow tests.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from path_programs import module_of, write_function
+
+from terra_refactor.config import Config
+from terra_refactor.refactor.apply import write_file
+from terra_refactor.workspace.workspace import Options, fix
+
+CORPUS = Path(__file__).parents[2] / "corpus"
+PROGRAMS = (
+    *sorted(path for path in (CORPUS / "programs").iterdir() if (path / "expected.toml").exists()),
+    *sorted(path for path in (CORPUS / "typed").glob("*.py") if path.name != "__init__.py"),
+    CORPUS / "demo" / "project",
+    *sorted(path for path in (CORPUS / "coexec").glob("*.py") if not path.name.startswith("__")),
+)
+SAMPLE = ("a2c_bandit", "cli_package", "language_features", "moe_tabular", "notebook", "project")
+
+
+@dataclass(frozen=True)
+class Way:
+    """How `fix` is called."""
+
+    level: str
+    min_ops: int | None
+    of_findings: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.level}-{self.min_ops}{'-findings' if self.of_findings else ''}"
+
+    def run(self, folder: Path) -> dict[str, int]:
+        """Fixes the folder; how many changes were made, by file."""
+        options = Options(config=Config(level=self.level, min_ops=self.min_ops, jobs=1), use_cache=False)
+        changed = [each for each in fix([str(folder)], options, of_findings=self.of_findings).files if each.changed]
+        for each in changed:
+            write_file(each)
+        return {Path(each.source.path).name: sum(c.outcome.value == "done" for c in each.changes) for each in changed}
+
+
+LEVELS = ("safe", "speculative", "coexec")
+WAYS = (*(Way(level, min_ops) for level in LEVELS for min_ops in (None, 0)), Way("speculative", 0, of_findings=True))
+
+
+@pytest.mark.parametrize(
+    ("program", "way"),
+    [
+        pytest.param(
+            program,
+            way,
+            id=f"{program.stem}-{way}",
+            marks=[] if program.stem in SAMPLE and way.min_ops == 0 else [pytest.mark.slow],
+        )
+        for program in PROGRAMS
+        for way in WAYS
+    ],
+)
+def test_of_the_corpus(program: Path, way: Way, tmp_path: Path) -> None:
+    copy = tmp_path / program.name
+    if program.is_dir():
+        shutil.copytree(program, copy)
+    else:
+        shutil.copy(program, copy)
+    way.run(tmp_path)
+    assert way.run(tmp_path) == {}
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=pytest.mark.slow) for first in range(8, 104, 8))])
+def test_of_random_paths(first: int, way: Way, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(module_of([write_function(seed) for seed in range(first, first + 8)]))
+    way.run(tmp_path)
+    assert way.run(tmp_path) == {}
+
+
+SERIES = """
+import tensorflow as tf
+
+
+def weigh(x, times):
+    for _ in range(times):
+        x = tf.tanh(x * 1.5) + tf.sin(x) - tf.cos(x) * tf.exp(-x) + tf.abs(x) * tf.sqrt(x * x)
+    return x
+
+
+def sweep(x, epochs, inner):
+    for _ in range(epochs):
+        x = weigh(x, inner)
+    return tf.reduce_sum(x)
+
+
+def main(epochs, inner):
+    for _ in range(epochs):
+        print(float(sweep(tf.ones([3]), epochs, inner)))
+"""
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_a_loop_around_what_was_decorated_is_as_long_as_before(way: Way, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(SERIES)
+    way.run(tmp_path)
+    assert way.run(tmp_path) == {}
+
+
+CALLS = """
+import tensorflow as tf
+
+
+def step(x, scale):
+    for _ in range(30):
+        x = tf.nn.relu(x) * tf.cast(scale, tf.float32)
+    return x
+
+
+x = tf.ones([3])
+for number in range(3):
+    x = step(x, 30 + number)
+print(x)
+"""
+
+
+def test_a_finding_that_a_fix_brings_is_fixed_with_it(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(CALLS)
+    way = Way("speculative", 0, of_findings=True)
+    assert way.run(tmp_path) == {"a.py": 2}
+    text = (tmp_path / "a.py").read_text()
+    assert "@tf.function" in text
+    assert "tf.constant(30 + number)" in text
+    assert way.run(tmp_path) == {}

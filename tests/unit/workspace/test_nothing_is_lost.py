@@ -1,0 +1,320 @@
+"""Whatever one file or one function does, it costs only itself, is named in the report, and the rest is answered."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from terra_refactor.classify.decision import Classification, Decision
+from terra_refactor.config import Config
+from terra_refactor.ir.program import Program
+from terra_refactor.report.schema import build_report
+from terra_refactor.report.to_github import to_github
+from terra_refactor.report.to_gitlab import to_gitlab
+from terra_refactor.report.to_html import to_html
+from terra_refactor.report.to_json import to_json, to_json_lines
+from terra_refactor.report.to_junit import to_junit
+from terra_refactor.report.to_markdown import to_markdown
+from terra_refactor.report.to_rdjson import to_rdjson
+from terra_refactor.report.to_sarif import to_sarif
+from terra_refactor.rules import registry
+from terra_refactor.rules.rule import Finding, LocalHazard
+from terra_refactor.rules.view import ContextView
+from terra_refactor.workspace.judging import judge_program
+from terra_refactor.workspace.results import WorkspaceReport
+from terra_refactor.workspace.workspace import Options, analyze, fix
+
+PAIR = """
+import tensorflow as tf
+
+def hit(x):
+    for _ in range(30):
+        x = tf.nn.relu(x + 1.0)
+    return x
+
+def outer(x):
+    return hit(x) * 2.0
+
+def other(x):
+    for _ in range(30):
+        x = tf.nn.relu(x + 1.0)
+    return x
+
+outer(tf.ones([3]))
+other(tf.ones([3]))
+"""
+
+
+def report_of(*paths: Path, config: Config | None = None) -> WorkspaceReport:
+    options = Options(config=config or Config(min_ops=0, jobs=1), use_cache=False)
+    return analyze([str(path) for path in paths], options)
+
+
+def by_name(report: WorkspaceReport) -> dict[str, Decision]:
+    return {decision.qualname: decision for decision in report.decisions}
+
+
+# --- functions -------------------------------------------------------------------------------------------------------------------------
+
+
+def _without_end(view: ContextView) -> Iterator[LocalHazard]:
+    while True:
+        view.op(0)
+    yield
+
+
+def _deeper(view: ContextView) -> Iterator[LocalHazard]:
+    yield from _deeper(view)
+
+
+def _without_memory(view: ContextView) -> Iterator[LocalHazard]:
+    raise MemoryError
+    yield
+
+
+@pytest.mark.parametrize("fault", [_without_end, _deeper, _without_memory])
+def test_a_check_that_fails_costs_the_function_and_its_callers(
+    fault: Callable[[ContextView], Iterator[LocalHazard]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def check(view: ContextView) -> Iterator[LocalHazard]:
+        if view.function.name == "hit":
+            yield from fault(view)
+
+    rules = dict(registry.all_rules())
+    rules["TR319"] = dataclasses.replace(rules["TR319"], check=check)
+    monkeypatch.setattr(registry, "checking_rules", lambda: tuple(rule for rule in rules.values() if rule.check))
+    (tmp_path / "a.py").write_text(PAIR)
+    report = report_of(tmp_path)
+    found = by_name(report)
+    assert not report.errors
+    for name in ("hit", "outer"):
+        assert found[name].classification is Classification.UNSAFE
+        assert "internal error: the check of TR319 in hit failed" in found[name].reason
+    assert found["other"].classification is Classification.SAFE
+    assert not [finding for finding in report.findings if finding.rule == "TR319"]
+
+
+def test_an_assessment_that_fails_costs_one_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from terra_refactor.classify import assessment  # noqa: PLC0415
+
+    usual = assessment._assessed
+
+    def failing(hazards: object, identity: object) -> object:
+        if getattr(identity, "index", None) == 1:
+            raise ValueError("a fault")
+        return usual(hazards, identity)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(assessment, "_assessed", failing)
+    (tmp_path / "a.py").write_text(PAIR)
+    found = by_name(report_of(tmp_path))
+    assert "a fault" in found["hit"].reason
+    assert found["hit"].classification is Classification.UNSAFE
+    assert found["other"].classification is Classification.SAFE
+
+
+# --- files -----------------------------------------------------------------------------------------------------------------------------
+
+
+def test_an_analysis_that_fails_costs_the_files_that_belong_together(tmp_path: Path) -> None:
+    def judge(
+        program: Program, config: Config, progress: Callable[[int, int], None] | None
+    ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
+        if "a" in program.modules:
+            raise RecursionError("too deep")
+        return judge_program(program, config, progress)
+
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.py").write_text(PAIR)
+    options = Options(config=Config(min_ops=0, jobs=1), use_cache=False, judge=judge)
+    report = analyze([str(tmp_path)], options)
+    (error,) = report.errors
+    assert error.path.endswith("a.py")
+    assert "RecursionError" in error.message
+    assert {Path(decision.path).name for decision in report.decisions} == {"b.py"}
+
+
+FORMATS = MappingProxyType(
+    {
+        "json": lambda report: to_json(build_report(report)),
+        "jsonl": lambda report: to_json_lines(build_report(report)),
+        "sarif": to_sarif,
+        "github": lambda report: to_github(build_report(report)),
+        "gitlab": to_gitlab,
+        "html": to_html,
+        "junit": lambda report: to_junit(build_report(report), report.sources),
+        "markdown": lambda report: to_markdown(build_report(report)),
+        "rdjson": to_rdjson,
+    }
+)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names of files are text there")
+@pytest.mark.parametrize(
+    "name", [b"\xff\xfe.py", b"a\nb.py", b"a:b.py", b"\x1b[31m.py", b"d\xe9/m.py", "é.py".encode()]
+)
+def test_a_name_that_is_no_text_is_reported_in_every_format_and_fixed(name: bytes, tmp_path: Path) -> None:
+    file = os.path.join(os.fsencode(tmp_path), name)
+    os.makedirs(os.path.dirname(file), exist_ok=True)
+    with open(file, "wb") as stream:
+        stream.write(PAIR.encode())
+    broken = os.path.join(os.fsencode(tmp_path), b"broken\xff.py")
+    with open(broken, "wb") as stream:
+        stream.write(b"x = (\n")
+    options = Options(config=Config(min_ops=0, jobs=1), use_cache=False)
+    fixed = fix([str(tmp_path)], options)
+    assert len(fixed.report.errors) == 1
+    assert len(fixed.report.decisions) == 3
+    for show in FORMATS.values():
+        show(fixed.report).encode("utf-8")
+    json.loads(to_sarif(fixed.report))
+    (changed,) = fixed.files
+    assert changed.source.file is not None
+    assert os.fsencode(changed.source.file) == file
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_pipes_and_devices_in_the_tree_do_not_block(tmp_path: Path) -> None:
+    for name in ("a.py", "b.ipynb", "c.pyi", "setup.py", ".gitignore"):
+        os.mkfifo(tmp_path / name)
+    (tmp_path / "zero.py").symlink_to("/dev/zero")
+    (tmp_path / "good.py").write_text(PAIR)
+    report = report_of(tmp_path)
+    assert len(report.decisions) == 3
+    named = report_of(tmp_path / "a.py")
+    assert [error.message for error in named.errors] == ["is not a regular file"]
+
+
+def test_the_place_of_an_error_in_a_notebook_is_that_in_the_document(tmp_path: Path) -> None:
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": ["# Title\n", "text"]},
+        {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": ["%cd a\n", "x = 1"]},
+        {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": ["y = 2\n", "z = = 3"]},
+    ]
+    document = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+    path = tmp_path / "n.ipynb"
+    path.write_text(document)
+    report = report_of(path)
+    (error,) = report.errors
+    assert document.split("\n")[error.line - 1].strip() == '"z = = 3"'
+    assert error.message.endswith("(cell 2, line 2)")
+    for show in FORMATS.values():
+        assert "cell 2, line 2" in show(report) or show is to_html
+
+
+# --- loops -----------------------------------------------------------------------------------------------------------------------------
+
+CIRCLES = """
+import tensorflow as tf
+
+def f(x):
+    s = s.shape.as_list()
+    t = t.shape[t]
+    a = b
+    b = c
+    c = a
+    n = n[n]
+    boxes[n] = a
+    return tf.reshape(x, s), tf.zeros([t, a[0]]), tf.gather(a, n), x[a], int(n), int(a) * x
+
+@tf.function
+def g(x):
+    while True:
+        p = q
+        q = p
+        x = tf.reshape(x, p)
+        y = tf.zeros([q, len(p)])
+        if x > p:
+            break
+    v = [v, v]
+    return tf.concat(v, 0), tf.stack(v)[v], y
+
+f(tf.ones([2]))
+g(tf.ones([2]))
+k = k
+j = i
+i = j
+tf.reshape(tf.ones([3]), k)
+tf.ones(i)
+"""
+
+
+def test_variables_that_are_set_from_themselves_do_not_lead_round(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(CIRCLES)
+    report = report_of(tmp_path)
+    assert not report.errors
+    assert {"f", "g"} <= by_name(report).keys()
+    assert not [decision for decision in report.decisions if "internal" in decision.reason]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "match x:\n    case " + "[" * 120 + "y" + "]" * 120 + ": pass\n",
+        "match x:\n" + "    case {1: {2: {3: {4: {5: {6: {7: {8: {9: y}}}}}}}}}: pass\n" * 40,
+        "x = [" + "1, " * 1_400_000 + "]\n",
+        "x = " + " + ".join(["x"] * 10_000) + "\n",
+        "if x: pass\n" + "elif x: pass\n" * 10_000,
+    ],
+    ids=["pattern", "patterns", "literal", "operators", "branches"],
+)
+def test_what_the_parser_takes_too_long_for_is_given_up(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(text)
+    (tmp_path / "b.py").write_text(PAIR)
+    report = report_of(tmp_path)
+    (error,) = report.errors
+    assert error.path.endswith("a.py")
+    assert "to be analysed" in error.message
+    assert len(report.decisions) == 3
+
+
+def test_patterns_that_people_write_are_parsed(tmp_path: Path) -> None:
+    case = '    case {"a": [Point(x=0, y=[1, *rest]), {"b": (c, d)}], **more} if f((((((((((c)))))))))): print(d)\n'
+    (tmp_path / "a.py").write_text("match x:\n" + case * 50)
+    assert not report_of(tmp_path).errors
+
+
+@pytest.mark.parametrize("size", [30, 400])
+def test_classes_whose_bases_branch_are_linearized_once(size: int, tmp_path: Path) -> None:
+    lines = ["class A0: pass", "class B0: pass"]
+    for number in range(1, min(size, 45)):
+        lines += [f"class A{number}(A{number - 1}, B{number - 1}): pass", f"class B{number}(A{number - 1}): pass"]
+    lines.append(f"print({' and '.join(['A0()'] * size)})")
+    (tmp_path / "a.py").write_text("\n".join(lines) + "\n")
+    assert not report_of(tmp_path).errors
+
+
+# --- twice is once ---------------------------------------------------------------------------------------------------------------------
+
+LOOP = """
+import tensorflow as tf
+
+def energy(x):
+    for _ in range(30):
+        x = tf.nn.relu(x + 1.0)
+    return tf.reduce_sum(x)
+
+def simulate(x, steps):
+    log = []
+    for _ in range(steps):
+        x = tf.tanh(x) * 0.5 + tf.sin(x) - tf.cos(x)
+        log.append(float(energy(x).numpy()))
+    return x, log
+
+print(simulate(tf.ones([3]), 100))
+"""
+
+
+def test_a_callee_that_is_decorated_already_counts_as_one_that_is_to_be(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text(LOOP)
+    options = Options(config=Config(level="coexec", min_ops=0, jobs=1), use_cache=False)
+    (first,) = fix([str(path)], options).files
+    assert "@tf.function" in first.new_text
+    path.write_text(first.new_text)
+    assert not [file for file in fix([str(path)], options).files if file.changed]
