@@ -7,7 +7,8 @@ Ignores: state that somebody takes away again, or that is set after the branch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from terra_refactor.analysis.describe import written_form
@@ -33,10 +34,19 @@ _COMPUTED: Final = "..."
 """The name of an attribute that `getattr` and `setattr` are given, where it is no literal."""
 
 
-def runs_first_time(index: CodeIndex, number: OpId, effects: Iterable[Effect]) -> bool:
+def written_through_call(effect: Effect) -> tuple[OpId, str] | None:
+    """The call that brings a write of state, and the name of the attribute or variable that is written; None if no call does."""
+    if effect.kind is not EffectKind.STATE_WRITE or not effect.via:
+        return None
+    return effect.via[0].op, str(effect.target).replace("[]", "").rpartition(".")[2]
+
+
+def runs_first_time(
+    index: CodeIndex, number: OpId, written_through_calls: Callable[[], AbstractSet[tuple[OpId, str]]]
+) -> bool:
     """Whether the operation runs only as long as something is missing that is set there, too.
 
-    `effects` are those of the function: what its calls write is set where they are.
+    `written_through_calls` has what `written_through_call` gives for the effects of the function: what a call writes is set where it is.
     """
     inner = number
     parent = index.parents[number]
@@ -46,7 +56,7 @@ def runs_first_time(index: CodeIndex, number: OpId, effects: Iterable[Effect]) -
             in_then = any(op.id == inner for op in holder.then_block)
             guarded = tuple(walk(holder.then_block if in_then else holder.else_block))
             tested = _missing(index, holder.test, in_then)
-            if tested is not None and (tested is _FLAGS or _are_set(index, tested, guarded, effects)):
+            if tested is not None and (tested is _FLAGS or _are_set(index, tested, guarded, written_through_calls)):
                 return True
         inner, parent = parent, index.parents[parent]
     return False
@@ -136,7 +146,12 @@ def _container(index: CodeIndex, number: OpId) -> frozenset[str]:
             return _kept_at(index, number)
 
 
-def _are_set(index: CodeIndex, tested: frozenset[str], guarded: Iterable[Op], effects: Iterable[Effect]) -> bool:
+def _are_set(
+    index: CodeIndex,
+    tested: frozenset[str],
+    guarded: Iterable[Op],
+    written_through_calls: Callable[[], AbstractSet[tuple[OpId, str]]],
+) -> bool:
     """Whether the guarded operations, or what they call, set something of what is tested."""
     numbers = set()
     for op in guarded:
@@ -144,13 +159,7 @@ def _are_set(index: CodeIndex, tested: frozenset[str], guarded: Iterable[Op], ef
         if not tested.isdisjoint(_set_by(index, op)):
             return True
     fields = {text.rpartition(".")[2] for text in tested}
-    return any(
-        effect.kind is EffectKind.STATE_WRITE
-        and bool(effect.via)
-        and effect.via[0].op in numbers
-        and str(effect.target).replace("[]", "").rpartition(".")[2] in fields
-        for effect in effects
-    )
+    return any(op in numbers and field in fields for op, field in written_through_calls())
 
 
 def _set_by(index: CodeIndex, op: Op) -> Iterator[str]:

@@ -18,7 +18,7 @@ from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, Pro
 from terra_refactor.classify.answers import Answers, Question
 from terra_refactor.classify.conversion import is_never_converted, leaves_conversion, tensor_decisions
 from terra_refactor.classify.decision import Decision
-from terra_refactor.classify.first_time import runs_first_time
+from terra_refactor.classify.first_time import runs_first_time, written_through_call
 from terra_refactor.classify.scratch import is_scratch
 from terra_refactor.classify.trace_counts import may_be_filled_before, sets_up_new_object
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
@@ -408,8 +408,7 @@ class HazardMap:
 
     def _is_guarded(self, code: Function, op: int) -> bool:
         """Whether the operation runs only the first time: under `if self.x is None`, `if not self.built`, `if not hasattr(...)`."""
-        effects = (effect for context in self.facts.contexts_of(code.id) for effect in context.effects)
-        return runs_first_time(self.index(code.id), op, tuple(effects))
+        return self.ask(_GUARDED, (code.id, op))
 
     def _is_made_for_each(self, code: Function, op: int) -> bool:
         """Whether what is made the first time is made for each value of a parameter, and calls bring several: a trace may only once."""
@@ -527,6 +526,20 @@ def _called_back(hazards: HazardMap, identity: FunctionId) -> frozenset[OpId]:
     )
 
 
+def _runs_first_time(hazards: HazardMap, place: tuple[FunctionId, OpId]) -> bool:
+    identity, op = place
+    return runs_first_time(hazards.index(identity), op, lambda: hazards.ask(_WRITTEN_THROUGH_CALLS, identity))
+
+
+def _written_through_calls(hazards: HazardMap, identity: FunctionId) -> frozenset[tuple[OpId, str]]:
+    return frozenset(
+        written
+        for context in hazards.facts.contexts_of(identity)
+        for effect in context.effects
+        if (written := written_through_call(effect)) is not None
+    )
+
+
 _FOUND: Final = Question[ContextId, tuple[tuple[Rule, LocalHazard], ...]](_check, ())
 _HOST_CALLBACKS: Final = Question[FunctionId, frozenset[OpId]](_called_back, frozenset())
 _REACHED: Final = Question[ContextId, tuple[ReachedHazard, ...]](
@@ -536,6 +549,8 @@ _UNCONVERTED: Final = Question[ContextId, tuple[ReachedHazard, ...]](
     lambda hazards, context: hazards.all_unconverted(hazards.facts.contexts[context]), ()
 )
 _SCRATCH: Final = Question[tuple[FunctionId, str], bool](is_scratch, meanwhile=False)
+_GUARDED: Final = Question[tuple[FunctionId, OpId], bool](_runs_first_time, meanwhile=False)
+_WRITTEN_THROUGH_CALLS: Final = Question[FunctionId, frozenset[tuple[OpId, str]]](_written_through_calls, frozenset())
 _REPORTER: Final = Question[tuple[EffectKind, EffectSite], tuple[Rule, CureHint | None] | None](
     lambda hazards, effect: hazards.reporter_of(*effect), None
 )

@@ -8,10 +8,10 @@ hold together; each name is on its own.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from heapq import heapify, heappop, heappush
 from typing import Final, TypeAlias, TypeVar
 
 from terra_refactor.ir.control import Flow, Node, NodeId, NodeKind, Site
@@ -33,27 +33,36 @@ def solve(
     """
     before: dict[NodeId, State] = {}
     behind: dict[NodeId, State] = {}
-    waiting = deque(range(len(flow.nodes) - 1, -1, -1) if backward else [flow.entry])
+    # nodes are numbered in the order in which they run, but for the ways back of loops: where ways meet, all of them are known first
+    step = -1 if backward else 1
+    waiting = [step * number for number in range(len(flow.nodes))] if backward else [flow.entry]
     if backward:
-        before = dict.fromkeys(waiting, start)
+        before = dict.fromkeys(range(len(flow.nodes)), start)
     else:
         before[flow.entry] = start
+    heapify(waiting)
     queued = set(waiting)
     while waiting:
-        number = waiting.popleft()
-        queued.discard(number)
+        place = heappop(waiting)
+        queued.discard(place)
+        number = step * place
         out = transfer(number, before[number])
         if out is None or (number in behind and behind[number] == out):
             continue
         behind[number] = out
         node = flow.nodes[number]
         for other in node.previous if backward else node.next:
-            joined = join(before[other], out) if other in before else out
-            if other not in before or joined != before[other]:
+            if other in before:
+                known = before[other]
+                joined = join(known, out)
+                if joined is known or joined == known:
+                    continue
                 before[other] = joined
-                if other not in queued:
-                    queued.add(other)
-                    waiting.append(other)
+            else:
+                before[other] = out
+            if step * other not in queued:
+                queued.add(step * other)
+                heappush(waiting, step * other)
     return before, behind
 
 
@@ -164,9 +173,17 @@ def reaching(
 
 
 def _joined(first: Definitions, second: Definitions) -> Definitions:
-    if first == second:
+    if first is second:
         return first
-    return {name: first.get(name, _UNBOUND) | second.get(name, _UNBOUND) for name in dict.fromkeys([*first, *second])}
+    wider = {
+        name: known | found
+        for name, found in second.items()
+        if (known := first.get(name, _UNBOUND)) is not found and not found <= known
+    }
+    for name, known in first.items():
+        if name not in second and UNBOUND_HERE not in known:
+            wider[name] = known | _UNBOUND
+    return {**first, **wider} if wider else first
 
 
 def carried(site: Site, live: tuple[Names, ...]) -> Names:
