@@ -1,6 +1,7 @@
 """Writes the manual of rules, docs/rules/, from the rules' own declarations.
 
-Computes: one page for each rule and an index by family. Needs: `terra_refactor.rules.registry`. Gives: `rule_pages`, and the files.
+Computes: one page for each rule, an index by family, and an index by the messages of TensorFlow that the rules quote.
+Needs: `terra_refactor.rules.registry`. Gives: `rule_pages`, and the files.
 Ignores: other files in that folder, apart from pages of rules that are no more, which it removes.
 
 Run as `python tools/document_rules.py` (or `make generated`). A test fails when the pages are stale.
@@ -9,6 +10,7 @@ Run as `python tools/document_rules.py` (or `make generated`). A test fails when
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +22,9 @@ from terra_refactor.rules.rule import Rule, RuleKind
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "rules"
 INDEX = "README.md"
+MESSAGES = "messages.md"
+_QUOTED = re.compile(r"`((?:\w+(?:Error|Exception): |\d+ out of the last )[^`]+)`")
+"""A message of TensorFlow, Keras or Python as an explanation quotes it."""
 KINDS: Mapping[RuleKind, str] = {
     RuleKind.HAZARD: (
         "Hazard: a function that is not a graph yet and reaches such a place is `unsafe` (or `speculative`, where it is only "
@@ -35,6 +40,7 @@ def rule_pages() -> dict[str, str]:
     rules = all_rules()
     pages = {f"{rule.id}.md": _page(rule) for rule in rules.values()}
     pages[INDEX] = _index(rules)
+    pages[MESSAGES] = _messages(rules)
     return pages
 
 
@@ -92,6 +98,25 @@ def _index(rules: Mapping[str, Rule]) -> str:
             for rule in rules.values()
             if rule.id.startswith(prefix)
         ]
+    return "\n".join(lines) + "\n"
+
+
+def _messages(rules: Mapping[str, Rule]) -> str:
+    found = sorted((message, rule.id) for rule in rules.values() for message in set(_QUOTED.findall(rule.explanation)))
+    lines = [
+        "# From an error message to its rule",
+        "",
+        "Messages of TensorFlow, Keras and Python that a `tf.function` raises or logs, and the rule that reports the cause "
+        "before the program runs. Names, shapes and dtypes in a message are those of an example. Written by "
+        "`tools/document_rules.py` from the explanations of the rules.",
+        "",
+        "| message | rule | what to do |",
+        "|---|---|---|",
+    ]
+    for message, number in found:
+        rule = rules[number]
+        cure = (rule.cure or "").replace("|", "\\|").replace("\n", " ").strip()
+        lines.append(f"| `{message}` | [{number}]({number}.md) {rule.name} | {cure} |")
     return "\n".join(lines) + "\n"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "tools"))
 
-from document_rules import FOLDER, INDEX, rule_pages
+from document_rules import FOLDER, INDEX, MESSAGES, rule_pages
 
 from terra_refactor.rules.registry import all_rules
 
@@ -22,3 +22,15 @@ def test_every_page_is_up_to_date() -> None:
 def test_the_index_names_every_rule_once() -> None:
     index = rule_pages()[INDEX]
     assert {rule: index.count(f"[{rule}]") for rule in all_rules()} == dict.fromkeys(all_rules(), 1)
+
+
+def test_a_message_of_tensorflow_leads_to_its_rule() -> None:
+    rows = [row for row in rule_pages()[MESSAGES].splitlines() if row.startswith("| `")]
+    for message, rule in (
+        ("OperatorNotAllowedInGraphError: Iterating over a symbolic tf.Tensor", "TR303"),
+        ("InaccessibleTensorError", "TR308"),
+        ("tf.function only supports singleton tf.Variables created on the first call", "TR603"),
+        ("triggered tf.function retracing", "TR203"),
+    ):
+        assert any(message in row and f"[{rule}]" in row for row in rows), message
+    assert all(row.count("|") - row.count("\\|") == 4 for row in rows)
