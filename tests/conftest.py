@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# A run that fails must fail again tomorrow: the examples are the same in each run. `make explore` looks for new ones.
-settings.register_profile("repeatable", derandomize=True, database=None)
-settings.register_profile("explore", derandomize=False)
+# A run that fails must fail again tomorrow: the examples are the same in each run, and a busy machine fails none.
+# `make explore` looks for new ones.
+_BUSY = [HealthCheck.too_slow]
+settings.register_profile("repeatable", derandomize=True, database=None, deadline=None, suppress_health_check=_BUSY)
+settings.register_profile("explore", derandomize=False, deadline=None, suppress_health_check=_BUSY)
 settings.load_profile(os.environ.get("TERRA_REFACTOR_HYPOTHESIS", "repeatable"))
 
 

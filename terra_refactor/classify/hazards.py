@@ -427,25 +427,43 @@ class HazardMap:
         )
 
     def _message(self, rule: Rule, effect: Effect) -> str:
+        done, changed = self._written_of(effect)
         match effect.kind:
             case EffectKind.STATE_WRITE if rule.id == "TR104":
-                return f"{effect.detail} keeps a tensor in {effect.target}, which outlives the call: a graph's tensor has no value there"
+                return f"`{done}` keeps a symbolic tensor of the trace in `{changed}`, where it has no value after the call"
             case EffectKind.STATE_WRITE if rule.id == "TR317":
-                return f"{effect.detail} changes {effect.target}, which is kept between calls: a graph has the trace's value"
+                return f"`{done}` runs only while a graph is traced; later calls see `{changed}` as it was then"
             case EffectKind.STATE_WRITE:
-                return f"{effect.detail} changes {effect.target}, which outlives the call: a graph does it only when it is traced"
+                return f"`{done}` runs only while a graph is traced; later calls do not change `{changed}`"
             case EffectKind.STATE_READ:
-                return f"{effect.target} is read when the graph is traced, and changed by other code later"
+                return f"a graph keeps the value that `{effect.target}` had when it was traced; later changes are ignored"
             case EffectKind.VARIABLE_CREATION:
-                return f"{effect.detail} makes variables: a graph may do that only on its first trace"
+                return f"`{done}` creates variables: a graph may do that only in its first trace"
             case EffectKind.UNKNOWN_CALL:
-                return f"{effect.detail} cannot be resolved: nobody can tell what it does"
+                return f"`{done}` cannot be resolved, so its side effects are unknown"
             case EffectKind.ITERATE:
-                return f"{effect.detail} advances a Python iterator only when the graph is traced"
+                return f"`{done}` advances a Python iterator only while a graph is traced"
             case EffectKind.RANDOM | EffectKind.TIME:
-                return f"{effect.detail} gives one value when the graph is traced, and the same value in every call after that"
+                return f"`{done}` runs only while a graph is traced; every later call gets the same value"
             case _:
-                return f"{effect.detail} happens when the graph is traced, not when it runs"
+                return f"`{done}` runs only while a graph is traced, not on every call"
+
+    def _written_of(self, effect: Effect) -> tuple[str, str]:
+        """How the source writes what happens (`history.append(...)`), and what that changes (`history`)."""
+        index = self.index(FunctionId(effect.site.module, effect.site.function))
+        op = index.ops[effect.site.op]
+        changed = str(effect.target).removesuffix("[]")
+        match op:
+            case ops.StoreAttribute() | ops.StoreName() if op.value is not None:
+                changed = self.written(effect.site)
+                return f"{changed} = ...", changed
+            case ops.StoreItem(object=container) if op.value is not None:
+                return f"{self.written(effect.site)} = ...", written_form(lambda number: index.ops[number], container)
+            case ops.Call(function=function) if isinstance(method := index.ops[function], ops.LoadAttribute):
+                owner = written_form(lambda number: index.ops[number], method.object)
+                return effect.detail, changed if owner == "..." or "(" in owner else owner
+            case _:
+                return effect.detail, changed
 
     def _assumption(self, effect: Effect) -> str | None:
         if not effect.assumed:

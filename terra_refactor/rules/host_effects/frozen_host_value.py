@@ -12,11 +12,14 @@ RULE: Final = Rule(
     name="frozen-host-value",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="A random number, a clock, an environment variable or the next element of a Python iterator is one value for ever in a graph.",
+    summary=(
+        "Host random numbers, clocks, environment variables and elements of Python iterators are frozen when the graph is "
+        "traced."
+    ),
     explanation=(
-        "`random.*`, `np.random.*`, `time.*`, `datetime.now`, `uuid`, `os.environ` and `next(iterator)` run when a graph is traced, "
-        "and what they gave is a constant in it. Every later call gets the same noise, silently. In a function given to `Dataset.map`, "
-        "too."
+        "`random.*`, `np.random.*`, `time.*`, `datetime.now`, `uuid`, `os.environ` and `next(iterator)` run while a graph "
+        "is traced, and their results are constants in it. Every later call silently gets the same value. The same holds "
+        "in a function given to `Dataset.map`."
     ),
     samples=Samples(
         bad="""\

@@ -12,10 +12,10 @@ RULE: Final = Rule(
     name="host-input-output",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="Files, sockets, processes, `input()` and `time.sleep` are touched when a graph is traced, not when it runs.",
+    summary="Files, sockets, processes, `input()` and `time.sleep` are used only while a graph is traced, not on every call.",
     explanation=(
-        "Opening a file or waiting is Python: a `tf.function` does it once for each trace. A log file gets one line, a download "
-        "happens once."
+        "Opening a file or waiting is Python code, which a `tf.function` runs once per trace. A log file gets one line, a "
+        "download happens once."
     ),
     samples=Samples(
         bad="""\

@@ -20,11 +20,11 @@ RULE: Final = Rule(
     name="host-print-or-log",
     kind=RuleKind.HAZARD,
     severity=Severity.WARNING,
-    summary="Printing, logging and warnings happen when a graph is traced, not when it runs.",
+    summary="Printing, logging and warnings run only while a graph is traced, not on every call.",
     explanation=(
-        "`print`, `logging`, `warnings` and progress bars are Python. A `tf.function` runs its Python once for "
-        "each trace, so the text appears "
-        'once (with symbolic tensors in it, such as `Tensor("x:0", shape=(), dtype=float32)`) and not for the calls after that.'
+        "`print`, `logging`, `warnings` and progress bars are Python code. A `tf.function` runs its Python code once per "
+        'trace, so the text appears once (with symbolic tensors in it, such as `Tensor("x:0", shape=(), dtype=float32)`) '
+        "and not on later calls."
     ),
     samples=Samples(
         bad="""\

@@ -12,14 +12,11 @@ RULE: Final = Rule(
     name="host-state-mutation",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary=(
-        "A write to a global, a captured variable, or an attribute or element of an object that outlives the call happens when a graph "
-        "is traced only."
-    ),
+    summary="A write to a global, a captured variable, or an object that outlives the call runs only while a graph is traced.",
     explanation=(
-        "Counters, `list.append`, dict writes, `del`, attributes of `self`: a `tf.function` performs them once for each trace, "
-        "whatever depth of calls they are at. Objects that are made inside the call may be changed freely, and variables, optimizers "
-        "and metrics are TensorFlow's own state, which a graph updates as eager code does."
+        "Counters, `list.append`, dict writes, `del`, attributes of `self`: a `tf.function` runs them once per trace, at "
+        "any depth of calls. Objects created in the same call may change freely. Variables, optimizers and metrics are "
+        "TensorFlow state, which a graph updates as eager code does."
     ),
     samples=Samples(
         bad="""\

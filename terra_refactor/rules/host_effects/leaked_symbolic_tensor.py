@@ -51,11 +51,11 @@ RULE: Final = Rule(
     name="leaked-symbolic-tensor",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="A tensor that a graph stores in an attribute, a global or a container that outlives the call is no value afterwards.",
+    summary="A graph stores a symbolic tensor in an attribute, a global or a container; it has no value after the call.",
     explanation=(
-        "What is stored is the symbolic tensor of the trace, once. Whoever uses it later gets `TypeError: <tf.Tensor 'mul:0' ...> is out "
-        "of scope and cannot be used here`, or (an attribute of a Keras layer) silently keeps a tensor without a value; in eager "
-        "code it is the value of the last call."
+        "The stored object is the symbolic tensor of the trace, stored once. Later use raises `TypeError: <tf.Tensor "
+        "'mul:0' ...> is out of scope and cannot be used here`, or (in an attribute of a Keras layer) silently keeps a "
+        "tensor without a value. In eager code it is the value of the last call."
     ),
     samples=Samples(
         bad="""\

@@ -32,7 +32,7 @@ def _captured_variables(view: ContextView) -> Iterator[LocalHazard]:
             if len(made) == 1 and _is_bound_again(around, name, made[0]):
                 yield LocalHazard(
                     load,
-                    f"`{name}` is read when the graph is traced, and the function around it binds it again later",
+                    f"a graph keeps the value that `{name}` had when it was traced; the enclosing function rebinds it later",
                     f"`{name}` does not change between calls",
                     boundary=True,
                 )
@@ -70,7 +70,7 @@ def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
         return
     for op in reads:
         written = view.written(op.id)
-        message = f"`{written}` is read when the graph is traced, and `trainable` is set between calls"
+        message = f"a graph keeps the value that `{written}` had when it was traced; `trainable` is set between calls"
         yield LocalHazard(op.id, message, f"`{written}` does not change between calls")
 
 
@@ -104,11 +104,11 @@ RULE: Final = Rule(
     name="stale-host-state",
     kind=RuleKind.HAZARD,
     severity=Severity.WARNING,
-    summary="A graph keeps the value that Python state had when it was traced, although other code changes it between calls.",
+    summary="A graph keeps the value that Python state had when it was traced; later changes by other code are ignored.",
     explanation=(
-        "A global, `self.x` or the content of a list is read once for each trace. When another function assigns it later, eager code "
-        "would see the new value; the graph goes on with the old one, silently. Where the analysis has not seen the change come "
-        "after a call, that the state stays as it is is an assumption of the decision about an eager function."
+        "A global, `self.x` or the content of a list is read once per trace. If another function assigns it later, eager "
+        "code sees the new value, and the graph silently keeps the old one. If the analysis has not seen the change "
+        "happen after a call, the decision lists the assumption that the state does not change."
     ),
     samples=Samples(
         bad="""\

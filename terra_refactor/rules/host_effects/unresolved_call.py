@@ -12,13 +12,13 @@ RULE: Final = Rule(
     name="unresolved-call",
     kind=RuleKind.HAZARD,
     severity=Severity.INFORMATION,
-    summary="A call that cannot be resolved is given state that outlives the call: nobody can tell what it does to it.",
+    summary="A call that cannot be resolved gets state that outlives the call, so its side effects are unknown.",
     explanation=(
-        "The callee is neither code of the project nor a library that is known, and it gets an object that "
-        "others see, too (`self`, a global, "
-        "an unknown parameter). It may change that object, print, or read a file, each of which a graph would do only once. If all that it "
-        "gets are tensors, numbers and new objects, the function is speculative instead, with the callee's "
-        "purity as an assumption. A part of the decision about eager functions: `lint` does not report it."
+        "The callee is neither code of the project nor a known library, and it gets an object that other code can see "
+        "(`self`, a global, an unknown parameter). It may change that object, print, or read a file, and a graph would do "
+        "each of these only once. If all its arguments are tensors, numbers and new objects, the function is speculative, "
+        "with the assumption that the callee is pure. This is part of the decision about eager functions; `lint` does not "
+        "report it."
     ),
     samples=Samples(
         bad="""\

@@ -24,11 +24,14 @@ RULE: Final = Rule(
     name="variable-created-in-graph",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="Variables, layers, metrics, optimizers and models that are made inside a function are made anew at each trace, which raises.",
+    summary=(
+        "Variables, layers, metrics, optimizers and models that are created inside a function are created again in each "
+        "trace, which raises."
+    ),
     explanation=(
-        "On the second trace TensorFlow raises `ValueError: tf.function only supports singleton tf.Variables created on the first "
-        "call`. Creation that happens the first time only (`if self.v is None: self.v = tf.Variable(...)`, a Keras layer's `build`) is "
-        "fine."
+        "On the second trace TensorFlow raises `ValueError: tf.function only supports singleton tf.Variables created on "
+        "the first call`. Creation on the first call only (`if self.v is None: self.v = tf.Variable(...)`, a Keras "
+        "layer's `build`) is fine."
     ),
     samples=Samples(
         bad="""\

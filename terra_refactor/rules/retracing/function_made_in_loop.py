@@ -20,7 +20,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if loop is not None and _is_called_in(view, call, loop):
             yield LocalHazard(
                 call.id,
-                "a `tf.function` is made in a loop and called there: each iteration traces it anew",
+                "this `tf.function` is created and called in a loop: each iteration traces it again",
                 cure=CureHint(CureKind.HOISTED_FUNCTION),
             )
 
@@ -49,11 +49,11 @@ RULE: Final = Rule(
     name="function-made-in-loop",
     kind=RuleKind.DIAGNOSTIC,
     severity=Severity.WARNING,
-    summary="A `tf.function` that is made inside a loop is traced in every iteration.",
+    summary="A `tf.function` that is created inside a loop is traced in every iteration.",
     explanation=(
-        "Every `tf.function(...)`, and every decorated `def` that is executed, is a new function with no graphs of its own. "
-        "TensorFlow warns: `5 out of the last 5 calls to <function> triggered tf.function retracing ... creating @tf.function "
-        "repeatedly in a loop`."
+        "Every `tf.function(...)`, and every decorated `def` that is executed, is a new function without graphs. "
+        "TensorFlow warns: `5 out of the last 5 calls to <function> triggered tf.function retracing ... creating "
+        "@tf.function repeatedly in a loop`."
     ),
     samples=Samples(
         bad="""\

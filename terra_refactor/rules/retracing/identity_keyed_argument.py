@@ -58,10 +58,11 @@ RULE: Final = Rule(
     name="identity-keyed-argument",
     kind=RuleKind.DIAGNOSTIC,
     severity=Severity.WARNING,
-    summary="A lambda, a bound method or a new object as an argument of a traced function makes a new graph in every call.",
+    summary="A lambda, a bound method or a new object as an argument of a traced function causes a new trace on every call.",
     explanation=(
-        "Arguments that are no tensors, numbers, strings or structures of them are told apart by identity. A lambda that is written in "
-        "the call, `model.method` and `Options()` are other objects each time they are evaluated, so that no graph is ever used twice."
+        "Arguments other than tensors, numbers, strings and structures of them are compared by identity. A lambda written "
+        "in the call, `model.method` and `Options()` are new objects each time they are evaluated, so no graph is ever "
+        "reused."
     ),
     samples=Samples(
         bad="""\

@@ -132,11 +132,11 @@ RULE: Final = Rule(
     name="python-scalar-retrace",
     kind=RuleKind.DIAGNOSTIC,
     severity=Severity.WARNING,
-    summary="A traced function that gets Python numbers or strings that change is traced for every value.",
+    summary="A traced function is retraced for every new value of a Python number or string that it gets.",
     explanation=(
-        "Python values are a part of what a graph is made for: six calls with six ints make six graphs. Tensors, NumPy scalars, and "
-        "Python numbers under an `input_signature` do not. TensorFlow warns from the fifth time on: "
-        "`... passing Python objects instead of tensors`."
+        "Python values are part of the signature of a graph: six calls with six ints make six graphs. Tensors, NumPy "
+        "scalars, and Python numbers under an `input_signature` do not cause retracing. TensorFlow warns from the fifth "
+        "trace on: `... passing Python objects instead of tensors`."
     ),
     samples=Samples(
         bad="""\

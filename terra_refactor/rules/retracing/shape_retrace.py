@@ -11,10 +11,10 @@ RULE: Final = Rule(
     name="shape-retrace",
     kind=RuleKind.DECISION,
     severity=Severity.WARNING,
-    summary="Calls with different shapes trace the function for each of them.",
+    summary="A traced function is retraced for every new shape of its arguments.",
     explanation=(
-        "Without `reduce_retracing=True` or an `input_signature` every new shape (a last partial batch, "
-        "unpadded text) is a new trace."
+        "Without `reduce_retracing=True` or an `input_signature`, every new shape (a last partial batch, unpadded text) "
+        "causes a new trace."
     ),
     samples=Samples(
         bad="""\
