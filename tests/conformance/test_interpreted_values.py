@@ -407,7 +407,11 @@ def test_variables_have_the_types_that_are_told(name: str) -> None:
         pytest.importorskip("tensorflow_probability")
     tf.keras.backend.clear_session()
     ran: dict[str, object] = {}
-    exec(compile(source, name, "exec"), ran)
+    try:
+        exec(compile(source, name, "exec"), ran)
+    finally:
+        # Keras keeps the policy that it made of a setting: layers of later tests would have it
+        tf.keras.backend.clear_session()
     result = analyze_files({"m.py": source})
     (body,) = result.facts.contexts_of(FunctionId("m", 0))
     values: dict[str, list[Value]] = {}
