@@ -10,13 +10,15 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test check format lint types fast-tests explore generated coexec evaluation docs extension extension-package extension-e2e release-check clean
+.PHONY: help demo test test-all check format lint types fast-tests explore answers generated coexec evaluation docs extension extension-package extension-e2e release-check clean
 
 help:
 	@echo "make demo        analyse the bundled example and show the diff; no TensorFlow needed"
-	@echo "make test        lint, types and every test, TensorFlow 2.21 included"
+	@echo "make test        lint, types and every test; TensorFlow 2.21 is asked what it has not been asked yet"
+	@echo "make test-all    the same, and TensorFlow is asked everything anew and has to say what is kept"
 	@echo "make check       lint, types and the tests that are fast and need no TensorFlow"
 	@echo "make explore     the property tests with examples that no run has seen"
+	@echo "make answers     ask TensorFlow what changed since its answers were kept, and keep them (tests/answers)"
 	@echo "make format      format the code and make the fixes that ruff is sure of"
 	@echo "make generated   write the generated pages of docs/ anew"
 	@echo "make evaluation  run the programs and packages of corpus/ before and after, and write the pages of results anew"
@@ -33,6 +35,9 @@ demo: $(DEMO_VENV)/installed
 
 test: $(VENV)/installed lint types
 	$(PYTEST)
+
+test-all: export TERRA_REFACTOR_ANSWERS = fresh
+test-all: test
 
 check: $(VENV)/installed lint types fast-tests
 
@@ -52,7 +57,10 @@ fast-tests: $(VENV)/installed
 	$(PYTEST) -m "not slow and not tensorflow"
 
 explore: $(VENV)/installed
-	TERRA_REFACTOR_HYPOTHESIS=explore $(PYTEST) tests/property tests/conformance tests/runtime/test_generated_programs.py
+	TERRA_REFACTOR_ANSWERS=fresh TERRA_REFACTOR_HYPOTHESIS=explore $(PYTEST) tests/property tests/conformance tests/runtime/test_generated_programs.py
+
+answers: $(VENV)/installed
+	WORKERS=$(WORKERS) $(BIN)/python tools/keep_answers.py
 
 generated: $(VENV)/installed
 	$(BIN)/python tools/document_rules.py

@@ -1,14 +1,17 @@
 """The ten programs of corpus/coexec are what `tf_function.toml` says they are.
 
 What eager execution does is repeatable, and `tf.function` on the step really agrees, differs where it is said to, or raises.
-The shim is compared by `benchmarks/coexec.py --check`, in processes of its own.
+What a program does is kept, and seen anew when its text changes. The shim is compared by `benchmarks/coexec.py --check`, in processes of
+its own.
 """
 
+import json
 import math
 import sys
 from pathlib import Path
 
 import pytest
+from kept_answers import Harness, code_of
 
 pytest.importorskip("tensorflow")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -17,6 +20,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+import corpus.coexec
 from corpus.coexec.program import NAMES, Program, Record, build, expectations, first_difference, record
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
@@ -24,6 +28,8 @@ pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 EXPECTED = expectations()
 # Enough for the second look at every silent difference: SDPoint's first two draws differ.
 STEPS = 6
+FOLDER = Path(corpus.coexec.__file__).parent
+RUNS = Harness("coexec_programs", (FOLDER / "program.py", FOLDER / "bert_encoder.py", Path(__file__)))
 _eager: dict[str, Record] = {}
 
 
@@ -51,57 +57,94 @@ def test_every_program_has_an_expectation_and_half_of_them_cannot_be_a_tf_functi
     assert all(EXPECTED[name].hazards for name in NAMES if EXPECTED[name].outcome != "agrees")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_trains_eagerly_and_repeatably(name):
+def seen(name, what):
+    """What a function of this module says of a program, as JSON keeps it."""
+    question = f"{what.__name__} {name} {STEPS} {EXPECTED[name].where} {code_of(FOLDER / f'{name}.py')}"
+    return json.loads(RUNS.answer(question, lambda: json.dumps(what(name))))
+
+
+def twice(name):
+    """Two eager runs, and what one of them changed."""
     first = eager(name)
     program = build(name, "small", "float64")
     before = program.state()["variables"]
     again = record(program, STEPS)
-    assert first_difference(first, again) is None
-    changed = [key for key, value in again.state["variables"].items() if not np.array_equal(value, before[key])]
-    assert len(changed) > len(before) / 2, "a training step changes most of the variables"
-    for result in again.results:
-        losses = result.values() if isinstance(result, dict) else [result]
-        assert all(np.all(np.isfinite(loss)) and np.asarray(loss).dtype == np.float64 for loss in losses)
+    losses = [
+        np.asarray(loss)
+        for result in again.results
+        for loss in (result.values() if isinstance(result, dict) else [result])
+    ]
+    return {
+        "difference": first_difference(first, again),
+        "variables": len(before),
+        "changed": sum(not np.array_equal(value, before[key]) for key, value in again.state["variables"].items()),
+        "losses": sorted(
+            {f"{loss.dtype.name}, {'all' if np.all(np.isfinite(loss)) else 'not all'} finite" for loss in losses}
+        ),
+    }
+
+
+def graph(name):
+    """A run as a graph against an eager one: the exception, or where they differ, also within what the table names."""
+    program = build(name, "small", "float64")
+    try:
+        actual = record(program, STEPS, tf.function(program.step))
+    except Exception as error:
+        return {"raises": type(error).__name__}
+    found = {"difference": _place(first_difference(eager(name), actual))}
+    if EXPECTED[name].where:
+        part, key = EXPECTED[name].where.split(".")
+        found["within"] = _place(first_difference(_only(eager(name), part, key), _only(actual, part, key)))
+    return found
+
+
+def _place(difference):
+    return difference and difference.partition(":")[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_trains_eagerly_and_repeatably(name):
+    found = seen(name, twice)
+    assert found["difference"] is None
+    assert found["changed"] > found["variables"] / 2, "a training step changes most of the variables"
+    assert found["losses"] == ["float64, all finite"]
 
 
 @pytest.mark.parametrize("name", named("agrees"))
 def test_tf_function_agrees(name):
-    program = build(name, "small", "float64")
-    assert first_difference(eager(name), record(program, STEPS, tf.function(program.step))) is None
+    assert seen(name, graph) == {"difference": None}
 
 
 @pytest.mark.parametrize("name", named("raises"))
 def test_tf_function_raises(name):
-    program = build(name, "small", "float64")
-    with pytest.raises(Exception) as raised:
-        record(program, STEPS, tf.function(program.step))
-    assert type(raised.value).__name__ == EXPECTED[name].error
+    assert seen(name, graph) == {"raises": EXPECTED[name].error}
 
 
 @pytest.mark.parametrize("name", named("differs"))
 def test_tf_function_differs_where_it_is_said_to(name):
-    program = build(name, "small", "float64")
-    actual = record(program, STEPS, tf.function(program.step))
-    assert first_difference(eager(name), actual) is not None
-    part, key = EXPECTED[name].where.split(".")
-    difference = first_difference(_only(eager(name), part, key), _only(actual, part, key))
-    assert difference is not None and difference.startswith(f"{part}.{key}")
+    found = seen(name, graph)
+    assert found["difference"] is not None
+    assert found["within"] is not None and found["within"].startswith(EXPECTED[name].where)
 
 
 def _only(whole: Record, part: str, key: str) -> Record:
     return Record((), "", {"variables": {}, "host": {}, part: {key: whole.state[part][key]}})
 
 
+def paths(name):
+    """What shows that the branches are taken that make a program hard."""
+    if name == "dcgan":
+        return min(float(result["accuracy"]) for result in record(build(name, "small", "float64"), 40).results)
+    host = {"sdpoint": "steps_of", "faster_rcnn": "foreground", "bert_classification": "losses"}[name]
+    return len(eager(name).state["host"][host])
+
+
 def test_the_paths_of_the_programs_are_taken():
     """The branches that make the programs hard are not dead within the steps that are compared."""
-    sdpoint = eager("sdpoint").state["host"]["steps_of"]
-    assert len(sdpoint) > 1
-    foreground = eager("faster_rcnn").state["host"]["foreground"]
-    assert 0 < len(foreground) < STEPS, "some images hold no true box"
-    accuracies = [float(r["accuracy"]) for r in record(build("dcgan", "small", "float64"), 40).results]
-    assert min(accuracies) < 0.9
-    assert eager("bert_classification").state["host"]["losses"]
+    assert seen("sdpoint", paths) > 1
+    assert 0 < seen("faster_rcnn", paths) < STEPS, "some images hold no true box"
+    assert seen("dcgan", paths) < 0.9
+    assert seen("bert_classification", paths)
 
 
 def _record(results=(), printed="", host=None, variables=None) -> Record:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
+import json
+from pathlib import Path
 
 import pytest
+from kept_answers import Harness, digest
 
 from corpus.expectations import Disagreement, Program, decisions_of, disagreements, missing, programs, said
+from terra_refactor import verify
+from terra_refactor.workspace.results import FixReport
 
 NEEDS_TENSORFLOW = pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="needs TensorFlow")
 MIN_ACTIONS = 0.95
 """Share of functions for which the action must be what the reviewer expects."""
+RUNS = Harness("program_runs", tuple(sorted(Path(verify.__file__).parent.rglob("*.py"))))
+"""What `verify` found when it ran a program with all changes: the same changes, by the same code, need no second run."""
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +58,37 @@ def test_no_type_contradicts_the_reviewer(judged: list[tuple[Program, list[str],
 def test_all_changes_together_keep_what_the_program_does(program: Program) -> None:
     from corpus.evaluate import plan, run  # noqa: PLC0415 - the other tests need less
 
-    verification = run(plan(program, "speculative"), program, record=True)
-    wrong = [f"{each.qualname}: {each.status.value}: {each.detail}" for each in verification.functions if each.status.value in ("different", "fails")]
+    planned = plan(program, "speculative")
+
+    def ask() -> str:
+        verification = run(planned, program, record=True)
+        wrong = [
+            f"{each.qualname}: {each.status.value}: {each.detail}"
+            for each in verification.functions
+            if each.status.value in ("different", "fails")
+        ]
+        whole = verification.program
+        return json.dumps([wrong, "not run" if whole is None else whole.difference, len(verification.functions)])
+
+    wrong, difference, functions = json.loads(RUNS.answer(question(program, planned, inspect.getsource(run)), ask))
     assert wrong == []
-    if verification.functions:
-        assert verification.program is not None and verification.program.difference is None
+    assert difference is None or not functions
+
+
+def question(program: Program, planned: FixReport, how: str) -> str:
+    """What decides the outcome of a run of both versions: every file, every change, the command, and how it is run."""
+    files = sorted(path for path in program.folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    before = [
+        (path.relative_to(program.folder).as_posix(), digest(path.read_bytes().hex()))
+        for path in files
+        if path.name != "expected.toml"
+    ]
+    after = [
+        (
+            file.source.path,
+            digest(file.new_text),
+            [(each.qualname, each.line, each.action.value, each.outcome.value) for each in file.changes],
+        )
+        for file in planned.files
+    ]
+    return repr((program.command, before, after, how))

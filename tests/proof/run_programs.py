@@ -1,8 +1,6 @@
-"""Runs programs in real TensorFlow, as graphs and eagerly, and says what can be seen of each run.
+"""Runs programs in real TensorFlow, as graphs and eagerly, and says what can be seen of each run: a script for `observations.py`.
 
-Called as a script with a JSON file of programs (`{name: text}`) and the name of the file to write, a line of JSON for each program;
-`observe` does that in a child process, so that one TensorFlow is loaded for many programs. A program that does not end, or that ends
-the process, costs itself only: another process goes on behind it.
+Called with a JSON file of programs (`{name: text}`) and the name of the file to write, a line of JSON for each program.
 For the eager run `tf.function` is replaced by a function that changes nothing.
 
 Seen of a run: what it printed, logged and slept (`output`), the values of its global variables (`values`), the
@@ -17,13 +15,11 @@ import importlib.util
 import json
 import logging
 import os
-import subprocess
 import sys
 import tempfile
 import time
 import traceback
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -31,84 +27,6 @@ from typing import Any
 LIMIT_SECONDS = 240
 """Of one run of one program; most take less than one. Then the process shows where each thread stands, and ends."""
 RECURSION_LIMIT = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What was seen of one run."""
-
-    output: str
-    values: dict[str, Any]
-    error: str | None
-    traces: int
-    functions: int
-    seconds: float
-
-    def same_as(self, other: Run) -> bool:
-        """Whether both printed, computed and raised the same."""
-        return self.output == other.output and self.values == other.values and self.error == other.error
-
-    def difference(self, other: Run) -> str:
-        """The differences, for a person."""
-        lines = [
-            f"{field}: {getattr(self, field)!r}\n  vs {getattr(other, field)!r}"
-            for field in ("error", "output")
-            if getattr(self, field) != getattr(other, field)
-        ]
-        names = sorted(self.values.keys() | other.values.keys())
-        for name in names:
-            if self.values.get(name) != other.values.get(name):
-                lines.append(f"{name}: {self.values.get(name)!r}\n  vs {other.values.get(name)!r}")
-        return "\n".join(lines)
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """Both runs of one program."""
-
-    eager: Run
-    graph: Run
-
-
-class Observations(dict[str, Observation]):
-    """What was seen, by program; asking for a program that took its process with it fails, and says how that looked."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lost: dict[str, str] = {}
-
-    def __missing__(self, name: str) -> Observation:
-        raise AssertionError(f"{name} ended the process that ran it: {self.lost[name]}")
-
-
-def observe(programs: dict[str, str], folder: Path) -> Observations:
-    """Runs every program both ways, in as few child processes as it takes."""
-    asked, answered = folder / "programs.json", folder / "runs.jsonl"
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "KERAS_BACKEND": "tensorflow"}
-    seen = Observations()
-    waiting = dict(programs)
-    while waiting:
-        asked.write_text(json.dumps(waiting), encoding="utf-8")
-        answered.write_text("", encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, __file__, str(asked), str(answered)],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        for line in answered.read_text(encoding="utf-8").splitlines():
-            answer = json.loads(line)
-            seen[answer["name"]] = Observation(Run(**answer["eager"]), Run(**answer["graph"]))
-            del waiting[answer["name"]]
-        if done.returncode != 0 and waiting:
-            culprit = next(iter(waiting))
-            seen.lost[culprit] = f"exit code {done.returncode}\n{done.stderr[-4000:]}"
-            del waiting[culprit]
-    return seen
-
-
-# --- in the child --------------------------------------------------------------------------------------------------------------------
 
 
 def _shown(value: Any, depth: int = 0) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cure_support import Case, cure_cases
-from run_programs import Observation, Run, observe
+from observations import Observation, observe
 
 CASES = tuple(case for case in cure_cases() if case.after is not None)
 
@@ -18,16 +18,6 @@ def observations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Observat
     return observe(programs, tmp_path_factory.mktemp("cures"))
 
 
-def results(run: Run) -> dict[str, object]:
-    """What a program computed; a cure may add a name or an attribute."""
-    return {name: value for name, value in run.values.items() if name.startswith("result")}
-
-
-def lines(run: Run) -> int:
-    """How many lines were printed: `tf.print` shows a tensor's value where `print` shows the tensor, so the words differ."""
-    return run.output.count("\n")
-
-
 @pytest.mark.tensorflow
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: CASES[number].name)
@@ -36,8 +26,8 @@ def test_cured_graph_agrees_with_eager(number: int, observations: dict[str, Obse
     before, after = observations[f"before_{number}"].eager, observations[f"after_{number}"].graph
     assert before.error is None
     assert after.error is None
-    assert results(after) == results(before)
-    assert lines(after) == lines(before) or "sys.stderr" in case.before  # which is not watched
+    assert after.results == before.results
+    assert after.lines == before.lines or "sys.stderr" in case.before  # which is not watched
 
 
 @pytest.mark.tensorflow
@@ -46,5 +36,5 @@ def test_cured_graph_agrees_with_eager(number: int, observations: dict[str, Obse
 def test_cured_program_is_the_same_eagerly(number: int, observations: dict[str, Observation]) -> None:
     before, after = observations[f"before_{number}"].eager, observations[f"after_{number}"].eager
     assert after.error is None
-    assert results(after) == results(before)
-    assert lines(after) == lines(before) or "sys.stderr" in CASES[number].before
+    assert after.results == before.results
+    assert after.lines == before.lines or "sys.stderr" in CASES[number].before

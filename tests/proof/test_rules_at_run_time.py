@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 from analysis_support import Result, analyze_text
+from observations import Observation, observe
 from proofs import Proof, all_programs, checked_and_fine
-from run_programs import Observation, observe
 
 from terra_refactor.classify.decision import Action, Classification
 from terra_refactor.rules.registry import all_rules
@@ -56,9 +56,9 @@ def test_tensorflow_says_so(proof: Proof, observations: dict[str, Observation]) 
         most = max(seen.graph.traces, seen.graph.functions)
         assert most > 2 if proof.bad else seen.graph.traces <= 2, (seen.graph.traces, seen.graph.functions)
     elif proof.bad:
-        assert not seen.graph.same_as(seen.eager), "as a graph it is the same"
+        assert not seen.same, "as a graph it is the same"
     else:
-        assert seen.graph.same_as(seen.eager), seen.eager.difference(seen.graph)
+        assert seen.same, seen.difference
 
 
 @pytest.mark.parametrize("proof", PROGRAMS, ids=lambda proof: proof.name)
@@ -99,7 +99,7 @@ def test_decision_says_so(proof: Proof) -> None:
 def test_fine_program_agrees(proof: Proof, observations: dict[str, Observation]) -> None:
     seen = observations[proof.name]
     assert seen.eager.error is None
-    assert seen.graph.same_as(seen.eager), seen.eager.difference(seen.graph)
+    assert seen.same, seen.difference
     assert seen.graph.traces <= 2
 
 

@@ -2,7 +2,7 @@
 
 Computes: the decisions about the functions of some seeds, and which of them TensorFlow contradicts. Gives: `measure`. As a script
 (`PYTHONPATH=tests python path_measure.py FIRST NUMBER ANSWERS`) it prints the counts, and the functions that are wrongly called safe.
-TensorFlow's answers are kept by the content of the functions, in `path_answers.txt` for the seeds that the tests run.
+TensorFlow's answers are kept (`kept_answers`) for the seeds that the tests run; the script keeps others in a file that it is given.
 """
 
 from __future__ import annotations
@@ -11,42 +11,42 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 
 from analysis_support import analyze_text
+from kept_answers import Harness, read
 from path_judge import judge
 from path_programs import ARGUMENTS, HEAD, Program, module_of, write_function
 
 from terra_refactor.classify.decide import DecisionOptions
 from terra_refactor.classify.decision import Classification, Decision
 
-ANSWERS = Path(__file__).with_name("path_answers.txt")
-"""A line for each function: the hash of its text, then the first letter of the verdict."""
+PATHS = Harness("paths", (Path(__file__).with_name("path_judge.py"),))
 MODULE_SIZE = 25
 
 
-def key_of(program: Program) -> str:
-    """The name of a function's answer: its text, with no name of its own, and what it is called with."""
-    text = program.text.replace(program.name, "f", 1)
-    return blake2b(f"{text}{ARGUMENTS}{HEAD}".encode(), digest_size=6).hexdigest()
+def question(program: Program) -> str:
+    """What a function's answer depends on: its text, with no name of its own, and what it is called with."""
+    return f"{program.text.replace(program.name, 'f', 1)}{ARGUMENTS}{HEAD}"
 
 
-def read_answers(file: Path) -> dict[str, str]:
-    """The answers of a file; none if there is no such file."""
-    if not file.exists():
-        return {}
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return {line[:12]: line[13:] for line in lines}
+def answers_of(programs: Iterable[Program], known: dict[str, str] | None = None) -> dict[str, str]:
+    """TensorFlow's answers to functions, by name; `known` has answers by key, and gets those that are new."""
+    known = {} if known is None else known
+    texts = {program.name: program.text for program in programs}
+    questions = {program.name: question(program) for program in programs}
+    found = {name: known[PATHS.key(text)] for name, text in questions.items() if PATHS.key(text) in known}
+    told: dict[str, str] = {}
 
+    def ask(asked: dict[str, str]) -> dict[str, str]:
+        told.update(judge({name: texts[name] for name in asked}, ARGUMENTS, HEAD))
+        return {name: verdict.partition(":")[0] for name, verdict in told.items()}
 
-def answers_of(programs: Iterable[Program], known: dict[str, str]) -> dict[str, str]:
-    """TensorFlow's answers to functions, by name; `known` gets those that are new."""
-    texts = {program.name: (key_of(program), program.text) for program in programs}
-    asked = {name: text for name, (key, text) in texts.items() if key not in known}
-    if asked:
-        known.update({texts[name][0]: verdict for name, verdict in judge(asked, ARGUMENTS, HEAD).items()})
-    return {name: known[key] for name, (key, _) in texts.items()}
+    rest = {name: text for name, text in questions.items() if name not in found}
+    answers = PATHS.answers(rest, ask)
+    known.update({PATHS.key(rest[name]): answer for name, answer in answers.items()})
+    # what was asked just now tells more
+    return {**found, **answers, **told}
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class Measured:
     """Unsafe, and the same as a graph."""
 
 
-def measure(programs: list[Program], known: dict[str, str]) -> Measured:
+def measure(programs: list[Program], known: dict[str, str] | None = None) -> Measured:
     """Decides about functions, and compares with TensorFlow."""
     answers = answers_of(programs, known)
     found = Measured()
@@ -81,7 +81,7 @@ def measure(programs: list[Program], known: dict[str, str]) -> Measured:
 def main(first: int, number: int, cache: str, shown: int) -> None:
     """Prints what is found for so many seeds."""
     file = Path(cache)
-    known = {**read_answers(ANSWERS), **read_answers(file)}
+    known = read(file)
     found = Measured()
     for start in range(first, first + number, 250):
         programs = [write_function(seed) for seed in range(start, min(start + 250, first + number))]

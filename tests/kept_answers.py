@@ -1,0 +1,138 @@
+"""What TensorFlow answered, kept by content: it is asked once, and again when what was asked changes.
+
+A test hands its questions, each a text, to a `Harness`. The answer to a question, a line of text, lies in `answers/<harness>.txt` under
+a key that is made of the question, of the code that asks, and of the versions of Python, TensorFlow, Keras and NumPy. A
+question without a kept answer is run there and then: nothing passes because an answer is missing, and each was seen in a run.
+
+The setting `TERRA_REFACTOR_ANSWERS` says what else is done:
+
+- `fresh`: everything is run, and where a kept answer is another one the test fails (`make test-all`, and `make explore`);
+- `write`: what was asked and the answers that are new are written to `build/answers/` too, of which `tools/keep_answers.py` makes
+  the new files (`make answers`).
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+
+FOLDER = Path(__file__).with_name("answers")
+NEW = Path(__file__).parents[1] / "build" / "answers"
+SETTING = "TERRA_REFACTOR_ANSWERS"
+LIBRARIES = ("tensorflow", "keras", "numpy")
+
+
+def digest(text: str, size: int = 8) -> str:
+    """A short name for a text; of `size` bytes, each two letters."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).hexdigest()
+
+
+def code_of(path: Path) -> str:
+    """What a Python file does: its text without comments, docstrings and layout."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            # a text that stands alone does nothing
+            node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
+    return ast.dump(tree)
+
+
+def _is_text(statement: ast.AST) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
+def version(library: str) -> str:
+    """The installed version; `none` if there is none, so that nothing is kept for it."""
+    try:
+        return importlib.metadata.version(library)
+    except importlib.metadata.PackageNotFoundError:
+        return "none"
+
+
+def read(file: Path) -> dict[str, str]:
+    """The answers of a file by key; none if there is no such file."""
+    if not file.exists():
+        return {}
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return dict(line.split(" ", 1) for line in lines if not line.startswith("#"))
+
+
+class OutdatedError(AssertionError):
+    """A kept answer is not what was seen now."""
+
+
+@dataclass
+class Harness:
+    """One way of asking. `sources` are the files with the code that asks: an answer is thrown away when that changes."""
+
+    name: str
+    sources: tuple[Path, ...]
+    alike: Callable[[str, str], bool] = lambda kept, seen: kept == seen
+    """Whether two answers say the same to the tests; by default whether they are equal."""
+    folder: Path = FOLDER
+    new: Path = NEW
+    _open: set[str] = field(default_factory=set)
+
+    @cached_property
+    def _version(self) -> str:
+        python = ".".join(map(str, sys.version_info[:2]))
+        code = "".join(map(code_of, self.sources))
+        return f"{python} {[version(library) for library in LIBRARIES]} {digest(code)}"
+
+    @cached_property
+    def _kept(self) -> dict[str, str]:
+        return read(self.folder / f"{self.name}.txt")
+
+    def key(self, question: str) -> str:
+        """Under which a question's answer is kept."""
+        return digest(f"{self._version}\n{question}")
+
+    def answer(self, question: str, ask: Callable[[], str]) -> str:
+        """The answer to one question, kept or by `ask`."""
+        return self.answers({"": question}, lambda _: {"": ask()})[""]
+
+    def answers(
+        self, questions: Mapping[str, str], ask: Callable[[dict[str, str]], Mapping[str, str]]
+    ) -> dict[str, str]:
+        """The answers to questions by name. `ask` gets those that have none; it may leave some out, which then have none."""
+        keys = {name: self.key(question) for name, question in questions.items()}
+        mode = os.environ.get(SETTING, "")
+        known = {name: self._kept[key] for name, key in keys.items() if key in self._kept}
+        asked = {name: text for name, text in questions.items() if mode == "fresh" or name not in known}
+        seen = ask(asked) if asked else {}
+        if mode == "fresh":
+            other = {
+                name: f"kept {known[name]}, seen {seen.get(name)}"
+                for name in known
+                if not self._agrees(known, seen, name)
+            }
+            if other:
+                lines = "\n".join(f"{name}: {words}" for name, words in other.items())
+                raise OutdatedError(f"TensorFlow answers otherwise than what is kept in {self.name}.txt:\n{lines}")
+        elif mode == "write":
+            self._note(keys, {**known, **seen})
+        return {**known, **seen}
+
+    def _agrees(self, known: Mapping[str, str], seen: Mapping[str, str], name: str) -> bool:
+        return name in seen and self.alike(known[name], seen[name])
+
+    def _note(self, keys: Mapping[str, str], answers: Mapping[str, str]) -> None:
+        self.new.mkdir(parents=True, exist_ok=True)
+        # a file for each process: workers write at the same time
+        with (self.new / f"{self.name}.{os.getpid()}.txt").open("a", encoding="utf-8") as stream:
+            for name, answer in answers.items():
+                if keys[name] not in self._open:
+                    self._open.add(keys[name])
+                    stream.write(f"{keys[name]} {answer}\n")

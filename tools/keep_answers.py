@@ -1,0 +1,61 @@
+"""Writes TensorFlow's answers for the tests anew: `python tools/keep_answers.py [PYTEST ARGUMENT...]`, or `make answers`.
+
+Runs the tests that ask TensorFlow, which run what has no kept answer, and puts what they saw into `tests/answers/`. After a run of all
+these tests (no arguments), answers that nobody asked for are left out. The exit code is that of pytest: a test that fails has its answers
+kept all the same, since they were seen.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(REPOSITORY / "tests"))
+
+from kept_answers import FOLDER, LIBRARIES, NEW, SETTING, read, version  # noqa: E402
+
+ASKING = (
+    "tests/proof",
+    "tests/property/test_paths.py",
+    "tests/corpus/test_coexec_programs.py",
+    "tests/corpus/test_programs.py",
+    "tests/corpus/test_shape_bugs.py",
+)
+"""The tests that use `kept_answers`."""
+
+
+def merge(new: Path, folder: Path, *, whole: bool) -> None:
+    """Puts the answers that the tests noted into the files of a folder; `whole` leaves out all others."""
+    for name in sorted({path.name.partition(".")[0] for path in new.glob("*.txt")}):
+        file = folder / f"{name}.txt"
+        kept = {} if whole else read(file)
+        before = read(file)
+        for part in sorted(new.glob(f"{name}.*.txt")):
+            kept.update(read(part))
+        versions = ", ".join(f"{library} {version(library)}" for library in LIBRARIES)
+        lines = [
+            f"# {versions}; written by `make answers`",
+            *(f"{key} {answer}" for key, answer in sorted(kept.items())),
+        ]
+        folder.mkdir(exist_ok=True)
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        added, gone = kept.keys() - before.keys(), before.keys() - kept.keys()
+        print(f"{name}: {len(kept)} answers, {len(added)} of them new, {len(gone)} left out")
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the tests and keeps what they saw."""
+    shutil.rmtree(NEW, ignore_errors=True)
+    command = [sys.executable, "-m", "pytest", *(arguments or ["-q", "-n", os.environ.get("WORKERS", "2"), *ASKING])]
+    status = subprocess.run(command, cwd=REPOSITORY, env={**os.environ, SETTING: "write"}, check=False).returncode
+    # what a run that was stopped did not ask for may be asked for all the same
+    merge(NEW, FOLDER, whole=not arguments and status in (0, 1))
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
