@@ -17,12 +17,11 @@ from terra_refactor.runtime import co_execute  # noqa: E402
 from tests.runtime.conftest import difference, observe  # noqa: E402
 from tests.runtime.generated import Machine, statements  # noqa: E402
 
+pytestmark = [pytest.mark.tensorflow, pytest.mark.slow, pytest.mark.usefixtures("float64")]
+
 COUNT = int(os.environ.get("TERRA_REFACTOR_GENERATED", "25"))
 
 
-@pytest.mark.tensorflow
-@pytest.mark.slow
-@pytest.mark.usefixtures("float64")
 @settings(
     max_examples=COUNT, deadline=None, suppress_health_check=list(HealthCheck), derandomize=COUNT <= 25, database=None
 )

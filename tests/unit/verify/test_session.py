@@ -211,6 +211,7 @@ def use():
 """
 
 
+@pytest.mark.usefixtures("warm_children")
 def test_hostile_code_costs_only_itself(tmp_path: Path) -> None:
     found = by_name(verify(tmp_path, HOSTILE, limits=Limits(function_seconds=40.0)))
     assert found["leaves"].status is Status.FAILS and "exit code 7" in found["leaves"].detail
@@ -235,6 +236,7 @@ while True:
 """
 
 
+@pytest.mark.usefixtures("warm_children")
 def test_a_script_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first_event = Child.first_event
     # TensorFlow may take its time where much else runs; the script may not
@@ -244,6 +246,7 @@ def test_a_script_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytest
     assert verification.differs
 
 
+@pytest.mark.usefixtures("warm_children")
 def test_a_script_that_prints_without_end_is_stopped(tmp_path: Path) -> None:
     verification = verify(
         tmp_path, ENDLESS + "    print('x' * 1000)\n", run="python module.py", limits=Limits(output=1 << 20)
