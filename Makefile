@@ -7,7 +7,8 @@ VENV := .venv
 DEMO_VENV := .venv-demo
 BIN := $(VENV)/bin
 PIP_FLAGS := --quiet --disable-pip-version-check
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope
+# Modules in the order of tests/conftest.py, the longest first; what took longest is listed.
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder --durations 15 --durations-min 5
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
 .PHONY: help demo test test-all check format lint types fast-tests explore answers generated coexec evaluation docs extension extension-package extension-e2e release-check clean

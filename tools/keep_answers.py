@@ -24,6 +24,8 @@ ASKING = (
     "tests/corpus/test_coexec_programs.py",
     "tests/corpus/test_programs.py",
     "tests/corpus/test_shape_bugs.py",
+    "tests/e2e/cli/test_demo.py",
+    "tests/e2e/cli/test_demo_keeps_its_meaning.py",
 )
 """The tests that use `kept_answers`."""
 

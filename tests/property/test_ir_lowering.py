@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "ir"))
 from lowering import lower_text
 from program_writer import ProgramWriter
 from reference_interpreter import run_module
+from running_time import examples
 
 from terra_refactor.ir.pprint import format_module
 from terra_refactor.ir.walk import blocks, operands, walk
@@ -121,7 +122,7 @@ def test_generated_programs_do_the_same(seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(usual=120, many=500), deadline=None)
 @given(SEEDS)
 def test_many_generated_programs_do_the_same(seed: int) -> None:
     check_same_behaviour(seed)

@@ -1,0 +1,34 @@
+"""What keeps a run of the tests short: the order of the modules, and fewer examples than `make test-all` and `make explore` have."""
+
+from __future__ import annotations
+
+import os
+
+from kept_answers import SETTING
+
+LONGEST_FIRST = (
+    "tests/runtime/test_ten_programs.py",
+    "tests/proof/test_rules_at_run_time.py",
+    "tests/e2e/cli/test_verify.py",
+    "tests/runtime/test_optimizers.py",
+    "tests/unit/verify/test_session.py",
+    "tests/property/test_paths.py",
+    "tests/runtime/test_memory.py",
+    "tests/corpus/test_trying.py",
+    "tests/conformance/test_arithmetic.py",
+    "tests/corpus/test_programs.py",
+    "tests/conformance/test_keras_layers.py",
+    "tests/conformance/test_catalogue.py",
+    "tests/e2e/cli/test_hard_places.py",
+    "tests/proof/test_run_programs.py",
+    "tests/e2e/cli/test_commands.py",
+    "tests/e2e/cli/test_bad_input.py",
+    "tests/property/test_ir_lowering.py",
+)
+"""The modules that take longest. A worker takes a whole module (`--dist loadscope`): a long one at the end keeps the other waiting."""
+
+
+def examples(usual: int, many: int) -> int:
+    """So many examples: `usual` by default, `many` in `make test-all` and `make explore`."""
+    explores = os.environ.get("TERRA_REFACTOR_HYPOTHESIS") == "explore"
+    return many if explores or os.environ.get(SETTING) == "fresh" else usual
