@@ -2,8 +2,9 @@
 
 Computes: Markdown and the span that it speaks of. Needs: a snapshot and a place. Gives: `hover`, `HoverAnswer`.
 
-On a function's name or decorator: its card (class, reason, assumptions, types, hazards). On an expression or a bound name: its type in
-each context, when it is, or holds, a tensor. Where a finding is: the rule's summary besides.
+On a function's name or decorator: its card (class, reason, assumptions, types, hazards). On what is called: its shape rule filled in with
+this call's arguments, what it is, and a layer's weights or a model's table. On any other name: its type in each context, or what it
+stands for, or why nothing is known. Where a finding is: the rule's summary besides.
 """
 
 from __future__ import annotations
@@ -11,20 +12,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from keyword import iskeyword
 
-from terra_refactor.domain.value import Bottom, FunctionValue, LibraryValue, ModuleValue, Value
+from terra_refactor.domain.value import Bottom, Reference, UnknownValue, Value, members
 from terra_refactor.ide.diagnostics import diagnostics
 from terra_refactor.ide.explanations import function_card
-from terra_refactor.ide.snapshot import NAMED, Snapshot, name_span
-from terra_refactor.ide.values import full_text, tensor_text
+from terra_refactor.ide.layers import layer_card
+from terra_refactor.ide.names import fenced, parameter_reason, unknown_reason, value_card
+from terra_refactor.ide.operations import call_text, callers_of, operator_text, reached
+from terra_refactor.ide.snapshot import NAMED, Snapshot, line_text, name_span
+from terra_refactor.ide.values import tensor_text
 from terra_refactor.ir import ops
-from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.function import Function
 from terra_refactor.ir.walk import walk
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.syntax.comments import read_suppressions
 from terra_refactor.syntax.location import Span
+from terra_refactor.workspace.printable import as_code
 
 _MOST_CONTEXTS = 4
+_MOST_CALLEES = 2
+_WORD = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,64 +86,135 @@ def _card(
 
 
 def _expression(snapshot: Snapshot, path: str, line: int, column: int) -> tuple[Span, str] | None:
-    """The smallest expression, binding or parameter at the place whose value is worth telling."""
+    """The smallest expression, binding or parameter at the place, and what is known of it."""
+    word = _word_at(snapshot, path, line, column)
     for function in snapshot.functions_at(path, line, column):
-        contexts = snapshot.contexts(function)
-        if function.kind is FunctionKind.CLASS_BODY or not contexts:
-            continue
-        best: tuple[Span, list[Value]] | None = None
         for parameter in function.parameters:
             if parameter.span.contains(line, column):
-                values = [
-                    context.parameters[parameter.name] for context in contexts if parameter.name in context.parameters
-                ]
-                best = (parameter.span, values)
+                return parameter.span, _parameter(snapshot, function, parameter.name)
+        best = _smallest(function, line, column)
         if best is None:
-            for span, results in _at(function, line, column):
-                values = [
-                    value for context in contexts for result in results if (value := context.values[result]) is not None
-                ]
-                if values and (best is None or best[0].encloses(span)):
-                    best = (span, values)
-        if best is not None:
-            text = _described(snapshot, best[1])
-            return None if text is None else (best[0], text)
+            continue
+        if word is not None and iskeyword(word[1]):
+            return None
+        span, op = best
+        text = _told(snapshot, function, op, "" if word is None else word[1])
+        if text is None:
+            return None
+        return (span, text) if word is None or span.line == span.end_line else (word[0], text)
     return None
 
 
-def _at(function: Function, line: int, column: int) -> Iterator[tuple[Span, tuple[int, ...]]]:
-    """Operations at a place, each with the operations whose values are shown for it."""
+def _word_at(snapshot: Snapshot, path: str, line: int, column: int) -> tuple[Span, str] | None:
+    """The identifier at a place."""
+    for found in _WORD.finditer(line_text(snapshot.sources[path].text, line)):
+        if found.start() < column <= found.end():
+            return Span(line, found.start() + 1, line, found.end() + 1), found[0]
+    return None
+
+
+def _smallest(function: Function, line: int, column: int) -> tuple[Span, ops.Op] | None:
+    """The operation with the smallest text around a place; of several of one text the last that runs."""
+    best: tuple[Span, ops.Op] | None = None
     for op in walk(function.body):
         span = function.spans[op.id]
-        if not span.contains(line, column):
-            continue
-        if isinstance(op, ops.StoreName | ops.StoreAttribute):
-            if op.value is not None:
-                yield span, (op.value,)
-        else:
-            yield span, (op.id,)
+        if span.contains(line, column) and (best is None or best[0].encloses(span)):
+            best = (span, op)
+    return best
+
+
+def _told(snapshot: Snapshot, function: Function, op: ops.Op, word: str) -> str | None:
+    """What is known of an operation. `word` is the identifier under the cursor, or empty."""
+    contexts = snapshot.contexts(function)
+    match op:
+        case ops.StoreName(value=result, name=name) | ops.StoreAttribute(value=result, name=name):
+            if result is None:
+                return None
+            return _values(snapshot, function, result, name if word == name else None)
+        case ops.LoadName(name=name) | ops.LoadAttribute(name=name):
+            call = callers_of(function).get(op.id) if word == name else None
+            if call is not None:
+                return _call(snapshot, function, op, call, name)
+            return _values(snapshot, function, op.id, name if word == name else None)
+        case ops.Call(arguments=arguments):
+            for argument in arguments:
+                if word and argument.keyword == word:
+                    told = _values(snapshot, function, argument.value, word)
+                    return f"argument {as_code(word)}\n\n{told}"
+            return _values(snapshot, function, op.id, None)
+        case ops.Binary() | ops.Compare():
+            return operator_text(snapshot, contexts, op) or _values(snapshot, function, op.id, None)
+        case ops.Import() | ops.ImportFrom():
+            return _values(snapshot, function, op.id, word) if word else None
+        case ops.DeleteName(name=name) | ops.DeleteAttribute(name=name):
+            return f"{as_code(name)} is unbound here" if word == name else None
+        case _:
+            return _values(snapshot, function, op.id, None)
+
+
+def _call(snapshot: Snapshot, function: Function, op: ops.Op, call: ops.Call, name: str) -> str:
+    """What is called, its shape rule with the arguments of this call, and what it gives."""
+    contexts = snapshot.contexts(function)
+    parts: list[str] = []
+    made = [value for value in reached(contexts, call.id) if isinstance(value, Reference)]
+    filled = None if made else call_text(snapshot, contexts, call, name)
+    if filled is not None:
+        parts.append(filled)
+    called = list(dict.fromkeys(reached(contexts, op.id)))
+    for value in dict.fromkeys([*called, *made]):
+        if isinstance(value, Reference):
+            card = layer_card(snapshot, snapshot.facts.objects[value.object])
+            if card is not None and card not in parts:
+                parts.append(card)
+                break
+    cards = dict.fromkeys(card for value in called if (card := value_card(snapshot, value)) is not None)
+    parts.extend(list(cards)[:_MOST_CALLEES])
+    if not parts:
+        return _values(snapshot, function, op.id, name) or ""
+    return "\n\n".join(parts)
+
+
+def _parameter(snapshot: Snapshot, function: Function, name: str) -> str:
+    contexts = snapshot.contexts(function)
+    values = [context.parameters[name] for context in contexts if name in context.parameters]
+    text = _described(snapshot, values)
+    facts = snapshot.facts.functions.get(function.id)
+    known = next((parameter for parameter in facts.parameters if parameter.name == name), None) if facts else None
+    if text is not None:
+        return text
+    if facts is None or known is None:
+        return f"{as_code(name)}: not known; no analysed code runs this function"
+    return f"{as_code(name)}: not known; {parameter_reason(known.evidence, len(facts.callers))}"
+
+
+def _values(snapshot: Snapshot, function: Function, result: int, name: str | None) -> str | None:
+    """The values of an operation in all contexts. With a name there is an answer in any case: why nothing is known, at the least."""
+    values = list(reached(snapshot.contexts(function), result))
+    text = _described(snapshot, values)
+    if text is not None or name is None:
+        return text
+    if not values:
+        return f"{as_code(name)}: not known; no analysed call reaches this place"
+    reasons = [unknown_reason(value) for each in values for value in members(each) if isinstance(value, UnknownValue)]
+    return f"{as_code(name)}: not known; {reasons[0] if reasons else 'nothing in the analysed code says what it is'}"
 
 
 def _described(snapshot: Snapshot, values: list[Value]) -> str | None:
     distinct = list(dict.fromkeys(value for value in values if not isinstance(value, Bottom)))
     texts = [text for value in distinct if (text := tensor_text(snapshot, [value])) is not None]
     if not texts:
-        # modules and functions are named by the editor's own Python support
-        told = [value for value in distinct if not isinstance(value, LibraryValue | ModuleValue | FunctionValue)]
-        texts = [text for value in told if _is_of_use(text := full_text(snapshot, value))]
-        if not texts:
-            return None
+        for value in distinct:
+            if isinstance(value, Reference):
+                card = layer_card(snapshot, snapshot.facts.objects[value.object])
+                if card is not None:
+                    return "\n\n".join(filter(None, [card, value_card(snapshot, value)]))
+        cards = dict.fromkeys(card for value in distinct if (card := value_card(snapshot, value)) is not None)
+        return "\n\n".join(list(cards)[:_MOST_CALLEES]) or None
     rows = list(dict.fromkeys(texts))
     shown = "\n".join(rows[:_MOST_CONTEXTS])
     more = f"\n\n… and {len(rows) - _MOST_CONTEXTS} more" if len(rows) > _MOST_CONTEXTS else ""
     head = "" if len(rows) == 1 else f"{len(rows)} types reach this place:\n\n"
-    # a longer fence than any run of backticks in the text, which may quote a string of the file
-    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", shown))])
-    return f"{head}{fence}text\n{shown}\n{fence}{more}"
-
-
-def _is_of_use(text: str) -> bool:
-    return text.startswith(("shape ", "dtype ", "int ", "TensorSpec"))
+    return f"{head}{fenced(shown)}{more}"
 
 
 def _rules(

@@ -82,7 +82,7 @@ def test_hover(tmp_path: Path, marked: str, said: str) -> None:
     assert answer.span.contains(line, column)
 
 
-@pytest.mark.parametrize("marked", ["‸import tensorflow", "class ‸Net", "for ‸_ in range(10)"])
+@pytest.mark.parametrize("marked", ["‸import tensorflow", "‸class Net", "‸for _ in range(10)"])
 def test_no_hover_where_there_is_nothing_to_tell(tmp_path: Path, marked: str) -> None:
     plain = marked.replace("‸", "")
     snapshot, path, line, column = at_mark(tmp_path, MODEL.replace(plain, marked, 1))

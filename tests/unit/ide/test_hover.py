@@ -1,0 +1,151 @@
+"""What hover says of names: operations with their shape rule, layers with weights, models as tables, and why nothing is known."""
+
+from __future__ import annotations
+
+import pytest
+from ide_support import MARK, project, shown
+
+from terra_refactor.ide.hover import hover
+from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.tf_model import summaries
+from terra_refactor.tf_model.registry import canonical_name, lookup
+
+TEXT = '''\
+import tensorflow as tf
+from tensorflow import keras
+from tensorflow.keras import layers
+from somewhere import load
+
+class Net(keras.Model):
+    """A small net."""
+
+    def __init__(self, units):
+        super().__init__()
+        self.dense = layers.Dense(units, activation="relu")
+
+    def call(self, x, training=False):
+        h = self.dense(x)
+        return tf.nn.softmax(h, axis=-1)
+
+def build(n):
+    inputs = keras.Input((n,))
+    hidden = layers.Dense(64, use_bias=False)(inputs)
+    other = layers.Dense(7)(inputs)
+    return keras.Model(inputs, layers.Dense(10)(hidden))
+
+def unused(data, m):
+    if m:
+        del data
+    return load(m)
+
+sequential = keras.Sequential([layers.Dense(32), layers.Dropout(0.5), layers.Dense(4)])
+net = Net(16)
+optimizer = keras.optimizers.SGD(0.1)
+loaded = load("x")
+
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(net(x))
+    optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+    return loss
+
+model = build(28)
+w = tf.random.normal((4, 128))
+z = tf.matmul(w, tf.zeros([128, 10])) + tf.ones([10])
+step(tf.zeros([32, 20]))
+sequential(tf.zeros([8, 5]))
+eager = z.numpy()
+'''
+
+
+@pytest.fixture(scope="module")
+def analysed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Snapshot, str]:
+    folder = tmp_path_factory.mktemp("hover")
+    path = shown(folder, "m.py")
+    return project(folder, {"m.py": TEXT}).snapshot(path), path
+
+
+def said(analysed: tuple[Snapshot, str], marked: str) -> str:
+    plain = marked.replace(MARK, "")
+    assert TEXT.count(plain) == 1
+    offset = TEXT.index(plain) + marked.index(MARK)
+    line, column = TEXT.count("\n", 0, offset) + 1, offset - TEXT.rfind("\n", 0, offset)
+    answer = hover(*analysed, line, column)
+    assert answer is not None
+    assert answer.span.contains(line, column)
+    return answer.text
+
+
+@pytest.mark.parametrize(
+    ("marked", "expected"),
+    [
+        ("tf.‸matmul(w", ["matmul: (4, 128) × (128, 10) → (4, 10) · float32", "Matrix product"]),
+        (
+            "tf.nn.‸softmax",
+            ["softmax: (32, 16) [axis=-1] → (32, 16) · float32", "tf.nn.softmax(logits, axis=None, name=None)"],
+        ),
+        ("tf.nn.softmax(h, ‸axis", ["argument `axis`", "int -1"]),
+        ("10])) ‸+ tf", ["(4, 10) + (10,) → (4, 10) · float32"]),
+        (
+            "self.‸dense(x)",
+            ["dense: (32, 20) → (32, 16)", "kernel float32 (20, 16), bias float32 (16,)", "parameters: 336"],
+        ),
+        ("self.‸dense = ", ["float32 (32, 20) → float32 (32, 16)", "keras.layers.Dense"]),
+        ("layers.‸Dense(units", ["class keras.layers.Dense(units, activation=None", "parameters: 336"]),
+        ("layers.‸Dense(64", ["kernel float32 (28, 64)\nparameters: 1,792"]),
+        ("‸model = build", ["Dense  float32 (N, 64)  1,792", "Dense  float32 (N, 10)  650", "known parameters: 2,442"]),
+        (
+            "‸sequential = ",
+            ["Dense    float32 (8, 32)  192", "Dropout  float32 (8, 32)", "Dense    float32 (8, 4)   132"],
+        ),
+        ("optimizer.‸apply_gradients", ["apply_gradients(grads_and_vars)", "Updates variables"]),
+        ("z.‸numpy()", ["Fails in a graph"]),
+        ("class ‸Net", ["class Net(keras.Model)", "A small net."]),
+        ("‸net = Net", ["object of class `Net`: `Net(16)`"]),
+        ("‸step(tf.zeros", ["def step(x: float32 (32, 20)) -> float32 ()"]),
+        ("import ‸tensorflow as", ["module `tensorflow`"]),
+        ("def build(‸n)", ["int 28"]),
+        ("def unused(‸data", ["not known; the project has no call of this function"]),
+        ("‸loaded = load", ["not known"]),
+    ],
+)
+def test_hover_says(analysed: tuple[Snapshot, str], marked: str, expected: list[str]) -> None:
+    text = said(analysed, marked)
+    for part in expected:
+        assert part in text
+
+
+def test_a_models_table_has_only_the_layers_that_lead_to_its_outputs(analysed: tuple[Snapshot, str]) -> None:
+    assert "(N, 7)" not in said(analysed, "‸model = build")
+
+
+HOMES = (
+    *(
+        "tensorflow",
+        "keras",
+        "numpy",
+        "tensorflow.random",
+        "tensorflow.compat.v1",
+        "tensorflow.data",
+        "tensorflow.distribute",
+    ),
+    *(f"tensorflow.{name}" for name in ("math", "nn", "linalg", "image", "strings", "signal", "keras.backend")),
+    *(
+        f"keras.{name}"
+        for name in ("layers", "losses", "metrics", "optimizers", "Model", "layers.Layer", "metrics.Metric", "ops")
+    ),
+    *(
+        "keras.optimizers.Optimizer",
+        "tensorflow.Variable",
+        "tensorflow.Tensor",
+        "keras.initializers",
+        "tensorflow.dtypes",
+    ),
+)
+
+
+def test_every_summary_speaks_of_something_that_exists() -> None:
+    for key in summaries._SUMMARIES:
+        found = [name for home in HOMES if lookup(name := canonical_name(f"{home}.{key}")) is not None]
+        assert any(summaries.summary_of(name) == summaries._SUMMARIES[key] for name in found), key
+    assert summaries.summary_of("mylib.softmax") is None
