@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import io
 import keyword
+import re
 import sys
 import tempfile
 import time
@@ -71,6 +72,13 @@ def names_in(snapshot: Snapshot, path: str) -> list[tuple[str, int, int]]:
     return found
 
 
+def is_fully_known(label: str) -> bool:
+    """Whether a hint has an element type, and a number or a name for each size."""
+    return re.search(r"\b(float|int|uint|bool|string|complex|bfloat)\w* \(", label) is not None and not re.search(
+        r"\?|\.\.\.|…|shapes", label
+    )
+
+
 def count(root: Path, file: Path, unanswered: Counter[str] | None) -> Counts:
     """Counts one file of a project."""
     with tempfile.TemporaryDirectory() as cache:
@@ -89,7 +97,7 @@ def count(root: Path, file: Path, unanswered: Counter[str] | None) -> Counts:
             unanswered[name] += 1
     seconds = time.process_time() - started
     hints = inlay_hints(snapshot, path, 1, 10**9)
-    known = sum(not any(mark in hint.label for mark in ("?", "...", "…", "|")) for hint in hints)
+    known = sum(is_fully_known(hint.label) for hint in hints)
     longest = max((len(hint.label) for hint in hints), default=0)
     return Counts(len(names), answered, unknown, len(hints), known, longest, seconds)
 

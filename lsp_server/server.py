@@ -61,6 +61,8 @@ class Client:
     reads_configuration: bool = False
     watches_files: bool = False
     shows_documents: bool = False
+    runs_shim: bool = True
+    """The environment in which the program runs has the co-execution shim, as far as the client knows."""
     asks_reason: bool = False
     """The client has the commands of our own extension: it asks for the reason of a suppression, and shows texts and pages itself."""
 
@@ -182,6 +184,7 @@ def _client_of(params: types.InitializeParams) -> Client:
         shows_documents=bool(
             capabilities.window and capabilities.window.show_document and capabilities.window.show_document.support
         ),
+        runs_shim=not (isinstance(options, dict) and options.get("coExecution") is False),
         asks_reason=bool(isinstance(options, dict) and options.get("asksReason")),
     )
 

@@ -33,7 +33,11 @@ class EditorSettings:
     enable: bool = True
     hints: tuple[str, ...] = ("parameters", "bindings")
     """Kinds of inlay hints that are shown."""
+    unknown_sizes: bool = False
+    """Hints that know the number of axes at most are shown, too."""
     code_lens: bool = True
+    every_lens: bool = False
+    """Functions for which there is nothing to do have a lens, too."""
     whole_workspace: bool = False
     """Findings of files that are not open are shown, too; what counts is what was set when the server started."""
     configuration: str | None = None
@@ -89,7 +93,9 @@ def parse_settings(data: Any) -> EditorSettings:
     return EditorSettings(
         enable=flag(data, "enable", True, "enable"),
         hints=kinds if flag(hints, "enable", True, "inlayHints.enable") else (),
+        unknown_sizes=flag(hints, "unknownSizes", False, "inlayHints.unknownSizes"),
         code_lens=flag(data.get("codeLens"), "enable", True, "codeLens.enable"),
+        every_lens=flag(data.get("codeLens"), "everyFunction", False, "codeLens.everyFunction"),
         whole_workspace=mode == _MODES[1],
         configuration=configuration if isinstance(configuration, str) and configuration else None,
         options=options,

@@ -22,6 +22,7 @@ from terra_refactor.ide.code_actions import (
     Request,
     Task,
     code_actions,
+    one_for_each_change,
     perform,
 )
 from terra_refactor.ide.snapshot import Snapshot
@@ -57,11 +58,19 @@ def register(server: TerraServer) -> None:
         in_notebook = snapshot.sources[path].notebook is not None
         shown = problems_of(server, snapshot, path).get(uri, [])
         found: list[types.CodeAction | types.Command] = []
-        for offer in code_actions(snapshot, path, first, last, explicit=asked):
-            kind = _IN_NOTEBOOKS.get(offer.kind, offer.kind.value) if in_notebook else offer.kind.value
-            possible = offer.disabled is None or server.client.disabled_actions
-            if possible and _is_wanted(kind, params.context.only):
-                found.append(_encoded(server, snapshot, offer, kind, shown, uri))
+
+        def kind_of(offer: Offer) -> str:
+            return _IN_NOTEBOOKS.get(offer.kind, offer.kind.value) if in_notebook else offer.kind.value
+
+        offers = code_actions(snapshot, path, first, last, explicit=asked, co_execution=server.client.runs_shim)
+        wanted = [
+            offer
+            for offer in offers
+            if (offer.disabled is None or server.client.disabled_actions)
+            and _is_wanted(kind_of(offer), params.context.only)
+        ]
+        for offer in one_for_each_change(wanted):
+            found.append(_encoded(server, snapshot, offer, kind_of(offer), shown, uri))
         return found
 
     @server.feature(types.CODE_ACTION_RESOLVE)

@@ -18,14 +18,15 @@ def register(server: TerraServer) -> None:
         uri = params.text_document.uri
         documents = server.documents
         path = documents.path_of(uri)
-        if not server.settings_of(documents.session(path).root).code_lens:
+        settings = server.settings_of(documents.session(path).root)
+        if not settings.code_lens:
             return None
         snapshot = await server.snapshot(path)
         if snapshot is None:
             return None
         found: list[types.CodeLens] = []
         positions: dict[str, TextPositions] = {}
-        for lens in code_lenses(snapshot, path):
+        for lens in code_lenses(snapshot, path, every=settings.every_lens, co_execution=server.client.runs_shim):
             located = documents.locate(snapshot.sources[path], lens.span, positions)
             if located is None or located[0] != uri:
                 continue

@@ -20,13 +20,14 @@ def register(server: TerraServer) -> None:
         documents = server.documents
         path, first, _ = documents.place(uri, params.range.start)
         _, last, _ = documents.place(uri, params.range.end)
-        kinds = [HintKind(kind) for kind in server.settings_of(documents.session(path).root).hints]
+        settings = server.settings_of(documents.session(path).root)
+        kinds = [HintKind(kind) for kind in settings.hints]
         snapshot = await server.snapshot(path) if kinds else None
         if snapshot is None:
             return None
         found: list[types.InlayHint] = []
         positions: dict[str, TextPositions] = {}
-        for hint in inlay_hints(snapshot, path, first, last, kinds):
+        for hint in inlay_hints(snapshot, path, first, last, kinds, unknown_sizes=settings.unknown_sizes):
             located = documents.locate(snapshot.sources[path], hint.span, positions)
             if located is not None and located[0] == uri:
                 found.append(_encoded(path, hint, located[1].end))

@@ -1,7 +1,7 @@
 """Code actions: what an editor offers at a place, and the text after one of them.
 
 Computes: the offers for some lines, cheaply; and, when one is asked for, the new text. Needs: a snapshot. Gives: `code_actions`,
-`perform`, `Offer`, `Request`, `NewText`.
+`perform`, `one_for_each_change`, `Offer`, `Request`, `NewText`.
 Ignores: how edits are sent; `NewText` holds the whole new text of one file.
 
 Levels are those of the decision. What is not certain is never among the safe fixes, and carries its assumptions.
@@ -9,14 +9,14 @@ Levels are those of the decision. What is not certain is never among the safe fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from typing_extensions import assert_never
 
 from terra_refactor.classify.decision import Action, Classification, Decision, Hazard, Level
-from terra_refactor.ide.explanations import action_title
+from terra_refactor.ide.explanations import action_title, change_title
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.refactor.cures import TITLES, cure_of
@@ -27,6 +27,8 @@ from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.edit import apply_edits
 from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.suppress import suppressed_text
+
+NO_SHIM = "the environment of the program has no terra-refactor: install it there first (`pip install terra-refactor`)"
 
 
 class Task(Enum):
@@ -101,16 +103,37 @@ class NotPossible:
 
 
 def code_actions(
-    snapshot: Snapshot, path: str, first_line: int, last_line: int, *, explicit: bool = False
+    snapshot: Snapshot,
+    path: str,
+    first_line: int,
+    last_line: int,
+    *,
+    explicit: bool = False,
+    co_execution: bool = True,
 ) -> tuple[Offer, ...]:
     """The offers for some lines (from 1, both included). `explicit`: somebody opened the menu, so refactorings of the function around
-    the place are listed, and those that are not possible with the reason."""
-    return (
+    the place are listed, and those that are not possible with the reason. Without `co_execution` the shim is among the latter."""
+    offers = (
         *_for_findings(snapshot, path, first_line, last_line),
         *_for_hazards(snapshot, path, first_line, last_line),
         *_rewrites(snapshot, path, first_line, last_line, explicit=explicit),
         *_all_at_once(snapshot, path),
     )
+    if co_execution:
+        return offers
+    return tuple(
+        replace(offer, disabled=NO_SHIM) if offer.kind is OfferKind.REWRITE_CO_EXECUTE else offer
+        for offer in offers
+        if explicit or offer.kind is not OfferKind.REWRITE_CO_EXECUTE
+    )
+
+
+def one_for_each_change(offers: Iterable[Offer]) -> tuple[Offer, ...]:
+    """Without the second offer of the same change: a refactoring is offered as the fix of a finding, and as itself."""
+    found: dict[Request, Offer] = {}
+    for offer in offers:
+        found.setdefault(offer.request, offer)
+    return tuple(found.values())
 
 
 def _for_findings(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> Iterator[Offer]:
@@ -123,7 +146,7 @@ def _for_findings(snapshot: Snapshot, path: str, first_line: int, last_line: int
         decision = _decision_of(snapshot, path, finding)
         if finding.fixable and decision is not None and decision.action is not Action.NONE:
             yield Offer(
-                f"{action_title(decision.action)}: {decision.qualname}",
+                f"{change_title(decision)}: {decision.qualname}",
                 OfferKind.QUICK_FIX,
                 _refactoring(path, decision),
                 finding,
@@ -181,7 +204,7 @@ def _rewrites(snapshot: Snapshot, path: str, first_line: int, last_line: int, *,
     for decision in inner.values():
         if decision.action is not Action.NONE:
             yield Offer(
-                f"{action_title(decision.action)}: {decision.qualname}{_how_sure(decision)}",
+                f"{change_title(decision)}: {decision.qualname}{_how_sure(decision)}",
                 _rewrite_kind(decision.action),
                 _refactoring(path, decision),
                 assumptions=_assumptions(decision),
@@ -282,7 +305,7 @@ def _refactored(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
             failure = _failure(done.changes)
             if failure is not None:
                 return NotPossible(failure)
-            title = f"{action_title(decision.action)}: {decision.qualname}"
+            title = f"{change_title(decision)}: {decision.qualname}"
             return NewText(request.path, done.new_text, title, _assumptions(decision))
     return NotPossible(f"{request.qualname} is not there any more")
 

@@ -1,19 +1,21 @@
-"""Code lens: a line above each function that says what was decided about it.
+"""Code lens: a line above each function for which there is something to do; on request above every function with tensor work.
 
 Computes: lenses of a file. Needs: a snapshot. Gives: `code_lenses`, `Lens`.
-Ignores: functions without tensor work that are no graph, and those that set objects up: there is nothing to say about them.
+Ignores: functions that set objects up or make models and layers, and tests: nobody wants a graph of them. Hover and menu speak of all.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from terra_refactor.classify.decision import Action, Decision
-from terra_refactor.ide.explanations import verdict
+from terra_refactor.classify.decision import Action, Classification, Decision, Level
+from terra_refactor.ide.explanations import assumptions_in_words, change_title, hazards_in_words
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.syntax.location import Span
 
+_MAKING = frozenset({"TR318", "TR603"})
+"""Rules about what makes variables, layers or models in each call: a factory."""
 _SET_UP = frozenset({"__init__", "__new__", "__post_init__", "build", "__init_subclass__"})
 
 
@@ -27,17 +29,55 @@ class Lens:
     applies: bool
 
 
-def code_lenses(snapshot: Snapshot, path: str) -> tuple[Lens, ...]:
-    """The lenses of a file, in source order."""
-    return tuple(
-        Lens(
-            Span(decision.line, 1, decision.line, 1),
-            verdict(decision),
-            decision,
-            decision.action is not Action.NONE,
-        )
-        for decision in snapshot.decisions.get(path, ())
-        if decision.kind is not FunctionKind.LAMBDA
-        and (decision.action is not Action.NONE or decision.hybrid or decision.tensor_computation)
-        and (decision.action is not Action.NONE or decision.qualname.rpartition(".")[2] not in _SET_UP)
+def code_lenses(snapshot: Snapshot, path: str, *, every: bool = False, co_execution: bool = True) -> tuple[Lens, ...]:
+    """The lenses of a file, in source order. `every`: also those of functions for which there is nothing to do. Without `co_execution`
+    the program could not import the shim, so it is not proposed."""
+    found: list[Lens] = []
+    for decision in snapshot.decisions.get(path, ()):
+        applies = decision.action is not Action.NONE and (co_execution or decision.action is not Action.CO_EXECUTE)
+        wanted = every and (decision.hybrid or decision.tensor_computation) if not applies else True
+        if wanted and decision.kind is not FunctionKind.LAMBDA and not _in_peace(decision):
+            title = _change(decision) if applies else _state(decision)
+            found.append(Lens(Span(decision.line, 1, decision.line, 1), title, decision, applies))
+    return tuple(found)
+
+
+def _in_peace(decision: Decision) -> bool:
+    """Whether nobody wants to hear of a graph: what sets up, a test, what makes a model. A decorator that is there always counts."""
+    if decision.hybrid:
+        return False
+    name = decision.qualname.rpartition(".")[2]
+    file = decision.path.rpartition("/")[2]
+    is_test = name.startswith("test") or file.startswith("test_") or file.endswith("_test.py")
+    makes = decision.action is not Action.ADD_TF_FUNCTION and any(
+        hazard.rule in _MAKING and not hazard.assumed for hazard in decision.hazards
     )
+    return is_test or makes or name in _SET_UP
+
+
+def _change(decision: Decision) -> str:
+    """What a click does, and on what it depends."""
+    title = change_title(decision)
+    if decision.action is Action.CO_EXECUTE:
+        hazards = hazards_in_words(decision)
+        return f"{title} · no graph: {hazards}" if hazards else title
+    if decision.level is not Level.SAFE and decision.assumptions:
+        count = len(decision.assumptions)
+        return f"{title} · if {assumptions_in_words(decision)} hold{'s' if count == 1 else ''}"
+    return title
+
+
+def _state(decision: Decision) -> str:
+    """Why there is nothing to do."""
+    match decision.classification:
+        case Classification.UNSAFE:
+            hazards = hazards_in_words(decision)
+            return f"stays eager: {hazards}" if hazards else "stays eager"
+        case _ if decision.hybrid:
+            return "graph"
+        case _ if decision.covered_by_graph_callers:
+            return "part of its callers' graph"
+        case Classification.SPECULATIVE:
+            return f"could be a graph if {assumptions_in_words(decision)} held"
+        case _:
+            return "could be a graph, would not gain"

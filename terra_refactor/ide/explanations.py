@@ -1,6 +1,7 @@
 """Decisions in sentences: what hover, code lens and the titles of actions say of a function.
 
-Computes: Markdown, or a sentence. Needs: a decision. Gives: `verdict`, `action_title`, `function_card`, `function_text`.
+Computes: Markdown, or a sentence. Needs: a decision. Gives: `verdict`, `action_title`, `change_title`,
+`hazards_in_words`, `assumptions_in_words`, `function_card`, `function_text`.
 """
 
 from __future__ import annotations
@@ -11,8 +12,12 @@ from typing_extensions import assert_never
 
 from terra_refactor.classify.decision import Action, Classification, Decision, Level, ParameterDecision
 from terra_refactor.ide.values import types_text
+from terra_refactor.rules.registry import all_rules
 from terra_refactor.workspace.printable import as_code, in_markdown
 
+_MOST_NAMES = 2
+_LONGEST_ARGUMENTS = 60
+_LONGEST_ARGUMENT = 12
 _MOST_ROWS = 8
 """So many parameters, hazards or effects are listed; the rest is counted."""
 
@@ -21,11 +26,11 @@ def action_title(action: Action) -> str:
     """What an action does, in a few words."""
     match action:
         case Action.ADD_TF_FUNCTION:
-            return "Add tf.function"
+            return "Add @tf.function"
         case Action.REMOVE_TF_FUNCTION:
-            return "Remove tf.function"
+            return "Remove @tf.function"
         case Action.TUNE_TF_FUNCTION:
-            return "Change the arguments of tf.function"
+            return "Change to @tf.function"
         case Action.CO_EXECUTE:
             return "Co-execute"
         case Action.NONE:
@@ -34,18 +39,43 @@ def action_title(action: Action) -> str:
             assert_never(action)
 
 
+def change_title(decision: Decision) -> str:
+    """The change that is proposed, as it will be written: `Add @tf.function(reduce_retracing=True)`."""
+    title = action_title(decision.action)
+    if decision.action not in (Action.ADD_TF_FUNCTION, Action.TUNE_TF_FUNCTION) or not decision.proposal.arguments:
+        return title
+    written = ", ".join(f"{name}={text}" for name, text in decision.proposal.arguments)
+    if len(written) > _LONGEST_ARGUMENTS:
+        written = ", ".join(
+            f"{name}=…" if len(text) > _LONGEST_ARGUMENT else f"{name}={text}"
+            for name, text in decision.proposal.arguments
+        )
+    return f"{title}({written})"
+
+
+def hazards_in_words(decision: Decision) -> str:
+    """What keeps a function from being a graph: the names of the rules as words; empty where nothing certain does."""
+    rules = all_rules()
+    found = sorted({hazard.rule for hazard in decision.hazards if not hazard.assumed})
+    names = [rules[rule].name.replace("-", " ") if rule in rules else rule for rule in found]
+    return ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
+
+
+def assumptions_in_words(decision: Decision) -> str:
+    """`2 assumptions`."""
+    count = len(decision.assumptions)
+    return f"{count} assumption{'s' if count != 1 else ''}"
+
+
 def verdict(decision: Decision) -> str:
     """The classification and what would be done, for one line above a function."""
     parts = [decision.classification.value if not decision.hybrid else f"tf.function, {decision.classification.value}"]
     if decision.classification is Classification.SPECULATIVE:
-        count = len(decision.assumptions)
-        parts[0] += f" ({count} assumption{'s' if count != 1 else ''})"
-    if decision.classification is Classification.UNSAFE:
-        rules = sorted({hazard.rule for hazard in decision.hazards if not hazard.assumed})
-        if rules:
-            parts[0] += f" ({', '.join(rules[:3])}{', …' if len(rules) > 3 else ''})"
+        parts[0] += f" ({assumptions_in_words(decision)})"
+    if decision.classification is Classification.UNSAFE and (hazards := hazards_in_words(decision)):
+        parts[0] += f" ({hazards})"
     if decision.action is not Action.NONE:
-        parts.append(action_title(decision.action))
+        parts.append(change_title(decision))
     elif decision.covered_by_graph_callers:
         parts.append("part of its callers' graph")
     return " · ".join(parts)

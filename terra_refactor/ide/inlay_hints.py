@@ -8,15 +8,17 @@ Ignores: what is no tensor, and tensors of which neither element type nor shape 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
 from terra_refactor.analysis.facts import EntryKind
+from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.value import Value
+from terra_refactor.ide.size_names import named_parameter, named_values
 from terra_refactor.ide.snapshot import Snapshot, line_text
-from terra_refactor.ide.values import is_plain_tensor, tensor_text
+from terra_refactor.ide.values import hint_text, is_plain_tensor, tensor_text
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
@@ -51,9 +53,15 @@ class Hint:
 
 
 def inlay_hints(
-    snapshot: Snapshot, path: str, first_line: int, last_line: int, kinds: Iterable[HintKind] = tuple(HintKind)
+    snapshot: Snapshot,
+    path: str,
+    first_line: int,
+    last_line: int,
+    kinds: Iterable[HintKind] = tuple(HintKind),
+    *,
+    unknown_sizes: bool = False,
 ) -> tuple[Hint, ...]:
-    """The hints of some lines (counted from 1, both included), in source order."""
+    """The hints of some lines (counted from 1, both included), in source order; with `unknown_sizes`, also those that know no size."""
     wanted = frozenset(kinds)
     found: dict[Span, Hint] = {}
     tensor = _tensor_name(snapshot, path)
@@ -63,15 +71,16 @@ def inlay_hints(
         contexts = snapshot.contexts(function)
         if function.kind is FunctionKind.CLASS_BODY or not contexts:
             continue
-        for span, kind, name, results in _bindings(function):
+        named = named_values(snapshot, function)
+        for span, kind, name, result in _bindings(function):
             if kind not in wanted or not first_line <= span.line <= last_line:
                 continue
-            values = [value for context in contexts if (value := context.values[results]) is not None]
-            text = tensor_text(snapshot, values) if values else None
+            values = [value for context in contexts if (value := context.values[result]) is not None]
+            text = _text(snapshot, named.get(result), values, unknown_sizes)
             if text is not None:
                 found.setdefault(span, Hint(span, text, kind, function.id, name))
         if HintKind.PARAMETER in wanted:
-            for hint in _parameters(snapshot, path, function, tensor):
+            for hint in _parameters(snapshot, path, function, tensor, unknown_sizes):
                 if first_line <= hint.span.line <= last_line:
                     found.setdefault(hint.span, hint)
     return tuple(found[span] for span in sorted(found))
@@ -139,7 +148,14 @@ def _bindings(function: Function) -> Iterator[tuple[Span, HintKind, str, int]]:
             yield function.spans[op.id], HintKind.ATTRIBUTE, op.name, op.value
 
 
-def _parameters(snapshot: Snapshot, path: str, function: Function, tensor: str | None) -> Iterator[Hint]:
+def _text(snapshot: Snapshot, named: Value | None, values: Sequence[Value], unknown_sizes: bool) -> str | None:
+    """The label for a value: with names of sizes where the source has some."""
+    return hint_text(snapshot, join_all(values), named, unknown_sizes=unknown_sizes) if values else None
+
+
+def _parameters(
+    snapshot: Snapshot, path: str, function: Function, tensor: str | None, unknown_sizes: bool
+) -> Iterator[Hint]:
     facts = snapshot.facts.functions.get(function.id)
     if facts is None:
         return
@@ -149,7 +165,7 @@ def _parameters(snapshot: Snapshot, path: str, function: Function, tensor: str |
         if known is None or not known.values:
             continue
         values: tuple[Value, ...] = known.values
-        text = tensor_text(snapshot, values)
+        text = _text(snapshot, named_parameter(snapshot, function, parameter.name), values, unknown_sizes)
         if text is not None:
             plain = tensor is not None and is_plain_tensor(values) and function.kind is not FunctionKind.LAMBDA
             annotation = f": {tensor}" if plain and not parameter.has_annotation else None

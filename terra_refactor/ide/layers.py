@@ -1,6 +1,7 @@
 """Keras layers and models: what they were made with, what goes in and comes out, their weights; and a model's layers as a table.
 
-Computes: Markdown about a layer or model object. Needs: a snapshot. Gives: `layer_card`, `model_table`.
+Computes: Markdown about a layer or model object. Needs: a snapshot. Gives: `layer_card`, `model_table`,
+`configuration_sources`.
 
 An object is known by the call that made it: each method sees it under a number of its own. Calls of a layer are looked for in the whole
 component; the layers of a functional model are those that the operations before its outputs called.
@@ -32,9 +33,10 @@ from terra_refactor.ir.walk import blocks, operands, walk
 from terra_refactor.tf_model import keras
 from terra_refactor.tf_model.keras.layer_call import Settings
 from terra_refactor.tf_model.registry import is_subclass, lookup
-from terra_refactor.tf_model.spec import BoundCall, OperationError, ParameterPassing, ParameterSpec
+from terra_refactor.tf_model.spec import BoundCall, OperationError, ParameterPassing
 
 _MOST_ROWS = 24
+_NAMES = (ops.LoadName, ops.LoadAttribute)
 _MODELS = ("keras.Sequential", "keras.Model")
 
 
@@ -104,29 +106,41 @@ def _calls_of(snapshot: Snapshot, found: ObjectFacts) -> Iterator[tuple[Value, V
                             yield given, result
 
 
-def _configuration(snapshot: Snapshot, found: ObjectFacts, cls: str) -> dict[str, Value]:
-    """What the constructor was given, by parameter name, plain defaults included."""
+def configuration_sources(
+    snapshot: Snapshot, found: ObjectFacts
+) -> tuple[str, dict[str, Value], dict[str, str]] | None:
+    """Of a layer of the library: its class, its settings with plain defaults, and the names with which settings are written."""
+    cls = created_class(snapshot, found) if found.kind is ObjectKind.INSTANCE else None
+    if cls is None or not is_layer(cls):
+        return None
     entity, call = lookup(cls), creation_call(snapshot, found)
     if entity is None or entity.parameters is None or call is None or found.function is None:
-        return {}
+        return None
+    written = {op.id: op.name for op in walk(snapshot.program.function(found.function).body) if isinstance(op, _NAMES)}
     values: dict[str, Value] = {
         parameter.name: parameter.default for parameter in entity.parameters if parameter.default is not None
     }
-    named = {parameter.name for parameter in entity.parameters}
-    positions: list[ParameterSpec] = [
+    texts: dict[str, str] = {}
+    positions = [
         parameter
         for parameter in entity.parameters
         if parameter.passing in (ParameterPassing.POSITIONAL, ParameterPassing.POSITIONAL_ONLY)
     ]
     for index, argument in enumerate(call.arguments):
         if argument.spread is not ops.Spread.PLAIN:
-            return {}
+            return None
         name = argument.keyword or (positions[index].name if index < len(positions) else None)
         if name is not None:
             given = set(snapshot.facts.values_of(found.function, argument.value))
-            value = given.pop() if len(given) == 1 else UNKNOWN
-            values[name] = value
-    return {name: value for name, value in values.items() if name in named or name == "dtype"}
+            values[name] = given.pop() if len(given) == 1 else UNKNOWN
+            if argument.value in written:
+                texts[name] = written[argument.value]
+    return cls, values, texts
+
+
+def _configuration(snapshot: Snapshot, found: ObjectFacts) -> dict[str, Value]:
+    made = configuration_sources(snapshot, found)
+    return {} if made is None else made[1]
 
 
 def _weights(snapshot: Snapshot, found: ObjectFacts, cls: str, given: Value) -> Mapping[str, TensorType]:
@@ -134,7 +148,7 @@ def _weights(snapshot: Snapshot, found: ObjectFacts, cls: str, given: Value) -> 
     if rule is None or not isinstance(given, TensorValue):
         return {}
     try:
-        return rule(Settings(_configuration(snapshot, found, cls)), given.type)
+        return rule(Settings(_configuration(snapshot, found)), given.type)
     except OperationError:
         return {}
 
@@ -228,7 +242,7 @@ def _applied(snapshot: Snapshot, found: ObjectFacts, cls: str, given: Value) -> 
     entity = lookup(f"{cls}.__call__")
     if entity is None or entity.rule is None or not isinstance(given, TensorValue):
         return UNKNOWN
-    configuration = {name: _frozen(value) for name, value in _configuration(snapshot, found, cls).items()}
+    configuration = {name: _frozen(value) for name, value in _configuration(snapshot, found).items()}
     try:
         return entity.rule(
             BoundCall(entity.name, {"inputs": given}, configuration=configuration, invoke=lambda *_, **__: UNKNOWN)

@@ -1,6 +1,7 @@
 """Abstract values in the words of an editor: short, and only where there is something to tell.
 
-Computes: text. Needs: values and the facts that they speak of. Gives: `tensor_text`, `full_text`, `types_text`.
+Computes: text. Needs: values and the facts that they speak of. Gives: `tensor_text`, `hint_text`, `full_text`,
+`types_text`.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from terra_refactor.analysis.dump import format_value
+from terra_refactor.domain.dim import Dim, format_dim
 from terra_refactor.domain.lattice import join_all
+from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     Constant,
@@ -23,8 +26,11 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ide.snapshot import Snapshot
 
+LONGEST_HINT = 40
 _MOST_MEMBERS = 3
 """A union of more alternatives than this is not shown."""
+_MOST_SIZES = 3
+"""A size that has more values than this is shown as an unknown one."""
 
 
 def full_text(snapshot: Snapshot, value: Value) -> str:
@@ -72,6 +78,91 @@ def _shown(value: Value) -> Value | None:
             )
         case _:
             return None
+
+
+def hint_text(
+    snapshot: Snapshot, value: Value, named: Value | None = None, *, unknown_sizes: bool = False
+) -> str | None:
+    """A type in `LONGEST_HINT` characters at most; None where it says nothing, or (without `unknown_sizes`) no size is known.
+
+    Alternatives of one rank are one shape, in which a size that differs shows its values: `float32 (2, 8|16)`. `named` is the value with
+    names for sizes that are not known.
+    """
+    if tensor_text(snapshot, [value]) is None:
+        return None
+    alternatives = members(value)
+    tensors = [member for member in alternatives if isinstance(member, TensorValue)]
+    if not tensors:
+        return _other_text(snapshot, value)
+    if len(alternatives) - len(tensors) > (Constant(None) in alternatives):
+        return None
+    for most in (_MOST_SIZES, 1):
+        shapes = _shapes(tensors, named, most)
+        if not unknown_sizes and not any(_tells(tensors, sizes) for sizes in shapes):
+            return None
+        text = _joined_text(tensors, [_shape_text(sizes) for sizes in shapes]) + (
+            " | None" if Constant(None) in alternatives else ""
+        )
+        if len(text) <= LONGEST_HINT:
+            return text
+    return _cut(_joined_text(tensors, [f"({len(shapes)} shapes)" if len(shapes) > 1 else _shape_text(shapes[0])]))
+
+
+def _other_text(snapshot: Snapshot, value: Value) -> str | None:
+    text = full_text(snapshot, value)
+    if len(text) > LONGEST_HINT and isinstance(value, TupleValue):
+        return f"tuple of {len(value.elements)}" if value.name is None else None
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_HINT else text[: LONGEST_HINT - 1] + "…"
+
+
+def _joined_text(tensors: list[TensorValue], shapes: list[str]) -> str:
+    kinds = {tensor.kind for tensor in tensors}
+    dtypes = {tensor.type.dtype for tensor in tensors}
+    head = [] if kinds <= {TensorKind.TENSOR, TensorKind.KERAS} or len(kinds) > 1 else [tensors[0].kind.value]
+    head.extend(str(dtype) for dtype in dtypes if len(dtypes) == 1 and dtype is not None)
+    return " ".join([*head, " | ".join(dict.fromkeys(shapes))])
+
+
+def _shapes(tensors: list[TensorValue], named: Value | None, most: int) -> list[list[str] | None]:
+    """For each rank the sizes in words; if the rank of one tensor is not known, that covers the others."""
+    if any(tensor.type.shape is None for tensor in tensors):
+        return [None]
+    groups: dict[int, list[Shape]] = {}
+    for tensor in tensors:
+        groups.setdefault(len(tensor.type.shape or ()), []).append(tensor.type.shape)
+    names = named.type.shape if isinstance(named, TensorValue) else None
+    return [
+        [
+            _size_text(
+                list(dict.fromkeys(sizes)), names[axis] if names is not None and len(names) == rank else None, most
+            )
+            for axis, sizes in enumerate(zip(*(shape or () for shape in shapes), strict=True))
+        ]
+        for rank, shapes in groups.items()
+    ]
+
+
+def _size_text(sizes: list[Dim], name: Dim, most: int) -> str:
+    if None not in sizes and len(sizes) <= most:
+        return "|".join(map(format_dim, sizes))
+    return format_dim(name)
+
+
+def _tells(tensors: list[TensorValue], sizes: list[str] | None) -> bool:
+    """Whether a shape says more than a number of axes; that the first is the batch is no size."""
+    if sizes is None:
+        return False
+    return any(size not in ("?", "N") for size in sizes) if sizes else all(tensor.type.dtype for tensor in tensors)
+
+
+def _shape_text(sizes: list[str] | None) -> str:
+    if sizes is None:
+        return "(...)"
+    return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
 
 
 def is_plain_tensor(values: Iterable[Value]) -> bool:

@@ -81,9 +81,18 @@ async function hover() {
     await hoverShows("float32 (32, 8)");
     await bench.shot("hover-shape");
     await bench.page.keyboard.press("Escape");
+    await bench.open("network.py");
+    await bench.goTo(10, 28);
+    await hoverShows("matmul: (32, 64) × (64, 10) → (32, 10) · float32");
+    await bench.shot("hover-operation");
+    await bench.page.keyboard.press("Escape");
+    await bench.goTo(15, 1);
+    await hoverShows("known parameters: 847");
+    await bench.shot("hover-model");
+    await bench.page.keyboard.press("Escape");
     await bench.open("model.py");
     await bench.goTo(11, 10);
-    await hoverShows("Tower.forward: safe · Add tf.function"); // the card's head; what is found there speaks of Tower.forward as well
+    await hoverShows("Tower.forward: safe · Add @tf.function"); // the card's head; what is found there speaks of Tower.forward as well
     await bench.shot("hover-function");
     await bench.page.keyboard.press("Escape");
 }
@@ -92,7 +101,7 @@ async function hints() {
     await bench.open("model.py");
     await bench.shows("hidden: float32 (32, 8)");
     await bench.shows("batch: float32 (32, 8)");
-    await lens("safe · Add tf.function");
+    await lens("Add @tf.function");
     await bench.shot("hints");
 }
 
@@ -104,9 +113,9 @@ function lens(text) {
 async function quickFix() {
     await bench.open("model.py");
     await bench.goTo(11, 9);
-    await bench.openActions("Add tf.function: Tower.forward");
+    await bench.openActions("Add @tf.function: Tower.forward");
     await bench.shot("quick-fix-menu");
-    await bench.choose("Add tf.function: Tower.forward");
+    await bench.choose("Add @tf.function: Tower.forward");
     await until(() => /@tf\.function[^\n]*\n    def forward/.test(onDisk("model.py")), "the file has no decorator");
     assert.match(onDisk("model.py"), /^import tensorflow as tf$/m, "the import is missing");
     assert.ok(!/@tf\.function[^\n]*\n    def spread/.test(onDisk("model.py")), "another function was changed");
@@ -116,7 +125,7 @@ async function quickFix() {
 async function speculative() {
     await bench.open("guess.py");
     await bench.goTo(6, 6);
-    await lens("speculative (2 assumptions) · Add tf.function");
+    await lens("Add @tf.function · if 2 assumptions hold");
     const before = onDisk("guess.py");
     await bench.openActions("assumption");
     await bench.shot("speculative-menu");
@@ -142,7 +151,7 @@ async function confirm() {
 async function allSafe() {
     await bench.open("report.py");
     await bench.shows("values: float32 (4, 4)");
-    await lens("unsafe (TR101) · Co-execute");
+    await lens("Co-execute · no graph: host print or log");
     await bench.run("terra-refactor: Make All Safe Changes");
     await bench.page.locator(".bulk-edit-panel .monaco-list-row:has-text('report.py')").first().waitFor();
     await bench.shot("all-safe-preview");
@@ -150,7 +159,7 @@ async function allSafe() {
     await until(() => /@tf\.function[^\n]*\ndef summary/.test(onDisk("report.py")), "the safe change was not made");
     await until(() => /@tf\.function[^\n]*\n    def spread/.test(onDisk("model.py")), "the other file was not changed");
     assert.ok(!/@tf\.function[^\n]*\ndef loud/.test(onDisk("report.py")), "an unsafe function was changed");
-    await lens("tf.function, safe");
+    await until(async () => (await bench.page.locator(".codelens-decoration:has-text('Add @tf.function')").count()) === 0, "a lens is left");
     await bench.notification("Not open, so not changed: shapes.ipynb").waitFor();
     await bench.shot("all-safe-applied");
     await bench.read("Not open, so not changed: shapes.ipynb");
@@ -178,7 +187,7 @@ async function cureHazard() {
     await bench.shot("cure-confirmation");
     await confirm();
     await until(() => onDisk("report.py").includes('    tf.print("values", values)'), "the cure was not made");
-    await lens("safe · Add tf.function");
+    await lens("Add @tf.function");
     await bench.shot("cured");
 }
 

@@ -105,7 +105,7 @@ def test_hover_hints_and_lenses(folder: Path) -> None:
         assert hover is not None
         assert "float32 (2, 4)" in hover.contents.value
         card = await talk.client.text_document_hover_async(types.HoverParams(document, types.Position(2, 5)))
-        assert "safe · Add tf.function" in card.contents.value
+        assert "safe · Add @tf.function" in card.contents.value
         everything = types.Range(types.Position(0, 0), types.Position(99, 0))
         hints = await talk.client.text_document_inlay_hint_async(types.InlayHintParams(document, everything))
         labels = {(hint.position.line, hint.position.character): hint for hint in hints}
@@ -116,7 +116,7 @@ def test_hover_hints_and_lenses(folder: Path) -> None:
         resolved = await talk.client.inlay_hint_resolve_async(parameter)
         assert "main.py:4" in resolved.tooltip.value
         lenses = await talk.client.text_document_code_lens_async(types.CodeLensParams(document))
-        assert [(lens.range.start.line, lens.command.title) for lens in lenses] == [(2, "safe · Add tf.function")]
+        assert [(lens.range.start.line, lens.command.title) for lens in lenses] == [(2, "Add @tf.function")]
         await talk.command(lenses[0].command.command, *lenses[0].command.arguments)
         (edit,) = talk.applied
         (change,) = edit.edit.document_changes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def line_of(text: str) -> int:
         ("tf.matmul(x, self.‸w)", "variable float32 (4, 8)"),
         ("def step(self, ‸x, *, deep=True)", "float32 (2, 4)"),
         ("‸out = net.step", "float32 (2, 8)"),
-        ("def ‸step", "**Net.step**: safe · Add tf.function"),
+        ("def ‸step", "**Net.step**: safe · Add @tf.function"),
         ("def ‸shout", "TR101"),
         ("@‸tf.function", "TR502"),
     ],
@@ -118,10 +119,34 @@ def test_hints(tmp_path: Path) -> None:
 def test_lenses(tmp_path: Path) -> None:
     snapshot, path = model(tmp_path)
     titles = {lens.decision.qualname: (lens.title, lens.applies) for lens in code_lenses(snapshot, path)}
-    assert titles["Net.step"] == ("safe · Add tf.function", True)
-    assert titles["Net.shout"][0].startswith("unsafe (TR101)")
-    assert titles["nothing"] == ("tf.function, safe · Remove tf.function", True)
+    assert titles["Net.step"] == ("Add @tf.function", True)
+    assert titles["Net.shout"] == ("Co-execute · no graph: host print or log", True)
+    assert titles["nothing"] == ("Remove @tf.function", True)
     assert "Net.__init__" not in titles
+    without_shim = {lens.decision.qualname for lens in code_lenses(snapshot, path, co_execution=False)}
+    assert without_shim == titles.keys() - {"Net.shout"}
+    every = code_lenses(snapshot, path, every=True, co_execution=False)
+    assert ("Net.shout", "stays eager: host print or log") in {(lens.decision.qualname, lens.title) for lens in every}
+
+
+def test_tests_and_factories_have_no_lens(tmp_path: Path) -> None:
+    work = """
+        y = x
+        for _ in range(20):
+            y = tf.nn.relu(y + 1.0) * 2.0
+        return {result}
+    """
+    body = textwrap.indent(textwrap.dedent(work), "    ")
+    text = "import tensorflow as tf\n\n" + "".join(
+        f"def {name}(x):\n{body.format(result=result)}\n"
+        for name, result in (("step", "y"), ("test_step", "y"), ("make", "tf.keras.layers.Dense(4)(y)"))
+    )
+    calls = "".join(f"    {name}(tf.ones([2, 4]))\n" for name in ("step", "test_step", "make"))
+    text += f"for _ in range(1000):\n{calls}"
+    path = shown(tmp_path, "m.py")
+    snapshot = project(tmp_path, {"m.py": text}).snapshot(path)
+    assert {decision.qualname for decision in snapshot.decisions[path]} == {"step", "test_step", "make"}
+    assert [lens.decision.qualname for lens in code_lenses(snapshot, path, every=True)] == ["step"]
 
 
 def test_diagnostics_carry_tags_and_related_places(tmp_path: Path) -> None:
@@ -161,7 +186,7 @@ def test_a_safe_function_has_a_preferred_quick_fix(tmp_path: Path) -> None:
     snapshot, path = model(tmp_path)
     here = offers(snapshot, path, line_of("def step"))
     (fix,) = [offer for offer in here if offer.kind is OfferKind.QUICK_FIX and offer.preferred]
-    assert fix.title == "Add tf.function: Net.step"
+    assert fix.title == "Add @tf.function: Net.step"
     assert fix.finding is not None
     assert fix.finding.rule == "TR506"
     result = perform(snapshot, fix.request)

@@ -1,0 +1,107 @@
+"""Inlay hints: names of sizes from the source, one shape for alternatives, and nothing where nothing is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ide_support import project, shown
+
+from terra_refactor.ide.inlay_hints import inlay_hints
+from terra_refactor.ide.values import LONGEST_HINT
+
+TEXT = """\
+import tensorflow as tf
+
+def heads(x: tf.Tensor, num_heads, depth, flag, many):
+    batch = tf.shape(x)[0]
+    a = tf.reshape(x, (batch, -1, num_heads, depth))
+    b = tf.transpose(a, [0, 2, 1, 3])
+    c = tf.nn.softmax(tf.cast(b, tf.float32))
+    d = tf.zeros([many, 3])
+    many = many + 1
+    if flag:
+        e = tf.zeros([depth, 4])
+    else:
+        e = tf.zeros([num_heads, 4])
+    f = e * 2.0
+    for _ in range(3):
+        g = tf.reshape(c, (batch, depth, 5)) + 1.0
+    return f
+
+class Pool(tf.keras.layers.Layer):
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+        self.dense = tf.keras.layers.Dense(width)
+
+    def call(self, inputs):
+        rows = tf.reshape(inputs, (-1, 2 * 4))
+        n, m = inputs.shape
+        wide = self.dense(rows)
+        return wide
+
+def varies(x):
+    y = x * 2.0
+    z = tf.strings.length(x)
+    return y
+
+def ranks(x):
+    y = x * 2.0
+    return y
+
+for size in (8, 16):
+    varies(tf.ones([2, size]))
+varies(tf.ones([2, 32]))
+ranks(tf.ones([2, 3]))
+ranks(tf.ones([2, 3, 4]))
+
+def guessed(data: tf.Tensor):
+    h = data + 1.0
+    return tf.nn.relu(h)
+"""
+
+
+@pytest.fixture(scope="module")
+def labels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("hints")
+    path = shown(folder, "m.py")
+    snapshot = project(folder, {"m.py": TEXT}).snapshot(path)
+    lines = TEXT.splitlines()
+    hints = inlay_hints(snapshot, path, 1, 999)
+    assert all(len(hint.label) <= LONGEST_HINT for hint in hints)
+    return {f"{hint.name} @ {lines[hint.span.line - 1].strip()}": hint.label for hint in hints}
+
+
+@pytest.mark.parametrize(
+    ("place", "label"),
+    [
+        ("a @ a = tf.reshape(x, (batch, -1, num_heads, depth))", "(batch, ?, num_heads, depth)"),
+        ("b @ b = tf.transpose(a, [0, 2, 1, 3])", "(batch, num_heads, ?, depth)"),
+        ("c @ c = tf.nn.softmax(tf.cast(b, tf.float32))", "float32 (batch, num_heads, ?, depth)"),
+        # `many` is set again: it names no size
+        ("d @ d = tf.zeros([many, 3])", "float32 (?, 3)"),
+        # what differs between branches has no name
+        ("f @ f = e * 2.0", "float32 (?, 4)"),
+        ("g @ g = tf.reshape(c, (batch, depth, 5)) + 1.0", "float32 (batch, depth, 5)"),
+        # a layer's setting, through the constructor
+        ("wide @ wide = self.dense(rows)", "float32 (?, width)"),
+        ("y @ y = x * 2.0", "float32 (2, 3) | (2, 3, 4)"),
+    ],
+)
+def test_labels(labels: dict[str, str], place: str, label: str) -> None:
+    assert labels.get(place) == label
+
+
+def test_a_size_that_differs_shows_its_values(labels: dict[str, str]) -> None:
+    assert labels["x @ def varies(x):"] == "float32 (2, 8|16|32)"
+
+
+def test_nothing_is_said_where_no_size_is_known(tmp_path: Path) -> None:
+    path = shown(tmp_path, "m.py")
+    body = "    h = tf.cast(x, tf.float32)\n    i = tf.reshape(h, (-1, x[0]))\n    return h\n"
+    text = f"import tensorflow as tf\n\ndef f(x: tf.Tensor):\n{body}"
+    snapshot = project(tmp_path, {"m.py": text}).snapshot(path)
+    assert inlay_hints(snapshot, path, 1, 99) == ()
+    every = inlay_hints(snapshot, path, 1, 99, unknown_sizes=True)
+    assert [(hint.name, hint.label) for hint in every] == [("h", "float32 (...)"), ("i", "float32 (?, ?)")]
