@@ -10,8 +10,10 @@ import type { Probe } from "./resolve";
 
 const run = promisify(execFile);
 const PROBE = `
-import json, sys
+import importlib.machinery, importlib.util, json, sys
 found = {"python": "%d.%d" % sys.version_info[:2], "server": None, "executable": sys.executable}
+found["suffix"] = importlib.machinery.EXTENSION_SUFFIXES[0]
+found["shim"] = importlib.util.find_spec("terra_refactor") is not None
 try:
     import lsp_server.server, terra_refactor
     found["server"] = terra_refactor.__version__
@@ -66,12 +68,21 @@ export async function probe(interpreter: string): Promise<Probe | undefined> {
     try {
         // a name without a folder is looked for in the current folder, too, on Windows: that is never the workspace's
         const { stdout } = await run(interpreter, ["-I", "-c", PROBE], { timeout: 60_000, cwd: os.homedir() });
-        const found = JSON.parse(stdout) as { python: string; server: string | null; executable?: string; missing?: string };
+        const found = JSON.parse(stdout) as {
+            python: string;
+            server: string | null;
+            executable?: string;
+            missing?: string;
+            suffix?: string;
+            shim?: boolean;
+        };
         return {
             python: found.python,
             server: found.server ?? undefined,
             ...(found.executable ? { executable: found.executable } : {}),
             ...(found.missing ? { missing: found.missing } : {}),
+            ...(found.suffix ? { suffix: found.suffix } : {}),
+            ...(found.shim === undefined ? {} : { shim: found.shim }),
         };
     } catch {
         return undefined;
@@ -81,6 +92,11 @@ export async function probe(interpreter: string): Promise<Probe | undefined> {
 /** Where the interpreter of an environment lies. */
 export function interpreterOf(environment: string): string {
     return process.platform === "win32" ? path.join(environment, "Scripts", "python.exe") : path.join(environment, "bin", "python");
+}
+
+/** Whether the extension carries LibCST's native module for interpreters whose modules end so, and with it a server. */
+export function carries(extension: string, suffix: string): boolean {
+    return existsSync(path.join(extension, "bundled", "libs", "libcst", `native${suffix}`));
 }
 
 /** The wheel that the extension carries; undefined in a development checkout without one. */

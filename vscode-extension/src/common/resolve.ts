@@ -11,6 +11,10 @@ export interface Probe {
     readonly missing?: string;
     /** Where the interpreter lies: a name may mean another one in the folder that the server is started in. */
     readonly executable?: string;
+    /** How the file names of its native modules end. */
+    readonly suffix?: string;
+    /** Whether programs of this environment can import the co-execution shim. */
+    readonly shim?: boolean;
 }
 
 /** What the decision needs to know of the world. */
@@ -24,11 +28,15 @@ export interface World {
     /** Names that may be interpreters on the search path. */
     readonly fallbacks: readonly string[];
     exists(program: string): boolean;
+    /** Whether the extension carries a server for interpreters whose native modules end so. */
+    carries(suffix: string): boolean;
 }
 
 export type Server =
     | { readonly kind: "command"; readonly command: string; readonly args: readonly string[]; readonly from: string }
-    | { readonly kind: "python"; readonly interpreter: string; readonly version: string; readonly from: string };
+    | { readonly kind: "python"; readonly interpreter: string; readonly version: string; readonly from: string;
+          /** Whether the user's programs can import the co-execution shim. */
+          readonly shim: boolean };
 
 export type Resolved =
     | { readonly found: true; readonly server: Server }
@@ -49,22 +57,34 @@ export async function resolveServer(settings: ServerSettings, world: World): Pro
         return { found: true, server: { kind: "command", command, args, from: "terra-refactor.path" } };
     }
     const reasons: string[] = [];
+    let carried: Server | undefined;
+    let shim = false;
     for (const [interpreter, from] of await candidates(settings, world)) {
         const probe = await world.probe(interpreter);
         if (probe === undefined) {
             reasons.push(`${interpreter} (${from}) does not run`);
             continue;
         }
+        shim ||= from !== OWN && probe.shim === true;
         if (!isAtLeast(probe.python, OLDEST_PYTHON)) {
             reasons.push(`${interpreter} (${from}) is Python ${probe.python}; ${OLDEST_PYTHON} or newer is needed`);
             continue;
         }
         if (probe.server !== undefined && (from === OWN || settings.importStrategy === "fromEnvironment")) {
-            return { found: true, server: { kind: "python", interpreter: probe.executable ?? interpreter, version: probe.server, from } };
+            return { found: true, server: { kind: "python", interpreter: probe.executable ?? interpreter, version: probe.server, from, shim } };
+        }
+        if (from !== OWN && probe.suffix !== undefined && world.carries(probe.suffix)) {
+            carried ??= { kind: "python", interpreter: probe.executable ?? interpreter, version: "", from: CARRIED, shim };
+            if (settings.importStrategy === "useBundled") {
+                break;
+            }
         }
         if (settings.importStrategy === "fromEnvironment" || from === OWN) {
             reasons.push(`${interpreter} (${from}) has no terra-refactor[lsp]${probe.missing ? `: ${probe.missing}` : ""}`);
         }
+    }
+    if (carried !== undefined) {
+        return { found: true, server: carried };
     }
     if (settings.importStrategy === "useBundled" && world.ownInterpreter() === undefined) {
         reasons.push("the extension's own server is not installed yet");
@@ -73,6 +93,8 @@ export async function resolveServer(settings: ServerSettings, world: World): Pro
 }
 
 export const OWN = "the extension's own environment";
+/** What the extension carries runs with any Python of this platform, and installs nothing. */
+export const CARRIED = "the extension";
 
 async function candidates(settings: ServerSettings, world: World): Promise<[string, string][]> {
     const found: [string, string][] = [];

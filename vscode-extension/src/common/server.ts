@@ -6,9 +6,9 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import { LanguageClient, RevealOutputChannelOn, State, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
 import { log, traceChannel } from "./logger";
-import { activeInterpreter, bundledWheel, installServer, interpreterOf, probe } from "./python";
+import { activeInterpreter, bundledWheel, carries, installServer, interpreterOf, probe } from "./python";
 import { Grouping } from "./preview";
-import { baseInterpreter, OWN, resolveServer, sameServer, wheelVersion, type Server, type World } from "./resolve";
+import { baseInterpreter, CARRIED, OWN, resolveServer, sameServer, wheelVersion, type Server, type World } from "./resolve";
 import { expand, SECTION, type ImportStrategy, type ServerSettings } from "./settings";
 import type { Status } from "./status";
 import { allSettings, askError, setContext, setting, tell, withProgress, workspaceFolders } from "./vscodeapi";
@@ -91,6 +91,7 @@ export class ServerHolder implements vscode.Disposable {
                 vscode.workspace.isTrusted ? activeInterpreter(workspaceFolders()[0]?.uri) : Promise.resolve(undefined),
             ownInterpreter: () => (existsSync(own) ? own : undefined),
             fallbacks: process.platform === "win32" ? ["py", "python"] : ["python3", "python"],
+            carries: (suffix) => carries(this.context.extensionPath, suffix),
             exists: (program) => !path.isAbsolute(program) || existsSync(program),
         };
     }
@@ -115,12 +116,12 @@ export class ServerHolder implements vscode.Disposable {
         const [command, args] =
             server.kind === "command"
                 ? [server.command, [...server.args]]
-                : [server.interpreter, ["-I", this.context.asAbsolutePath("bundled/tool/launch.py")]];
+                : [server.interpreter, this.launch(server.from === CARRIED)];
         log.info(`starting ${[command, ...args].join(" ")} (${server.from})`);
         this.status.busy("Starting the server");
         const folder = workspaceFolders()[0]?.uri.fsPath;
         const options: ServerOptions = { command, args, options: folder === undefined ? {} : { cwd: folder } };
-        const client = new LanguageClient(SECTION, "terra-refactor", options, this.clientOptions());
+        const client = new LanguageClient(SECTION, "terra-refactor", options, this.clientOptions(server));
         this.client = client;
         try {
             await client.start();
@@ -142,7 +143,13 @@ export class ServerHolder implements vscode.Disposable {
         this.tellReady(server);
     }
 
-    private clientOptions(): LanguageClientOptions {
+    /** Isolated; what the extension carries also from what the interpreter has installed. */
+    private launch(carried: boolean): string[] {
+        const script = this.context.asAbsolutePath("bundled/tool/launch.py");
+        return carried ? ["-I", "-S", script, "--bundled"] : ["-I", script];
+    }
+
+    private clientOptions(server: Server): LanguageClientOptions {
         const folders: Record<string, unknown> = {};
         for (const folder of workspaceFolders()) {
             folders[folder.uri.toString()] = allSettings(folder);
@@ -152,7 +159,7 @@ export class ServerHolder implements vscode.Disposable {
             outputChannel: log,
             traceOutputChannel: traceChannel(),
             revealOutputChannelOn: RevealOutputChannelOn.Never,
-            initializationOptions: { asksReason: true, settings: allSettings(), folders },
+            initializationOptions: { asksReason: true, ...(server.kind === "python" ? { coExecution: server.shim } : {}), settings: allSettings(), folders },
             diagnosticPullOptions: { onChange: true, onTabs: true, onSave: true },
             middleware: {
                 resolveCodeAction: async (action, token, next) => {
@@ -194,8 +201,12 @@ export class ServerHolder implements vscode.Disposable {
     private tellMissing(reason: string): void {
         log.error(reason);
         this.status.failed(reason);
-        const choices = setting<string[]>("path", []).length > 0 ? [SETTINGS, LOG] : [INSTALL, SETTINGS, LOG];
-        void askError(`terra-refactor has no server to start: ${reason}.`, ...choices).then(answered);
+        if (setting<string[]>("path", []).length > 0) {
+            void askError(`terra-refactor has no server to start: ${reason}.`, SETTINGS, LOG).then(answered);
+        } else {
+            // no fault of the user's, and no word of Python's: that is in the log
+            void tell("terra-refactor: the server is not installed yet.", INSTALL, SETTINGS, LOG).then(answered);
+        }
     }
 
     /** The extension's own environment may be of an older extension. */

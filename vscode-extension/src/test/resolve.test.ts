@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { baseInterpreter, isAtLeast, resolveServer, sameServer, wheelVersion, type Probe, type World } from "../common/resolve";
+import { baseInterpreter, CARRIED, isAtLeast, resolveServer, sameServer, wheelVersion, type Probe, type World } from "../common/resolve";
 import type { ServerSettings } from "../common/settings";
 
 const DEFAULTS: ServerSettings = { importStrategy: "fromEnvironment", interpreter: "", path: [] };
@@ -16,6 +16,7 @@ function world(probes: Record<string, Probe>, more: Partial<World> = {}): World 
         ownInterpreter: () => undefined,
         fallbacks: ["python3", "python"],
         exists: (program) => program !== "/no/such/program",
+        carries: () => false,
         ...more,
     };
 }
@@ -65,6 +66,34 @@ test("the extension's own environment comes first where that is wanted", async (
     assert.ok(!without.found && without.reason.includes("not installed yet"));
 });
 
+test("what the extension carries runs with a Python that has no server", async () => {
+    const bare = { ...BARE, suffix: ".cpython-312-x86_64-linux-gnu.so" };
+    const carries = (suffix: string): boolean => suffix === bare.suffix;
+    const resolved = await resolveServer(DEFAULTS, world({ python3: bare }, { carries }));
+    assert.ok(resolved.found && resolved.server.kind === "python");
+    assert.deepEqual([resolved.server.interpreter, resolved.server.from, resolved.server.shim], ["python3", CARRIED, false]);
+    assert.equal(await interpreterOf({}, world({ python3: { ...bare, suffix: ".cpython-39-x.so" } }, { carries })).then((said) => said.slice(0, 4)), "none");
+    const both = world({ python3: bare, "/own/python": GOOD }, { carries, ownInterpreter: () => "/own/python" });
+    assert.equal(await interpreterOf({}, both), "/own/python");
+    const installed = world({ python3: { ...GOOD, suffix: bare.suffix } }, { carries });
+    const own = await resolveServer(DEFAULTS, installed);
+    assert.ok(own.found && own.server.from !== CARRIED);
+    const wanted = await resolveServer({ ...DEFAULTS, importStrategy: "useBundled" }, installed);
+    assert.ok(wanted.found && wanted.server.from === CARRIED);
+});
+
+test("the shim is that of the user's environment, not of the extension's", async () => {
+    const there = world({ "/b/python": BARE, "/own/python": { ...GOOD, shim: true } }, {
+        activeInterpreter: () => Promise.resolve("/b/python"),
+        ownInterpreter: () => "/own/python",
+    });
+    const without = await resolveServer(DEFAULTS, there);
+    assert.ok(without.found && without.server.kind === "python" && !without.server.shim);
+    const shimmed = { ...there, probe: (name: string) => Promise.resolve(name === "/b/python" ? { ...BARE, shim: true } : GOOD) };
+    const withShim = await resolveServer(DEFAULTS, shimmed);
+    assert.ok(withShim.found && withShim.server.kind === "python" && withShim.server.shim);
+});
+
 test("what is missing is said", async () => {
     const resolved = await resolveServer(DEFAULTS, world({ python3: BARE }));
     assert.ok(!resolved.found);
@@ -98,7 +127,7 @@ test("versions are compared as numbers", () => {
 });
 
 test("a server is the same if nothing of it differs", () => {
-    const server = { kind: "python", interpreter: "p", version: "1", from: "x" } as const;
+    const server = { kind: "python", interpreter: "p", version: "1", from: "x", shim: false } as const;
     assert.ok(sameServer(server, { ...server }));
     assert.ok(!sameServer(server, { ...server, version: "2" }));
     assert.ok(!sameServer(undefined, server));

@@ -1,0 +1,91 @@
+// Unpacks the server and what it needs into bundled/libs, so that any Python 3.10 or newer of one platform can run it at once, without an
+// index: pure packages, and LibCST with its native module for each version of Python (their file names name version and platform).
+//
+//   node scripts/libs.mjs [TARGET]     TARGET as for `vsce package --target`; default: this machine
+//
+// Needs the wheel of scripts/wheel.mjs, a Python with pip (PYTHON, else that of the repository's environment, else python3), and an index.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+const PLATFORMS = {
+    "linux-x64": ["manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"],
+    "linux-arm64": ["manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"],
+    "darwin-x64": ["macosx_11_0_x86_64", "macosx_10_12_x86_64"],
+    "darwin-arm64": ["macosx_11_0_arm64"],
+    "win32-x64": ["win_amd64"],
+};
+const VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14"];
+/** What the server imports, in releases that run on every version above; typer and rich are only for the commands. */
+const PURE = [
+    ...["pygls>=2.0", "lsprotocol", "cattrs", "attrs", "networkx>=3.2,<3.5", "pathspec>=0.12", "platformdirs>=4", "typing-extensions>=4.10"],
+    ...["tomli>=2", "exceptiongroup"],
+];
+/** Nothing of these is ever imported by the server. */
+const SURPLUS = /^(tests|__pycache__)$/;
+const libs = "bundled/libs";
+
+const target = process.argv[2] ?? `${process.platform}-${process.arch}`;
+const platforms = PLATFORMS[target];
+if (platforms === undefined) {
+    console.error(`no native modules are known for ${target}: the extension will install its server on request`);
+    process.exit(0);
+}
+const own = "../.venv/bin/python";
+const python = process.env.PYTHON ?? (existsSync(own) ? own : "python3");
+const wheel = path.join("bundled/wheels", readdirSync("bundled/wheels").find((name) => name.endsWith(".whl")));
+rmSync(libs, { recursive: true, force: true });
+mkdirSync(libs, { recursive: true });
+
+pip("install", "--target", libs, "--no-deps", "--no-compile", "--only-binary", ":all:", "--platform", "any", "--python-version", "3.10", wheel, ...PURE);
+const downloads = mkdtempSync(path.join(tmpdir(), "terra-libcst-"));
+for (const version of VERSIONS) {
+    const where = path.join(downloads, version);
+    const tags = platforms.flatMap((platform) => ["--platform", platform]);
+    pip("install", "--target", where, "--no-deps", "--no-compile", "--only-binary", ":all:", "--python-version", version, ...tags, "libcst>=1.9");
+    move(where);
+}
+rmSync(downloads, { recursive: true, force: true });
+prune(libs);
+const natives = readdirSync(path.join(libs, "libcst")).filter((name) => /^native\..*\.(so|pyd)$/.test(name));
+if (natives.length !== VERSIONS.length) {
+    console.error(`native modules for ${VERSIONS.length} versions were wanted: ${natives.join(", ")}`);
+    process.exit(1);
+}
+console.log(`${libs} for ${target}: ${natives.length} versions of Python`);
+
+function pip(command, ...options) {
+    const done = spawnSync(python, ["-m", "pip", command, "--quiet", "--disable-pip-version-check", ...options], { stdio: "inherit" });
+    if (done.status !== 0) {
+        process.exit(done.status ?? 1);
+    }
+}
+
+/** The first version brings all of LibCST, the others their native module. */
+function move(from) {
+    const first = !existsSync(path.join(libs, "libcst"));
+    const code = [
+        "import pathlib, shutil, sys",
+        "source, libs, first = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3] == 'true'",
+        "for each in sorted(source.iterdir()) if first else []:",
+        "    if each.name.startswith('libcst'): shutil.copytree(each, libs / each.name)",
+        "for each in [] if first else source.glob('libcst/native.*'):",
+        "    shutil.copy(each, libs / 'libcst')",
+    ].join("\n");
+    const done = spawnSync(python, ["-c", code, from, libs, String(first)], { stdio: "inherit" });
+    if (done.status !== 0) {
+        process.exit(done.status ?? 1);
+    }
+}
+
+function prune(folder) {
+    for (const name of readdirSync(folder)) {
+        const file = path.join(folder, name);
+        if (SURPLUS.test(name) || name === "bin" || name.endsWith(".pyi")) {
+            rmSync(file, { recursive: true });
+        } else if (statSync(file).isDirectory()) {
+            prune(file);
+        }
+    }
+}
