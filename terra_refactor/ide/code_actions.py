@@ -17,6 +17,7 @@ from typing_extensions import assert_never
 
 from terra_refactor.classify.decision import Action, Classification, Decision, Hazard, Level
 from terra_refactor.ide.explanations import action_title, change_title
+from terra_refactor.ide.shape_cures import shape_cure
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.refactor.cures import TITLES, cure_of
@@ -36,6 +37,7 @@ class Task(Enum):
 
     REFACTOR = "refactor"
     CURE = "cure"
+    SHAPE = "shape"
     SUPPRESS = "suppress"
     FIX_ALL = "fix-all"
     REFACTOR_ALL = "refactor-all"
@@ -156,6 +158,9 @@ def _for_findings(snapshot: Snapshot, path: str, first_line: int, last_line: int
         if finding.cure is not None:
             request = Request(Task.CURE, path, rule=finding.rule, span=finding.span)
             yield Offer(TITLES[finding.cure.kind], OfferKind.QUICK_FIX, request, finding)
+        elif (shape := shape_cure(snapshot, finding)) is not None:
+            request = Request(Task.SHAPE, path, rule=finding.rule, span=finding.span)
+            yield Offer(shape.title, OfferKind.QUICK_FIX, request, finding)
         elif finding.fix:
             request = Request(Task.CURE, path, rule=finding.rule, span=finding.span)
             yield Offer(f"Remove what {finding.rule} reports", OfferKind.QUICK_FIX, request, finding)
@@ -280,6 +285,8 @@ def perform(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
             return _refactored(snapshot, request)
         case Task.CURE:
             return _cured(snapshot, request)
+        case Task.SHAPE:
+            return _reshaped(snapshot, request)
         case Task.SUPPRESS:
             assert request.span is not None
             text = suppressed_text(source.text, request.rule, request.span, request.reason)
@@ -323,6 +330,17 @@ def _cured(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
         if isinstance(cure, NotMade):
             return NotPossible(cure.reason)
         return NewText(request.path, apply_edits(source.text, cure.edits), cure.title, cure.assumptions)
+    return NotPossible(f"{request.rule} is not reported there any more")
+
+
+def _reshaped(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
+    """The file after the cure of an operation that fails."""
+    for finding in snapshot.findings.get(request.path, ()):
+        if (finding.rule, finding.span) == (request.rule, request.span):
+            cure = shape_cure(snapshot, finding)
+            if cure is not None:
+                text = apply_edits(snapshot.sources[request.path].text, cure.edits)
+                return NewText(request.path, text, cure.title, ())
     return NotPossible(f"{request.rule} is not reported there any more")
 
 

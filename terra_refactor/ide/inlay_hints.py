@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import pairwise
 
 from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.value import Value
 from terra_refactor.ide.size_names import named_parameter, named_values
-from terra_refactor.ide.snapshot import Snapshot, line_text
+from terra_refactor.ide.snapshot import Snapshot, line_text, tensorflow_name
 from terra_refactor.ide.values import hint_text, is_plain_tensor, tensor_text
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind
@@ -64,7 +63,8 @@ def inlay_hints(
     """The hints of some lines (counted from 1, both included), in source order; with `unknown_sizes`, also those that know no size."""
     wanted = frozenset(kinds)
     found: dict[Span, Hint] = {}
-    tensor = _tensor_name(snapshot, path)
+    tf = tensorflow_name(snapshot, path)
+    tensor = None if tf is None else f"{tf}.Tensor"
     for function in snapshot.functions(path):
         if function.span.end_line < first_line or function.span.line > last_line:
             continue
@@ -195,15 +195,3 @@ def _with_annotation(text: str, name: Span) -> Span:
             end = len(line[:at].rstrip())
             break
     return Span(name.line, name.column, name.end_line, end + 1)
-
-
-def _tensor_name(snapshot: Snapshot, path: str) -> str | None:
-    """How the module's top level names `tf.Tensor`; None if it does not import TensorFlow there as a module."""
-    functions = snapshot.functions(path)
-    if not functions:
-        return None
-    body = functions[0].body
-    for op, following in pairwise(body):
-        if isinstance(op, ops.Import) and op.module == "tensorflow" and isinstance(following, ops.StoreName):
-            return f"{following.name}.Tensor"
-    return None

@@ -1,17 +1,19 @@
 """What is known about the files that belong together, at one moment.
 
-Computes: look-ups only. Needs: the session, which makes it. Gives: `name_span`, `line_text`, and `Snapshot`, frozen: every answer to
-the editor is computed from one, so that an answer never mixes two versions of a text.
+Computes: look-ups only. Needs: the session, which makes it. Gives: `name_span`, `line_text`, `tensorflow_name`, and `Snapshot`, frozen:
+every answer to the editor is computed from one, so that an answer never mixes two versions of a text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from terra_refactor.analysis.facts import ContextFacts, ProgramFacts
 from terra_refactor.classify.decision import Decision
 from terra_refactor.config import Config
+from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.rules.rule import Finding
@@ -67,6 +69,17 @@ class Snapshot:
         for function in reversed(self.functions(path)):
             if function.span.contains(line, column):
                 yield function
+
+
+def tensorflow_name(snapshot: Snapshot, path: str) -> str | None:
+    """How the module's top level names TensorFlow; None if it does not import it there as a module."""
+    functions = snapshot.functions(path)
+    if not functions:
+        return None
+    for op, following in pairwise(functions[0].body):
+        if isinstance(op, ops.Import) and op.module == "tensorflow" and isinstance(following, ops.StoreName):
+            return following.name
+    return None
 
 
 def name_span(snapshot: Snapshot, path: str, function: Function) -> Span:

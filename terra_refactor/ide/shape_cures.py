@@ -1,0 +1,235 @@
+"""Cures of operations that certainly fail (TR401 to TR403): a cast, a transposition, an axis, where exactly one is right.
+
+Computes: the edit of one operand. Needs: a snapshot and a finding. Gives: `shape_cure`, `ShapeCure`.
+
+Each candidate is tried by the operation's own rule, with the operand as it would be, in every context in which the operation fails. What
+leaves one candidate is offered; what leaves several, or none, is the author's to decide. Candidates that give the shape of an operand, or
+at least no more axes than the operands have, come before those that broadcast both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from terra_refactor.analysis.binding import bind_library_arguments
+from terra_refactor.analysis.facts import ContextFacts
+from terra_refactor.analysis.frames import CallArguments
+from terra_refactor.domain.dtype import BOOL, FLOATING, INTEGER, DType
+from terra_refactor.domain.shape import Shape, format_shape
+from terra_refactor.domain.value import UNKNOWN, LibraryValue, TensorKind, TensorValue, Value
+from terra_refactor.ide.snapshot import Snapshot, tensorflow_name
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import Function
+from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.walk import walk
+from terra_refactor.rules.rule import Finding
+from terra_refactor.syntax.edit import Edit
+from terra_refactor.syntax.lines import LineIndex
+from terra_refactor.syntax.location import Span
+from terra_refactor.tf_model.ops.operators import operator_rule
+from terra_refactor.tf_model.registry import lookup
+from terra_refactor.tf_model.spec import BoundCall, OperationError
+
+RULES = frozenset({"TR401", "TR402", "TR403"})
+_MATMUL = "tensorflow.linalg.matmul"
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeCure:
+    """One edit, and what it does in a few words."""
+
+    title: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """An operand as it might be: what wraps its text, and its value then."""
+
+    operand: OpId
+    before: str
+    after: str
+    value: TensorValue
+
+
+def shape_cure(snapshot: Snapshot, finding: Finding) -> ShapeCure | None:
+    """The one cure of a finding; None where none, or more than one, is right."""
+    tf = tensorflow_name(snapshot, finding.path) if finding.rule in RULES else None
+    if tf is None:
+        return None
+    for function in snapshot.functions(finding.path):
+        for op in walk(function.body):
+            if function.spans[op.id] == finding.span and isinstance(op, ops.Binary | ops.Call):
+                failing = [
+                    context
+                    for context in snapshot.contexts(function)
+                    if any(failure.op == op.id for failure in (*context.failures, *context.guarded_failures))
+                ]
+                if failing:
+                    return _cure(snapshot, finding, function, op, failing, tf)
+    return None
+
+
+def _cure(
+    snapshot: Snapshot,
+    finding: Finding,
+    function: Function,
+    op: ops.Binary | ops.Call,
+    failing: list[ContextFacts],
+    tf: str,
+) -> ShapeCure | None:
+    text = snapshot.sources[finding.path].text
+    working: list[tuple[_Candidate, TensorValue]] = []
+    for candidate in _candidates(op, failing[0], tf):
+        results = [_result(op, context, _in_context(candidate, context, failing[0])) for context in failing]
+        if all(result is not None for result in results) and results[0] is not None:
+            working.append((candidate, results[0]))
+    given = [
+        value.type.shape for operand in _operands(op) if isinstance(value := failing[0].values[operand], TensorValue)
+    ]
+    axes = max(len(shape or ()) for shape in given)
+    for preferred in (
+        [each for each in working if each[1].type.shape in given],
+        [each for each in working if len(each[1].type.shape or ()) <= axes],
+    ):
+        if preferred:
+            working = preferred
+            break
+    if len(working) != 1:
+        return None
+    candidate, result = working[0]
+    place = function.spans[candidate.operand]
+    written = _written(text, place)
+    start, end = _offsets(text, place)
+    shown = f": {format_shape(result.type.shape)}" if result.type.shape else ""
+    short = written if len(written) <= 30 and "\n" not in written else "…"
+    return ShapeCure(
+        f"Write {candidate.before}{short}{candidate.after}{shown}",
+        (Edit(start, end, f"{candidate.before}{written}{candidate.after}"),),
+    )
+
+
+def _candidates(op: ops.Binary | ops.Call, context: ContextFacts, tf: str) -> Iterator[_Candidate]:
+    """The operand changed in one way at a time."""
+    tensors = {
+        operand: value
+        for operand in _operands(op)
+        if isinstance(value := context.values[operand], TensorValue) and value.kind in _CHANGEABLE
+    }
+    matrices = (isinstance(op, ops.Binary) and op.operator == "@") or _called(op, context) == _MATMUL
+    for operand, value in tensors.items():
+        yield from _casts(operand, value, tensors, tf)
+        shape = value.type.shape
+        if shape is None:
+            continue
+        if matrices and len(shape) >= 2:
+            name = "transpose" if len(shape) == 2 else "linalg.matrix_transpose"
+            turned = (*shape[:-2], shape[-1], shape[-2])
+            yield _Candidate(operand, f"{tf}.{name}(", ")", _shaped(value, turned))
+        seen: set[Shape] = set()
+        for axis in range(len(shape) + 1):
+            wider = (*shape[:axis], 1, *shape[axis:])
+            if wider not in seen:
+                seen.add(wider)
+                written = -1 if axis == len(shape) else axis
+                yield _Candidate(operand, f"{tf}.expand_dims(", f", {written})", _shaped(value, wider))
+        for axis, size in enumerate(shape):
+            if size == 1:
+                narrower = (*shape[:axis], *shape[axis + 1 :])
+                if narrower not in seen:
+                    seen.add(narrower)
+                    written = -1 if axis == len(shape) - 1 else axis
+                    yield _Candidate(operand, f"{tf}.squeeze(", f", {written})", _shaped(value, narrower))
+
+
+_CHANGEABLE = (TensorKind.TENSOR, TensorKind.VARIABLE)
+
+
+def _casts(operand: OpId, value: TensorValue, tensors: Mapping[OpId, TensorValue], tf: str) -> Iterator[_Candidate]:
+    """To the element type of another operand, where every value of this one has its like there."""
+    wanted = {other.type.dtype for number, other in tensors.items() if number != operand}
+    for dtype in sorted(str(each) for each in wanted if each is not None and _widens(value.type.dtype, each)):
+        cast = TensorValue(replace(value.type, dtype=DType(dtype)))
+        yield _Candidate(operand, f"{tf}.cast(", f", {tf}.{dtype})", cast)
+
+
+def _widens(source: DType | None, target: DType) -> bool:
+    if source is None or source == target:
+        return False
+    if source == BOOL:
+        return target in FLOATING or target in INTEGER
+    if source in INTEGER:
+        return target in FLOATING or (source, target) == ("int32", "int64")
+    return False
+
+
+def _shaped(value: TensorValue, shape: Shape) -> TensorValue:
+    return TensorValue(replace(value.type, shape=shape))
+
+
+def _in_context(candidate: _Candidate, context: ContextFacts, first: ContextFacts) -> _Candidate | None:
+    """The candidate with the operand's value in another context; None where that is another kind of value."""
+    return (
+        candidate if context is first or context.values[candidate.operand] == first.values[candidate.operand] else None
+    )
+
+
+def _operands(op: ops.Binary | ops.Call) -> tuple[OpId, ...]:
+    if isinstance(op, ops.Binary):
+        return (op.left, op.right)
+    return tuple(argument.value for argument in op.arguments)
+
+
+def _called(op: ops.Op, context: ContextFacts) -> str | None:
+    callee = context.values[op.function] if isinstance(op, ops.Call) else None
+    return callee.name if isinstance(callee, LibraryValue) else None
+
+
+def _result(op: ops.Binary | ops.Call, context: ContextFacts, candidate: _Candidate | None) -> TensorValue | None:
+    """What the operation gives with the candidate; None if it still fails, or gives what nobody wants."""
+    if candidate is None:
+        return None
+
+    def value_of(operand: OpId) -> Value:
+        if operand == candidate.operand:
+            return candidate.value
+        return context.values[operand] or UNKNOWN
+
+    try:
+        if isinstance(op, ops.Binary):
+            result = operator_rule(op.operator, value_of(op.left), value_of(op.right))
+        else:
+            result = _call(op, context, [value_of(argument.value) for argument in op.arguments])
+    except OperationError:
+        return None
+    elementwise = isinstance(op, ops.Binary) and op.operator != "@"
+    given = [context.values[operand] for operand in _operands(op)]
+    shapes = [value.type.shape for value in given if isinstance(value, TensorValue)]
+    if not isinstance(result, TensorValue) or (elementwise and result.type.shape not in shapes):
+        return None
+    return result
+
+
+def _call(op: ops.Call, context: ContextFacts, values: list[Value]) -> Value:
+    name = _called(op, context)
+    entity = None if name is None else lookup(name)
+    if entity is None or entity.rule is None or any(each.spread is not ops.Spread.PLAIN for each in op.arguments):
+        return UNKNOWN
+    pairs = list(zip(op.arguments, values, strict=True))
+    arguments = CallArguments(
+        tuple(value for argument, value in pairs if argument.keyword is None),
+        tuple((argument.keyword, value) for argument, value in pairs if argument.keyword is not None),
+    )
+    bound, extra, keywords, incomplete = bind_library_arguments(entity, arguments)
+    return entity.rule(BoundCall(entity.name, bound, extra, keywords, None, {}, incomplete, lambda *_, **__: UNKNOWN))
+
+
+def _offsets(text: str, span: Span) -> tuple[int, int]:
+    lines = LineIndex(text)
+    return lines.offset(span.line, span.column), lines.offset(span.end_line, span.end_column)
+
+
+def _written(text: str, span: Span) -> str:
+    start, end = _offsets(text, span)
+    return text[start:end]
