@@ -18,6 +18,7 @@ from terra_refactor.analysis import classes
 from terra_refactor.analysis.annotations import annotated_value
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import Frame, Summary
+from terra_refactor.analysis.freezing import freeze_in
 from terra_refactor.domain.dtype import INT64
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import join, python_type
@@ -29,13 +30,16 @@ from terra_refactor.domain.value import (
     TRUE,
     UNKNOWN_BOOL,
     UNKNOWN_TENSOR,
+    FrozenList,
     FunctionValue,
     Origin,
     Reference,
     Scalar,
     SequenceValue,
     ShapeValue,
+    SpecValue,
     TensorValue,
+    TupleValue,
     UnknownValue,
     Value,
 )
@@ -45,6 +49,7 @@ from terra_refactor.ir.ids import FunctionId
 if TYPE_CHECKING:
     from terra_refactor.analysis.interpreter import Interpreter
 
+_POSITIONAL: Final = (ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL)
 _STEP_NAME: Final = re.compile(r"train\w*_step|test\w*_step|^call$|\w*inference\w*")
 _TENSOR_NAME: Final = re.compile(
     r"^(x|inputs?|images?|labels?|logits|tensors?|features?|y_true|y_pred|targets?|batch|hidden|embeddings?)$"
@@ -72,6 +77,7 @@ def entry_parameters(
     iterated = interpreter.iterated_parameters(code)
     used = interpreter.usage_of(code.id) - iterated
     convention = _convention(code, framework)
+    signature = _declared_signature(interpreter, code, receiver is not None)
     kind = EntryKind.FRAMEWORK if convention else EntryKind.UNCALLED
     for position, parameter in enumerate(code.parameters):
         name = parameter.name
@@ -86,7 +92,9 @@ def entry_parameters(
             continue
         annotated = annotated_value(interpreter, annotations.get(name))
         default = defaults.get(name)
-        if annotated is not None:
+        if name in signature:
+            value, reason = signature[name], Evidence.ANNOTATION
+        elif annotated is not None:
             value, reason = annotated, Evidence.ANNOTATION
         elif name in convention:
             # a layer may take a list or a dict of tensors
@@ -101,10 +109,33 @@ def entry_parameters(
             value, reason = replace(_unknown(name), reason=NAMED_LIKE_A_TENSOR), Evidence.KEYWORD
         else:
             value, reason = _unknown(name), Evidence.NONE
-        if default is not None and reason is not Evidence.DEFAULT:
+        if default is not None and reason is not Evidence.DEFAULT and name not in signature:
             value = join(value, default)
         values[name], evidence[name] = value, reason
     return values, evidence, kind
+
+
+def _declared_signature(interpreter: Interpreter, code: Function, bound: bool) -> dict[str, Value]:
+    """The parameters that the `input_signature` of the function's `tf.function` declares: TensorFlow lets nothing else in."""
+    wrapping = interpreter.wrapping_of(code.id)
+    options = dict(wrapping[0]) if wrapping is not None and wrapping[0] is not None else {}
+    declared = freeze_in(interpreter.world, options.get("input_signature", NONE))
+    elements = declared.elements if isinstance(declared, TupleValue | FrozenList) else None
+    names = [parameter.name for parameter in code.parameters if parameter.kind in _POSITIONAL][bound:]
+    found = {name: _specified(element) for name, element in zip(names, elements or (), strict=False)}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _specified(spec: Value) -> Value | None:
+    """What a spec lets in; None where it is not known."""
+    match spec:
+        case SpecValue(type, kind):
+            return TensorValue(type, kind)
+        case TupleValue(elements=elements):
+            inner = [_specified(element) for element in elements]
+            return None if None in inner else replace(spec, elements=tuple(each for each in inner if each is not None))
+        case _:
+            return None
 
 
 def instance_for_entry(interpreter: Interpreter, cls: Reference) -> Value:
