@@ -7,6 +7,7 @@ from lsprotocol import types
 from lsp_server.rule_pages import rule_link
 from lsp_server.server import TerraServer
 from terra_refactor.ide.hover import hover
+from terra_refactor.syntax.location import Span
 
 
 def register(server: TerraServer) -> None:
@@ -18,9 +19,15 @@ def register(server: TerraServer) -> None:
         snapshot = await server.snapshot(path)
         if snapshot is None:
             return None
-        found = hover(snapshot, path, line, column, rule_link)
+        source = snapshot.sources[path]
+
+        def line_link(number: int) -> str:
+            place = server.documents.locate(source, Span(number, 1, number, 1))
+            return f"line {number}" if place is None else f"[line {number}]({place[0]}#L{place[1].start.line + 1})"
+
+        found = hover(snapshot, path, line, column, rule_link, line_link)
         if found is None:
             return None
-        located = server.documents.locate(snapshot.sources[path], found.span)
+        located = server.documents.locate(source, found.span)
         content = types.MarkupContent(types.MarkupKind.Markdown, found.text)
         return types.Hover(content, None if located is None else located[1])

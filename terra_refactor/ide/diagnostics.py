@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from terra_refactor.ide.causes import writing_places
 from terra_refactor.ide.snapshot import NAMED, Snapshot, name_span
 from terra_refactor.rules.rule import RelatedPlace, Severity
 from terra_refactor.syntax.location import Span
@@ -56,7 +57,7 @@ def diagnostics(snapshot: Snapshot, path: str) -> tuple[Problem, ...]:
             _place(snapshot, path, finding.span),
             finding.message,
             finding.fixable,
-            finding.related,
+            (*finding.related, *writing_places(snapshot, finding)),
             _TAGS.get(finding.rule, ()),
         )
         for finding in snapshot.findings.get(path, ())

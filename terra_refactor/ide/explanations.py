@@ -87,8 +87,11 @@ def function_text(decision: Decision) -> str:
     return f"{decision.qualname}: {verdict(decision)}. {decision.reason[:1].upper()}{decision.reason[1:]}.{assumed}"
 
 
-def function_card(decision: Decision, rule_link: Callable[[str], str]) -> str:
-    """Everything that is known about a function, as Markdown. `rule_link` makes a rule's id a link, or plain text."""
+def function_card(
+    decision: Decision, rule_link: Callable[[str], str], line_link: Callable[[int], str] = "line {}".format
+) -> str:
+    """Everything that is known about a function, as Markdown. `rule_link` makes a rule's id a link, or plain text, `line_link` a line of
+    the function's file: from a hazard to the call that leads to it, whose own card names the next."""
     reason = in_markdown(decision.reason)
     lines = [f"**{in_markdown(decision.qualname)}**: {verdict(decision)}", reason[:1].upper() + reason[1:] + "."]
     if decision.action is not Action.NONE and decision.level is not Level.SAFE:
@@ -105,7 +108,7 @@ def function_card(decision: Decision, rule_link: Callable[[str], str]) -> str:
             "Assumes:\n" + "\n".join(_limited([f"- {in_markdown(sentence)}" for sentence in decision.assumptions]))
         )
     hazards = [
-        f"- {rule_link(hazard.rule)} line {hazard.span.line}: {in_markdown(hazard.message)}"
+        f"- {rule_link(hazard.rule)} {line_link(hazard.span.line)}: {in_markdown(hazard.message)}"
         + (f" (through {in_markdown(' → '.join(hazard.via))})" if hazard.via else "")
         for hazard in decision.hazards
     ]

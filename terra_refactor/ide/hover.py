@@ -49,12 +49,18 @@ def plain_rule(rule: str) -> str:
 
 
 def hover(
-    snapshot: Snapshot, path: str, line: int, column: int, rule_link: Callable[[str], str] = plain_rule
+    snapshot: Snapshot,
+    path: str,
+    line: int,
+    column: int,
+    rule_link: Callable[[str], str] = plain_rule,
+    line_link: Callable[[int], str] = "line {}".format,
 ) -> HoverAnswer | None:
-    """The answer for a place (both counted from 1), or None where there is nothing to tell."""
+    """The answer for a place (both counted from 1), or None where there is nothing to tell. The links are for rules' pages and for
+    lines of this file."""
     parts: list[str] = []
     span: Span | None = None
-    card = _card(snapshot, path, line, column, rule_link)
+    card = _card(snapshot, path, line, column, rule_link, line_link)
     if card is not None:
         span, text = card
         parts.append(text)
@@ -70,7 +76,12 @@ def hover(
 
 
 def _card(
-    snapshot: Snapshot, path: str, line: int, column: int, rule_link: Callable[[str], str]
+    snapshot: Snapshot,
+    path: str,
+    line: int,
+    column: int,
+    rule_link: Callable[[str], str],
+    line_link: Callable[[int], str],
 ) -> tuple[Span, str] | None:
     for function in snapshot.functions(path):
         if function.kind not in NAMED:
@@ -81,7 +92,7 @@ def _card(
             if span.contains(line, column):
                 for decision in snapshot.decisions.get(path, ()):
                     if decision.function == function.id:
-                        return span, function_card(decision, rule_link)
+                        return span, function_card(decision, rule_link, line_link)
     return None
 
 

@@ -20,6 +20,7 @@ const { values } = parseArgs({
         "code-server": { type: "string", default: path.join(here, "../../.code-server") },
         python: { type: "string", default: path.join(here, "../../.venv/bin/python") },
         vsix: { type: "string", default: path.join(here, "../terra-refactor.vsix") },
+        only: { type: "string", default: "" }, // steps whose names have this in them; most need those before them
     },
 });
 const results = path.join(here, "results");
@@ -49,6 +50,7 @@ const steps = [
     ["findings of all files are listed, those of closed notebooks included", workspace],
     ["a notebook has hints and diagnostics in its cells", notebook],
     ["the report is shown", report],
+    ["the report follows a dark theme", darkReport],
     ["a wrong path of the server is said", wrongPath],
     ["a Python without the server runs the one that the extension carries", carriedServer],
     ["a server is installed on request", installServer],
@@ -230,6 +232,32 @@ async function report() {
     await bench.shot("report");
 }
 
+async function darkReport() {
+    await bench.set({ "workbench.colorTheme": "Default Dark Modern" });
+    await bench.open("model.py");
+    await bench.shows("hidden: float32 (32, 8)");
+    await bench.run("terra-refactor: Show Report");
+    await bench.page.locator(".tab.active:has-text('terra-refactor report')").waitFor();
+    await until(async () => {
+        for (const frame of bench.page.frames()) {
+            const colours = await frame
+                .evaluate(() => {
+                    const brightness = (text) => (text.match(/[\d.]+/g) ?? []).slice(0, 3).reduce((sum, part) => sum + Number(part), 0);
+                    const code = document.querySelector("#function-table .name, #function-table code");
+                    const style = getComputedStyle(document.body);
+                    return code && [brightness(style.backgroundColor), brightness(style.color), brightness(getComputedStyle(code).color)];
+                })
+                .catch(() => null);
+            if (colours && colours[0] < 150 && colours[1] > 450 && colours[2] > 300) {
+                return true;
+            }
+        }
+        return false;
+    }, "the report is not dark, or its code cannot be read");
+    await bench.shot("dark-report");
+    await bench.set({ "workbench.colorTheme": "Default Light Modern" });
+}
+
 async function workspace() {
     await bench.run("terra-refactor: Analyze Workspace");
     await bench.notification("functions in").waitFor();
@@ -307,7 +335,7 @@ for (const ending of ["SIGINT", "SIGTERM"]) {
 try {
     bench.install(path.resolve(values.vsix));
     await bench.start();
-    for (const [index, [name, step]] of steps.entries()) {
+    for (const [index, [name, step]] of steps.filter(([name]) => name.includes(values.only)).entries()) {
         doing = `step ${index + 1}: ${name}`;
         failed += (await attempt(name, step, index + 1)) ? 0 : 1;
     }

@@ -172,6 +172,47 @@ def test_diagnostics_carry_tags_and_related_places(tmp_path: Path) -> None:
     assert [place.span.line for place in printed.related] == [9]
 
 
+def test_stale_state_names_the_places_that_change_it(tmp_path: Path) -> None:
+    text = """
+        import tensorflow as tf
+
+        FACTOR = 1.0
+
+        class Model:
+            def __init__(self):
+                self.scale = 1.0
+
+            def set_scale(self, scale):
+                self.scale = scale
+
+            @tf.function
+            def apply(self, x):
+                return x * self.scale * FACTOR
+
+        def change():
+            global FACTOR
+            FACTOR = 2.0
+
+        model = Model()
+        model.apply(tf.ones([2]))
+        model.set_scale(2.0)
+        change()
+        model.apply(tf.ones([2]))
+    """
+    path = shown(tmp_path, "m.py")
+    stale = [p for p in diagnostics(project(tmp_path, {"m.py": text}).snapshot(path), path) if p.rule == "TR106"]
+    places = {problem.message.split()[0]: [place.span.line for place in problem.related] for problem in stale}
+    assert places == {"self.scale": [11], "FACTOR": [19]}
+
+
+def test_the_card_links_the_lines_of_hazards(tmp_path: Path) -> None:
+    snapshot, path = model(tmp_path)
+    line = line_of("def shout")
+    answer = hover(snapshot, path, line, 10, line_link="[{}](there)".format)
+    assert answer is not None
+    assert f"TR101 [{line + 1}](there): " in answer.text
+
+
 def test_a_file_that_does_not_parse_has_one_quiet_diagnostic(tmp_path: Path) -> None:
     snapshot = project(tmp_path, {"m.py": "x = (\n"}).snapshot(shown(tmp_path, "m.py"))
     (problem,) = diagnostics(snapshot, shown(tmp_path, "m.py"))

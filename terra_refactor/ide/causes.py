@@ -1,0 +1,55 @@
+"""Where the cause of a finding is, beside the calls that lead to it: what else writes the state that a graph keeps (TR106).
+
+Computes: places. Needs: a snapshot and a finding. Gives: `writing_places`.
+Ignores: constructors, which write before anything is traced, and what a module body writes to its own containers: that is no effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
+from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.rules.rule import Finding, RelatedPlace
+from terra_refactor.syntax.location import Span
+
+_RULE = "TR106"
+_MOST = 8
+_CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
+
+
+def writing_places(snapshot: Snapshot, finding: Finding) -> tuple[RelatedPlace, ...]:
+    """The places that change what a finding of TR106 says is read, in the order of paths and lines."""
+    if finding.rule != _RULE:
+        return ()
+    read = {
+        _identity(effect)
+        for effect in _effects(snapshot, EffectKind.STATE_READ)
+        if _span_and_path(snapshot, effect.site) == (finding.span, finding.path)
+    }
+    places: dict[RelatedPlace, None] = {}
+    for effect in _effects(snapshot, EffectKind.STATE_WRITE):
+        if _identity(effect) in read:
+            function = snapshot.program.modules[effect.site.module].functions[effect.site.function]
+            if function.name not in _CONSTRUCTORS:
+                span, path = _span_and_path(snapshot, effect.site)
+                places[RelatedPlace(path, span, f"`{effect.target}` is changed here, in {function.qualname}")] = None
+    return tuple(sorted(places, key=lambda place: (place.path, place.span)))[:_MOST]
+
+
+def _effects(snapshot: Snapshot, kind: EffectKind) -> Iterator[Effect]:
+    for context in snapshot.facts.contexts:
+        for effect in context.effects:
+            if effect.kind is kind and not effect.via:
+                yield effect
+
+
+def _identity(effect: Effect) -> tuple[object, ...]:
+    """Of whose state: a variable of a module by its name, else an attribute or element of an object."""
+    target = effect.target
+    return (target.object, target.name if target.root is RootKind.GLOBAL else "", target.path)
+
+
+def _span_and_path(snapshot: Snapshot, site: EffectSite) -> tuple[Span, str]:
+    module = snapshot.program.modules[site.module]
+    return module.functions[site.function].spans[site.op], module.path
