@@ -35,7 +35,12 @@ def is_disabled() -> bool:
 def co_execute(function: F) -> F: ...
 @overload
 def co_execute(
-    *, xla: bool = False, shadow: bool = False, max_paths: int = MAX_PATHS, name: str | None = None
+    *,
+    xla: bool = False,
+    shadow: bool = False,
+    max_paths: int = MAX_PATHS,
+    fast_math: bool = False,
+    name: str | None = None,
 ) -> Callable[[F], F]: ...
 def co_execute(
     function: Any = None,
@@ -43,6 +48,7 @@ def co_execute(
     xla: bool = False,
     shadow: bool = False,
     max_paths: int = MAX_PATHS,
+    fast_math: bool = False,
     name: str | None = None,
 ) -> Any:
     """Run a function with eager meaning, and its TensorFlow operations as compiled segments.
@@ -55,18 +61,21 @@ def co_execute(
         xla: compile segments with XLA where it draws no random numbers.
         shadow: compare the first run of each segment with eager execution, and use it only if they agree.
         max_paths: how many different segments may be recorded before new ones run eagerly.
+        fast_math: let TensorFlow's graph optimiser rewrite arithmetic in ways that are not exact (`exp(x) - 1` as `expm1(x)`).
         name: for the report; the function's qualified name by default.
 
     Raises:
         ImportError: at the first call, when TensorFlow is missing or too old.
     """
     if function is None:
-        return functools.partial(co_execute, xla=xla, shadow=shadow, max_paths=max_paths, name=name)
+        return functools.partial(
+            co_execute, xla=xla, shadow=shadow, max_paths=max_paths, fast_math=fast_math, name=name
+        )
     if not callable(function):
         raise TypeError(f"co_execute decorates a function, not {type(function).__name__}")
     if max_paths < 1:
         raise ValueError(f"max_paths is at least 1, not {max_paths}")
-    program = Program(str(name or getattr(function, "__qualname__", repr(function))), xla, shadow, max_paths)
+    program = Program(str(name or getattr(function, "__qualname__", repr(function))), xla, shadow, max_paths, fast_math)
     reports.register(program)
 
     @functools.wraps(function)
@@ -86,7 +95,7 @@ _blocks: dict[str, Program] = {}
 
 
 def co_executing(
-    name: str, *, xla: bool = False, shadow: bool = False, max_paths: int = MAX_PATHS
+    name: str, *, xla: bool = False, shadow: bool = False, max_paths: int = MAX_PATHS, fast_math: bool = False
 ) -> contextlib.AbstractContextManager[None]:
     """`co_execute` for the statements of a `with` block; blocks of one name share what was compiled.
 
@@ -98,7 +107,7 @@ def co_executing(
 
     program = _blocks.get(name)
     if program is None:
-        program = _blocks[name] = Program(name, xla, shadow, max_paths)
+        program = _blocks[name] = Program(name, xla, shadow, max_paths, fast_math)
         reports.register(program)
     return engine.Block(program)
 

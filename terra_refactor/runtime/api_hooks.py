@@ -8,16 +8,17 @@ Ignores: what is called under other names (`from tensorflow import matmul` befor
 from __future__ import annotations
 
 import functools
+import os
 import types
 from typing import Any
 
 import numpy as np
 
 from terra_refactor.runtime import foreign, keras_hooks, keras_optimizers, raw_ops, run_tapes
-from terra_refactor.runtime.executor import wait_for_segments
+from terra_refactor.runtime.executor import forget_executors, wait_for_segments
 from terra_refactor.runtime.lazy_tensor import LazyTensor
 from terra_refactor.runtime.op_rules import names
-from terra_refactor.runtime.state import thread
+from terra_refactor.runtime.state import forked, thread
 from terra_refactor.runtime.tf_internals import (
     EagerTensor,
     Function,
@@ -32,6 +33,7 @@ from terra_refactor.runtime.tf_internals import (
     variables,
 )
 from terra_refactor.runtime.trie import ArrayRule, Call
+from terra_refactor.runtime.values import real_value
 
 _NAMESPACES: tuple[Any, ...] = (
     tf,
@@ -120,6 +122,7 @@ def _function_call(name: str, function: Any) -> Call:
         function,
         convert_scalars=name.rpartition(".")[2] in _SCALAR_FUNCTIONS,
         creation=name.rpartition(".")[2] in _CREATIONS,
+        attributes=name.startswith("keras."),
         array_rule=ArrayRule.OWN if name.rpartition(".")[2] in _INDEX_FUNCTIONS else ArrayRule.SAME_DTYPE,
     )
 
@@ -131,6 +134,8 @@ def _api_hooks() -> list[tuple[Any, str, Any]]:
         for name, function in sorted(vars(namespace).items()):
             if name.startswith("_") or name in _NOT_HOOKED or not isinstance(function, types.FunctionType):
                 continue
+            if not keras_hooks.is_library_code(function):
+                continue  # what the program has put there is its own Python
             if namespace is tf.random and not name.startswith("stateless"):
                 continue  # their Python draws the seeds; the operations inside are caught one by one
             if id(function) not in made:
@@ -172,9 +177,31 @@ def _generator_call(generator: Any, original: Any) -> Call | None:
 def _method_hook(owner: Any, name: str, kind: str, scalars: bool) -> tuple[Any, str, Any]:
     original = vars(owner)[name]
     call = Call(f"{kind}.{name}", original, original, original, convert_scalars=scalars)
+    if name == "__getitem__" and owner is not Tensor and owner is not ops._EagerTensorBase:
+        call.rehang = _assignable(original)
     if name in _BINARY_OPERATORS:
         call.array_rule = ArrayRule.HINT
     return owner, name, hook(original, call)
+
+
+def _assignable(getitem: Any) -> Any:
+    """What makes `variable[0].assign(x)` work: TensorFlow hangs the method on the slice."""
+
+    def assign(variable: Any, index: Any, value: Any) -> Any:
+        return getitem(variable, index).assign(value)
+
+    call = Call("Variable.__getitem__.assign", assign, assign, assign)
+
+    def rehang(lazy: Any, variable: Any, index: Any) -> None:
+        def assign_to_slice(val: Any, name: Any = None) -> Any:
+            run = thread.run
+            if run is None or run.depth:
+                return assign(variable, index, real_value(val))
+            return run.call(call, (variable, index, val), {})
+
+        lazy.assign = assign_to_slice
+
+    return rehang
 
 
 _NEVER_TENSORS = frozenset((bool, int, float, complex, str, bytes, type(None), dict, list, tuple, np.ndarray))
@@ -253,6 +280,8 @@ def install() -> None:
         return
     if not _below:
         _below.extend(_put(raw_ops.raw_hooks()))
+        raw_ops.count_accumulators()
+        os.register_at_fork(before=_before_fork, after_in_child=_in_forked_child)
     hooks = [*_api_hooks(), *_operator_hooks(), *_generator_hooks(), *_tape_hooks(), *foreign.thread_hooks()]
     hooks.extend((*keras_hooks.hooks(), *keras_optimizers.hooks()))
     hooks.append((Function, "__call__", _function_hook()))
@@ -260,6 +289,25 @@ def install() -> None:
     run_eagerly = keras_hooks.setting_hook(eager_function_run.run_functions_eagerly)
     hooks.extend((owner, "run_functions_eagerly", run_eagerly) for owner in (eager_function_run, tf.config))
     _installed.extend(_put(hooks))
+
+
+def _before_fork() -> None:
+    """The child has none of TensorFlow's threads: what is in flight would never arrive there."""
+    run = thread.run
+    if run is not None and not run.depth and run.tld.is_eager:
+        run.cut()
+    wait_for_segments()
+
+
+def _in_forked_child() -> None:
+    """Nothing is deferred in a forked process: there is nobody who would run it."""
+    forget_executors()
+    foreign.forget_other_threads()
+    run = thread.run
+    if run is not None:
+        run.passive = True
+        run.depth += 1
+    forked.append(True)
 
 
 def _put(hooks: list[tuple[Any, str, Any]]) -> list[tuple[Any, str, Any, bool]]:

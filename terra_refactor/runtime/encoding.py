@@ -30,7 +30,8 @@ from terra_refactor.runtime.tf_internals import (
     make_constant,
     tf,
 )
-from terra_refactor.runtime.trie import Arrays, InputRef, Rebuild, SlotRef
+from terra_refactor.runtime.trie import Arrays, Hung, InputRef, Rebuild, SlotRef
+from terra_refactor.runtime.values import hung_on
 
 SMALL_ARRAY = 64  # elements: up to here an array is a constant of the path (shapes, axes, class weights)
 
@@ -164,6 +165,13 @@ def _is_constant(array: Any, arrays: int) -> bool:
     return arrays == Arrays.CONSTANT or array.dtype.kind in "bi"
 
 
+def keras_attributes(tensor: Any) -> tuple[tuple[str, ...], list[Any]]:
+    """The names and values of what Keras hung on a tensor."""
+    hung = hung_on(tensor)
+    names = tuple(sorted(name for name in hung if name.startswith("_keras_")))
+    return names, [hung[name] for name in names]
+
+
 class Encoder:
     """The tables of one segment, and the two walks over arguments."""
 
@@ -175,6 +183,7 @@ class Encoder:
         self.ids: dict[int, int] = {}  # id of an EagerTensor -> slot, or ~input
         self.facts: dict[int, Fact] = {}  # id of an EagerTensor of an earlier segment -> what is known of it
         self.anonymous: list[int] = []  # inputs made by the last `key` walk, in order
+        self.hanging = False  # what Keras hung on tensors belongs to the arguments
         self.widen = False  # Python numbers become inputs
         self.scalar_dtype: Any = None
         self.hint: Any = None  # the dtype that an operator would give an array
@@ -265,6 +274,21 @@ class Encoder:
             else:
                 raise Unencodable(kind.__name__)
 
+    def key_hung(self, values: Any, key: list[Any]) -> None:
+        """Append what Keras hung on the tensors among `values`: its Python looks at that, so it belongs to the path."""
+        for position, value in enumerate(values):
+            kind = type(value)
+            if kind is LazyTensor or kind is EagerTensor:
+                if value.__dict__ or (kind is LazyTensor and value._value is not None):
+                    names, hung = keras_attributes(value)
+                    if names:
+                        key.append((position, names))
+                        self.key(hung, key, Arrays.CONSTANT)
+            elif kind is list or kind is tuple:
+                self.key_hung(value, key)
+            elif kind is dict:
+                self.key_hung(value.values(), key)
+
     def _outside(self, tensor: Any, key: list[Any]) -> int:
         dtype = tensor._datatype_enum()
         if dtype in (20, 21):  # resource and variant: handles are reached through their objects, or not at all
@@ -302,17 +326,24 @@ class Encoder:
         key.append((tensor._datatype_enum(), value.shape))
         self.anonymous.append(self.new_input(tensor))
 
-    def template(self, value: Any, anonymous: list[int], arrays: int) -> Any:
-        """The template of one argument; `anonymous` holds the inputs made for it by `key`, and is consumed."""
-        kind = type(value)
-        if kind is LazyTensor:
+    def _tensor_template(self, value: Any) -> Any:
+        if type(value) is LazyTensor:
             if value._owner is self.slots:
                 return SlotRef(value._slot)
             value = value._value
-            kind = EagerTensor
-        if kind is EagerTensor:
-            code = self.ids[id(value)]
-            return SlotRef(code) if code >= 0 else InputRef(~code)
+        code = self.ids[id(value)]
+        return SlotRef(code) if code >= 0 else InputRef(~code)
+
+    def template(self, value: Any, anonymous: list[int], arrays: int) -> Any:
+        """The template of one argument; `anonymous` holds the inputs made for it by `key`, and is consumed."""
+        kind = type(value)
+        if self.hanging and (kind is LazyTensor or kind is EagerTensor):
+            names, hung = keras_attributes(value)
+            if names:
+                item = self._tensor_template(value)
+                return Hung(item, names, tuple(self.template(part, anonymous, Arrays.CONSTANT) for part in hung))
+        if kind is LazyTensor or kind is EagerTensor:
+            return self._tensor_template(value)
         what = _TYPES[kind]
         if what in (_Type.CONSTANT, _Type.OBJECT, _Type.FLOAT):
             if self.widen and kind in (int, float):

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import inspect
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 import terra_refactor.runtime.tf_internals  # noqa: F401 - first of all: it says what to install where TensorFlow is missing
 from terra_refactor.runtime import api_hooks, foreign, run_tapes
@@ -18,8 +21,8 @@ from terra_refactor.runtime.executor import restore_executor, wait_for_other_thr
 from terra_refactor.runtime.lazy_tensor import LazyTensor
 from terra_refactor.runtime.program import Program
 from terra_refactor.runtime.run import Run
-from terra_refactor.runtime.state import thread
-from terra_refactor.runtime.tf_internals import context, keras, pywrap_tfe, tf
+from terra_refactor.runtime.state import forked, thread
+from terra_refactor.runtime.tf_internals import EagerTensor, context, keras, pywrap_tfe, tf
 
 
 def obstacle(function: Callable[..., Any] | None) -> str | None:
@@ -34,6 +37,8 @@ def obstacle(function: Callable[..., Any] | None) -> str | None:
 
 def _obstacle_now() -> str | None:
     """Why this call cannot be served, or None."""
+    if forked:
+        return "in a forked process, which has none of TensorFlow's threads"
     if not tf.executing_eagerly():
         return "called while a graph is built"
     if tf.distribute.has_strategy():
@@ -46,6 +51,8 @@ def _obstacle_now() -> str | None:
         return "a mixed-precision policy"
     if keras.backend.backend() != "tensorflow":
         return "Keras runs on another backend"
+    if thread.accumulators:
+        return "under a forward accumulator"
     if not pywrap_tfe.TFE_Py_TapeSetIsEmpty() and not thread.tapes:
         return "under a gradient tape or accumulator that was entered before the shim was first used"
     return None
@@ -62,6 +69,9 @@ def enter(program: Program) -> Run | None:
         return None
     if pywrap_tfe.TFE_Py_TapeSetIsEmpty():
         thread.tapes = []
+    if foreign.conflict(program):
+        program.fell_back("a call on another thread uses the same variables")
+        return None  # the first operation makes that one run what it has deferred
     wait_for_other_threads()
     run = Run(program)
     thread.run = run
@@ -122,32 +132,63 @@ def execute(program: Program, function: Callable[..., Any], args: Any, kwargs: A
         begun = _active()  # an interruption may come before the name `run` is bound
         if begun is not None:
             leave(begun, started, failure)
+            _make_real_in(failure)
         raise
     if run is None:
         return result
     leave(run, started, None)
-    return _real(result)
+    return _real(result, {})
 
 
-def _real(value: Any) -> Any:
-    """What a caller gets: real tensors in place of deferred ones, in any container whose copy is as good as itself."""
+_LEAVES = frozenset((float, int, bool, str, bytes, type(None), complex, EagerTensor, np.ndarray))
+
+
+def _real(value: Any, seen: dict[int, Any]) -> Any:
+    """What a caller gets: the program's own object, with real tensors in place of deferred ones.
+
+    Lists and dictionaries are changed in place; a tuple is made anew only if something in it was deferred.
+    `seen`: what became of the containers met before, by identity: an object met twice, or in itself, stays one object.
+    """
     kind = type(value)
+    if kind in _LEAVES:
+        return value
     if kind is LazyTensor:
         real = value._force()
-        mask = vars(value).get("_keras_mask")
-        if mask is not None:
-            real._keras_mask = mask
+        if value.__dict__:
+            hung, seen[id(real)] = dict(value.__dict__), real
+            value.__dict__.clear()  # from here on they are those of the real tensor
+            for name, item in hung.items():
+                setattr(real, name, _real(item, seen))
         return real
-    if kind is tuple:
-        return tuple(_real(item) for item in value)
-    if kind is list:
-        value[:] = [_real(item) for item in value]
-    elif kind is dict:
-        for name, item in value.items():
-            value[name] = _real(item)
-    elif isinstance(value, tuple) and hasattr(value, "_fields"):
-        return kind._make(_real(item) for item in value)
+    if not isinstance(value, (list, tuple, dict)):
+        return value
+    if id(value) in seen:
+        return seen[id(value)]
+    seen[id(value)] = value
+    if isinstance(value, list):
+        if kind.__setitem__ is list.__setitem__ and not _LEAVES.issuperset(set(map(type, value))):
+            for index, item in enumerate(value):
+                real = _real(item, seen)
+                if real is not item:
+                    value[index] = real
+    elif isinstance(value, dict):
+        if kind.__setitem__ in (dict.__setitem__, OrderedDict.__setitem__):
+            for name, item in value.items():
+                real = _real(item, seen)
+                if real is not item:
+                    value[name] = real
+    elif kind is tuple or hasattr(kind, "_make"):
+        items = [_real(item, seen) for item in value]
+        if any(item is not old for item, old in zip(items, value, strict=True)):
+            seen[id(value)] = value = tuple(items) if kind is tuple else kind._make(items)
     return value
+
+
+def _make_real_in(failure: BaseException) -> None:
+    """An exception that leaves carries real tensors."""
+    if not _interrupts(failure):
+        failure.args = _real(failure.args, {})
+        _real(vars(failure), {})
 
 
 class Block:

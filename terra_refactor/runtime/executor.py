@@ -72,6 +72,16 @@ def call_function(name: Any, inputs: list[Any], attrs: Any, outputs: int, wait: 
         pywrap_tfe.TFE_ContextSetExecutorForThread(handle, _executors.default.handle())
 
 
+_kept_from_before_a_fork: list[Any] = []
+
+
+def forget_executors() -> None:
+    """In a forked process: the threads behind the executors do not exist, so nothing waits for them, not even their end."""
+    _kept_from_before_a_fork.extend((_executors.segments, dict(outstanding.busy)))
+    outstanding.lock = threading.Lock()
+    outstanding.busy = {}
+
+
 def restore_executor() -> None:
     """Give the thread its own executor back, which an interruption may have prevented."""
     if _executors.default is not None:
@@ -80,7 +90,7 @@ def restore_executor() -> None:
 
 def _execute(ctx: Any, name: Any, inputs: list[Any], attrs: Any, outputs: int) -> Any:
     try:
-        return original_execute(ctx._handle, ctx.device_name, name, inputs, attrs, outputs)
+        return original_execute(ctx._handle, None, name, inputs, attrs, outputs)
     except ops.core._NotOkStatusException as error:
         raise ops.core._status_to_exception(error) from None
 

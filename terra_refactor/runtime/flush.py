@@ -32,6 +32,18 @@ def guards_hold(run: Any, node: Node) -> bool:
     return True
 
 
+def _drop_what_hangs_on_the_dead(slots: list[Any]) -> None:
+    """What hangs on a tensor that nobody holds is held by nobody."""
+    count = sys.getrefcount
+    dropped = True
+    while dropped:
+        dropped = False
+        for lazy in slots:
+            if count(lazy) <= _BASE_COUNT and lazy.__dict__:
+                lazy.__dict__.clear()
+                dropped = True
+
+
 def _wanted(slots: list[Any], static_too: bool) -> list[int]:
     """The slots that somebody outside the run still holds."""
     found = []
@@ -65,6 +77,8 @@ def run_pending(run: Any) -> None:
     run.program.deferred += len(nodes)
     opened = _open_tapes(run) if run.tapes else set()
     tapes = bool(opened) or bool(thread.tapes)
+    if run.hung:
+        _drop_what_hangs_on_the_dead(run.slots)
     wanted = _wanted(run.slots, tapes)
     values: list[Any] = [None] * len(run.slots)
     pieces = _split(nodes, opened)
@@ -86,6 +100,9 @@ def run_pending(run: Any) -> None:
     slots = run.slots
     for slot in wanted:
         slots[slot]._value = values[slot]
+    for lazy in slots:
+        if lazy._value is not None:
+            lazy._release()
 
 
 def _end_slot(node: Node) -> int:

@@ -34,23 +34,54 @@ def other_runs() -> bool:
     return bool(_runs)
 
 
+def conflict(program: Any) -> bool:
+    """Whether a run on another thread touches variables that `program` assigns to, or the other way round."""
+    own = threading.get_ident()
+    return any(thread_id != own and program.conflicts_with(run.program) for thread_id, run in list(_runs.items()))
+
+
+def before_touching(handles: list[int]) -> None:
+    """An operation of a run is about to read or write variables while other threads have runs."""
+    own = threading.get_ident()
+    for thread_id, run in list(_runs.items()):
+        if thread_id != own and not run.program.writes.union(run.program.reads).isdisjoint(handles):
+            _end_deferral(run)
+            wait_for_segments()
+
+
+def several_runs() -> bool:
+    """Whether more than one thread has a run."""
+    return len(_runs) > 1
+
+
 def before_operation() -> None:
-    """A thread without a run is about to run an operation while another thread has a run.
+    """A thread that defers nothing is about to run an operation while another thread has a run.
 
     From now on that run defers nothing. What it has pending, it runs at its next hooked call; if it makes none because
     it is blocked (waiting for this very thread, perhaps), what is pending is run from here.
     """
-    for run in list(_runs.values()):
-        if run.shared:
-            continue
-        run.shared = True
-        since = time.monotonic()
-        while run.pending and time.monotonic() - since < _STILL:
-            time.sleep(0.001)
-        with run.lock:
-            if run.pending and not run.depth and not run.tapes:
-                run.cut()
+    own = threading.get_ident()
+    for thread_id, run in list(_runs.items()):
+        if thread_id != own:
+            _end_deferral(run)
     wait_for_segments()
+
+
+def _end_deferral(run: Any) -> None:
+    if run.shared:
+        return
+    run.shared = True
+    since = time.monotonic()
+    while run.pending and time.monotonic() - since < _STILL:
+        time.sleep(0.001)
+    with run.lock:
+        if run.pending and not run.depth and not run.tapes:
+            run.cut()
+
+
+def forget_other_threads() -> None:
+    """In a forked process there is but one thread."""
+    _runs.clear()
 
 
 def _flush_here() -> None:

@@ -10,7 +10,9 @@ An object's attributes are structure: when one changes, paths recorded before no
 from __future__ import annotations
 
 import functools
+import os
 import sys
+import types
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -21,11 +23,14 @@ from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import (
     KerasLayer,
     KerasLoss,
+    KerasOperation,
     KerasOptimizer,
     KerasSchedule,
     KerasVariable,
+    keras,
     keras_config,
     keras_global_state,
+    tf,
 )
 from terra_refactor.runtime.trie import ArrayRule, Arrays, Call
 
@@ -62,6 +67,89 @@ def from_library(thing: Any) -> bool:
     return isinstance(module, str) and module.startswith(("keras.", "tensorflow."))
 
 
+_LIBRARY_DIRECTORIES = tuple(
+    os.path.dirname(os.path.abspath(file)) + os.sep for file in (keras.__file__, tf.__file__, __file__)
+)
+# what no call runs; their bases' are hooked, or are Keras' machinery
+_NOT_RUN_IN_A_CALL = (
+    "__",
+    "get_config",
+    "from_config",
+    "save_",
+    "load_",
+    "build",
+    "compute_output_",
+    "quantize",
+    "count_",
+)
+_watched: dict[type, tuple[tuple[type, Any, str, Any], ...]] = {}
+
+
+def is_library_code(function: Any) -> bool:
+    """Whether a function is TensorFlow's or Keras' own; a wrapper of the program may bear the name of what it wraps."""
+    code = getattr(function, "__code__", None)
+    return code is None or code.co_filename.startswith(_LIBRARY_DIRECTORIES)
+
+
+def _methods(kind: type) -> tuple[tuple[type, Any, str, Any], ...]:
+    """(class, its attributes, name, function) of the methods of a library class that its calls may run."""
+    return tuple(
+        (each, vars(each), name, function)
+        for each in kind.__mro__
+        if each.__module__.startswith("keras.") and each not in (KerasLayer, KerasOperation)
+        for name, function in vars(each).items()
+        if isinstance(function, types.FunctionType) and not name.startswith(_NOT_RUN_IN_A_CALL)
+    )
+
+
+def library_class(kind: type) -> bool:
+    """Whether objects of the class are Keras' own Python, and nobody has put another method into it."""
+    if not kind.__module__.startswith("keras."):
+        return False
+    methods = _watched.get(kind)
+    if methods is None:
+        methods = _watched[kind] = _methods(kind)
+    return all(is_library_code(function) for *_, function in methods)
+
+
+def _has_changed(methods: tuple[tuple[type, Any, str, Any], ...]) -> bool:
+    for _, attributes, name, function in methods:  # noqa: SIM110  (at each call of a layer: `any` takes twice as long)
+        if attributes.get(name) is not function:
+            return True
+    return False
+
+
+def notice_patched_classes() -> None:
+    """When a method of a class was replaced, the paths that took its objects whole no longer hold."""
+    changed = [kind for kind, methods in _watched.items() if _has_changed(methods)]
+    if changed:
+        _run_pending_as_it_was(changed)
+        for kind in changed:
+            del _watched[kind]
+        Epoch.advance()
+
+
+def _run_pending_as_it_was(changed: list[type]) -> None:
+    """What is deferred was called before its classes were patched, and a replay or a build runs their Python."""
+    run = thread.run
+    if run is None or run.depth or not run.tld.is_eager or not run.pending:
+        return
+    now = []
+    for kind in changed:
+        for owner, attributes, name, function in _watched[kind]:
+            if attributes.get(name) is not function:
+                now.append((owner, name, name in attributes, attributes.get(name)))
+                setattr(owner, name, function)
+    try:
+        run.cut()
+    finally:
+        for owner, name, there, value in reversed(now):
+            if there:
+                setattr(owner, name, value)
+            else:
+                delattr(owner, name)
+
+
 def plain_attributes(thing: Any, except_for: str = "") -> bool:
     """No attribute of the object is a function or an object of the program that Keras would call back."""
     for name, value in list(vars(thing).items()):
@@ -76,7 +164,9 @@ def _layer_is_plain(layer: Any) -> bool:
     if not layer.built:
         return False
     for each in layer._flatten_layers():
-        if not type(each).__module__.startswith("keras.") or type(each).__name__ in _OPAQUE_LAYERS:
+        if not all(library_class(type(operation)) for operation in getattr(each, "_operations", ())):
+            return False  # a functional model calls operations that are no layers, too
+        if not library_class(type(each)) or type(each).__name__ in _OPAQUE_LAYERS:
             return False
         if not each.built or getattr(each, "activity_regularizer", None) is not None or not plain_attributes(each):
             return False
@@ -136,6 +226,8 @@ def _layer_hook() -> Any:
     plain: dict[int, tuple[Any, int, dict[Any, Call] | None]] = {}
 
     def calls_of(layer: Any) -> dict[Any, Call] | None:
+        if _has_changed(_watched.get(type(layer), ())):
+            notice_patched_classes()
         known = plain.get(id(layer))
         if known is None or known[1] != Epoch.value or known[0]() is not layer:
             fits = _layer_is_plain(layer)
@@ -204,6 +296,7 @@ def _layer_call(layer: Any, original: Any, training: Any) -> Call:
         direct,
         in_context,
         in_context,
+        attributes=True,
         arrays=Arrays.DATA,
         array_rule=ArrayRule.OWN,
         owner=owner,
@@ -217,13 +310,13 @@ def _loss_options(loss: Any) -> Any:
 
 
 def _loss_call(loss: Any, original: Any) -> Call | None:
-    if not type(loss).__module__.startswith("keras.") or not plain_attributes(loss):
+    if not library_class(type(loss)) or not plain_attributes(loss):
         return None
     function = getattr(loss, "fn", None)
     if function is not None and not from_library(function):
         return None
     name = f"keras {type(loss).__name__}"
-    return method_call(loss, name, original, arrays=Arrays.DATA, array_rule=ArrayRule.OWN)
+    return method_call(loss, name, original, attributes=True, arrays=Arrays.DATA, array_rule=ArrayRule.OWN)
 
 
 def global_settings() -> tuple[Any, ...]:

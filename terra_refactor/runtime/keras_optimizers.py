@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from terra_refactor.runtime.keras_hooks import from_library, method_call, per_object, plain_attributes
+from terra_refactor.runtime.keras_hooks import from_library, library_class, method_call, per_object, plain_attributes
 from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import EagerTensor, KerasOptimizer, keras
 from terra_refactor.runtime.trie import Call
@@ -38,7 +38,7 @@ def _holds_optimizers(optimizer: Any) -> bool:
 
 def _from_library(optimizer: Any) -> bool:
     """Whether all of the optimizer but its learning rate is Keras' own Python."""
-    if not type(optimizer).__module__.startswith("keras.") or _holds_optimizers(optimizer):
+    if not library_class(type(optimizer)) or _holds_optimizers(optimizer):
         return False
     if not optimizer.built or not plain_attributes(optimizer, except_for=_RATE):
         return False

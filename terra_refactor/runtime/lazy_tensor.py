@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from terra_refactor.runtime.state import thread
-from terra_refactor.runtime.tf_internals import EagerTensor, Tensor, tf
+from terra_refactor.runtime.tf_internals import EagerTensor, Tensor, ops, tf
 
 
 class LazyTensor(Tensor):  # type: ignore[misc]
@@ -22,7 +22,11 @@ class LazyTensor(Tensor):  # type: ignore[misc]
         _owner: the list of slots of the segment in which it was deferred (compared by identity).
         _slot: its number in that segment.
         _value: the EagerTensor, once there is one.
+
+    `__dict__` holds what the program or Keras hung on the tensor, and nothing else.
     """
+
+    __slots__ = ("_lazy_dtype", "_lazy_shape", "_owner", "_run", "_slot", "_value")
 
     _handle_data = None  # what it is for anything but a resource; tf.identity copies it from tensor to tensor
 
@@ -43,6 +47,22 @@ class LazyTensor(Tensor):  # type: ignore[misc]
             if value is None:
                 raise RuntimeError("a deferred tensor was asked for its value after its run had failed")
         return value
+
+    def _release(self) -> None:
+        """The value is there: nothing of the run is needed any more, and a kept scalar keeps a scalar."""
+        self._run = self._owner = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name in LazyTensor.__slots__:
+            raise AttributeError(name)
+        value = self._value
+        if value is not None and name in value.__dict__:
+            return value.__dict__[name]
+        try:
+            return Tensor.__getattr__(self, name)
+        except AttributeError as error:
+            text = str(error).replace("'LazyTensor'", f"'{EagerTensor.__module__}.{EagerTensor.__qualname__}'")
+            raise AttributeError(text) from None
 
     # `isinstance(x, EagerTensor)` and TensorFlow's own `is_eager` checks look at this.
     @property  # type: ignore[misc]
@@ -102,7 +122,13 @@ class LazyTensor(Tensor):  # type: ignore[misc]
 
     def __tf_tensor__(self, dtype: Any = None, name: Any = None) -> Any:
         run = thread.run
-        if run is self._run and not run.depth and run.tld.is_eager and dtype in (None, self._lazy_dtype):
+        if (
+            run is not None
+            and (run is self._run or self._value is not None)
+            and not run.depth
+            and run.tld.is_eager
+            and dtype in (None, self._lazy_dtype)
+        ):
             return self  # it stays the tensor that tapes and later calls know
         return self._force().__tf_tensor__(dtype, name)
 
@@ -156,6 +182,8 @@ _KEPT = (
     | {"__firstlineno__", "_keras_mask", "__tf_tracing_type__"}
     | set(tf.Tensor.OVERLOADABLE_OPERATORS)
 )
+# Of an eager tensor these raise, whatever its value: no reason to make it.
+_UNDEFINED = frozenset(("op", "graph", "name", "value_index", "consumers"))
 
 
 def _forward_everything_else() -> None:
@@ -164,7 +192,9 @@ def _forward_everything_else() -> None:
         if name in _KEPT or name in LazyTensor.__dict__:
             continue
         attribute = getattr(EagerTensor, name)
-        if callable(attribute):
+        if name in _UNDEFINED:
+            setattr(LazyTensor, name, vars(ops._EagerTensorBase)[name])
+        elif callable(attribute):
             setattr(LazyTensor, name, _forward_method(name))
         else:
             setattr(LazyTensor, name, _forward_property(name))

@@ -57,6 +57,9 @@ class Observation:
         self.intrinsic = False
         self.guards: set[Guard] = set()
         self.ops = 0
+        self.reads: set[int] = set()  # ids of the handles of variables
+        self.writes: set[int] = set()
+        self.rehung: Any = None  # the result on which the call hung functions of its own
         self._negative: dict[int, tuple[Any, Any]] = {}  # id of a comparison `x < 0` -> (tensor, the source of x)
         self._dynamic: dict[int, tuple[Any, Any, int | None]] = {}  # id -> (tensor, source, bound)
 
@@ -99,6 +102,9 @@ class Observation:
         if any(_changes_shape(handle) for handle in handles):
             self.refuse(f"{name} on a variable whose shape may change")
         reads_variable = bool(handles) or _has_objects(operands)
+        if reads_variable:
+            reads = name in op_rules.VARIABLE_READ_OPS or name in op_rules.INDEX_OPS or not (handles or not definition)
+            (self.reads if reads else self.writes).update(touched_handles(operands))
         if name in op_rules.SHAPE_READING_OPS:
             return
         if not reads_variable and not any(id(tensor) in self._dynamic for tensor in tensors):
@@ -225,6 +231,22 @@ def _has_objects(values: Any) -> bool:
         elif not isinstance(value, _PLAIN):
             return True
     return False
+
+
+def touched_handles(values: Any) -> list[int]:
+    """The ids of the handles of the variables among the operands of an operation."""
+    found: list[int] = []
+    for value in values:
+        if isinstance(value, KerasVariable):
+            value = value.value  # noqa: PLW2901
+        if isinstance(value, Variable):
+            found.append(id(value.handle))
+        elif type(value) is EagerTensor:
+            if value._datatype_enum() == 20:
+                found.append(id(value))
+        elif isinstance(value, (list, tuple)):
+            found.extend(touched_handles(value))
+    return found
 
 
 def _is_floating(operands: list[Any]) -> bool:

@@ -57,6 +57,7 @@ VARIABLE_WRITE_OPS = names(
     RngReadAndSkip RngSkip AssignVariableOp AssignAddVariableOp AssignSubVariableOp ResourceApplyAdaMax ResourceApplyAdadelta
     ResourceApplyAdagrad ResourceApplyAdagradV2 ResourceApplyAdam ResourceApplyAdamWithAmsgrad ResourceApplyAddSign
     ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2 ResourceApplyGradientDescent
+    ResourceStridedSliceAssign
     ResourceApplyKerasMomentum ResourceApplyMomentum ResourceApplyPowerSign ResourceApplyRMSProp
     """
 )
@@ -130,6 +131,7 @@ SHAPE_OPERANDS: dict[str, tuple[int, ...]] = {
     "SplitV": (1, 2),
     "StridedSlice": (1, 2, 3),
     "StridedSliceGrad": (0, 1, 2, 3),
+    "ResourceStridedSliceAssign": (1, 2, 3),
     "Sum": (1,),
     "Tile": (1,),
     "TopKV2": (1,),

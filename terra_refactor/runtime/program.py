@@ -42,13 +42,16 @@ class Program:
         eager_reason: set when every call is plain eager from now on.
     """
 
-    def __init__(self, name: str, xla: bool, shadow: bool, max_paths: int) -> None:
+    def __init__(self, name: str, xla: bool, shadow: bool, max_paths: int, fast_math: bool = False) -> None:
         self.name = name
         self.number = next(_numbers)
         self.xla = xla
         self.shadow = shadow
         self.max_paths = max_paths
+        self.fast_math = fast_math
         self.roots: dict[tuple[Any, ...], Node] = {}
+        self.reads: set[int] = set()  # ids of the handles of variables
+        self.writes: set[int] = set()
         self.calls = 0
         self.complete_calls = 0
         self.deferred = 0
@@ -70,6 +73,10 @@ class Program:
         self.frozen = False
         self.eager_reason: str | None = None
         self.misses_in_a_row = 0
+
+    def conflicts_with(self, other: Program) -> bool:
+        """Whether the order of operations of the two matters: one writes what the other touches."""
+        return not (self.writes.isdisjoint(other.writes | other.reads) and self.reads.isdisjoint(other.writes))
 
     def root(self, settings: tuple[Any, ...]) -> Node:
         """Where every segment begins, for the present state of layers and optimizers, and of the global settings."""
@@ -122,7 +129,3 @@ class Program:
                 self.give_up(
                     f"it took more than {self.max_paths} paths, and the last {GIVE_UP_AFTER} calls took new ones"
                 )
-
-    def foreign_force(self, lazy: Any) -> None:
-        """A deferred tensor was handed to another thread, which asks for its value."""
-        lazy._run.force_from_elsewhere(lazy)

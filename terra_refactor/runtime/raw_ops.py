@@ -10,6 +10,7 @@ before an operation touches a variable.
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,11 @@ import numpy as np
 from terra_refactor.runtime import foreign, op_rules, random_draws
 from terra_refactor.runtime.executor import outstanding, settle_after, wait_for_segments
 from terra_refactor.runtime.lazy_tensor import LazyTensor
-from terra_refactor.runtime.observe import op_definition
+from terra_refactor.runtime.observe import op_definition, touched_handles
 from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import (
     EagerTensor,
+    ForwardAccumulator,
     as_dtype,
     constant_op,
     context,
@@ -39,6 +41,20 @@ _execute = pywrap_tfe.TFE_Py_Execute
 _execute_cancelable = pywrap_tfe.TFE_Py_ExecuteCancelable
 
 _calls: dict[str, Call] = {}
+_ONLY_PROCESSOR = frozenset(
+    (
+        "CPU",
+        "CPU:0",
+        "/CPU",
+        "/CPU:0",
+        "cpu",
+        "cpu:0",
+        "/cpu",
+        "/cpu:0",
+        "/device:CPU:0",
+        "/job:localhost/replica:0/task:0/device:CPU:0",
+    )
+)
 
 
 def _eager(name: str) -> Any:
@@ -181,12 +197,24 @@ def _touches_state(name: Any, values: Any) -> bool:
     return any(type(value) is EagerTensor and value._datatype_enum() == 20 for value in values)
 
 
+def _before_in_crowd(run: Any, operands: Any) -> None:
+    """An operation really runs on a thread with a run, while another thread has one."""
+    if run.passive:
+        foreign.before_operation()
+        return
+    handles = touched_handles(operands)
+    if handles:
+        foreign.before_touching(handles)
+
+
 def fast_path(ctx: Any, name: str, label: Any, *args: Any) -> Any:
     """In place of TFE_Py_FastPathExecute."""
     run = thread.run
     if run is None or run.depth:
         if _has_lazy(args):
             args = tuple(real_values(args))
+        if run is not None and foreign.several_runs():
+            _before_in_crowd(run, args)
         if run is not None and run.log is not None:
             if name in op_rules.SHAPE_ONLY_RANDOM_OPS:
                 random_draws.before_kernel(_fast_path, ctx, name, args)
@@ -224,6 +252,8 @@ def _slow_path(real: Any, name_position: int, inputs_position: int) -> Any:
         if _has_lazy(inputs):
             args = (*args[:inputs_position], real_values(inputs), *args[inputs_position + 1 :])
             inputs = args[inputs_position]
+        if run is not None and foreign.several_runs():
+            _before_in_crowd(run, inputs)
         if outstanding.busy and _touches_state(name, inputs):
             wait_for_segments()
         result = real(*args)
@@ -260,16 +290,28 @@ def _tape_question(real: Any) -> Any:
     return enter
 
 
-def _suspend(real: Any) -> Any:
+def suspend() -> None:
     """From here on nothing may be deferred: recording is stopped, watched or doubled in a way the trace has no event for."""
+    run = thread.run
+    if run is not None and run.tld.is_eager:
+        if not run.depth:
+            run.cut()
+            wait_for_segments()
+        run.depth += 1
+        run.suspended += 1
 
+
+def resume() -> None:
+    """The end of what `suspend` began; a block that was begun before this run, or in another, changes nothing."""
+    run = thread.run
+    if run is not None and run.tld.is_eager and run.suspended > 0:
+        run.suspended -= 1
+        run.depth -= 1
+
+
+def _suspend(real: Any) -> Any:
     def enter(*args: Any) -> Any:
-        run = thread.run
-        if run is not None and run.tld.is_eager:
-            if not run.depth:
-                run.cut()
-                wait_for_segments()
-            run.depth += 1
+        suspend()
         return real(*args)
 
     return enter
@@ -277,10 +319,68 @@ def _suspend(real: Any) -> Any:
 
 def _resume(real: Any) -> Any:
     def leave(*args: Any) -> Any:
-        run = thread.run
-        if run is not None and run.tld.is_eager and run.depth > 0:
-            run.depth -= 1
+        resume()
         return real(*args)
+
+    return leave
+
+
+def _accumulate(real: Any) -> Any:
+    """A forward accumulator sees every operation of its thread."""
+
+    def enter(accumulator: Any) -> Any:
+        suspend()
+        result = real(accumulator)
+        thread.accumulators += 1
+        return result
+
+    return enter
+
+
+def _stop_accumulating(real: Any) -> Any:
+    def leave(accumulator: Any) -> Any:
+        thread.accumulators = max(0, thread.accumulators - 1)
+        resume()
+        return real(accumulator)
+
+    return leave
+
+
+def count_accumulators() -> None:
+    """Those that were entered before the hooks were installed; whichever thread they are on, this one waits for them."""
+    thread.accumulators = sum(
+        1 for thing in gc.get_objects() if isinstance(thing, ForwardAccumulator) and thing._recording
+    )
+
+
+def _in_device(real: Any) -> Any:
+    """Operations are placed where a scope says: those in it are run as they come."""
+
+    def enter(self: Any) -> Any:
+        suspended = _places(self._device_name)
+        if suspended:
+            suspend()
+        try:
+            return real(self)
+        except BaseException:
+            if suspended:
+                resume()
+            raise
+
+    return enter
+
+
+def _places(device: Any) -> bool:
+    """Whether a scope with this device changes anything: not that of the only processor there is."""
+    return device is not None and not (device in _ONLY_PROCESSOR and len(tf_context().list_logical_devices()) == 1)
+
+
+def _out_of_device(real: Any) -> Any:
+    def leave(self: Any, *error: Any) -> Any:
+        result = real(self, *error)
+        if _places(self._device_name):
+            resume()
+        return result
 
     return leave
 
@@ -365,13 +465,21 @@ def raw_hooks() -> list[tuple[Any, str, Any]]:
         TFE_Py_TapeSetRecordOperationForwardprop TFE_Py_TapeSetShouldRecordBackprop TFE_Py_TapeSetPossibleGradientTypes
         TFE_Py_TapeWatch TFE_Py_TapeWatchVariable TFE_Py_TapeGradient TFE_Py_TapeSetNew
         TFE_Py_TapeSetAdd TFE_Py_TapeSetRemove TFE_Py_TapeWatchedVariables TFE_Py_PackJVPs
-        TFE_Py_PackEagerTensors"""
+        TFE_Py_PackEagerTensors TFE_Py_ForwardAccumulatorWatch TFE_Py_ForwardAccumulatorJVP"""
     for name in entries.split():
         hooks.append((pywrap_tfe, name, _tape_entry(getattr(pywrap_tfe, name))))
     for name in ("TFE_Py_TapeVariableAccessed", "TFE_Py_TapeSetIsEmpty"):
         hooks.append((pywrap_tfe, name, _tape_question(getattr(pywrap_tfe, name))))
-    for name in ("TFE_Py_TapeSetStopOnThread", "TFE_Py_VariableWatcherNew", "TFE_Py_ForwardAccumulatorNew"):
+    for name in ("TFE_Py_TapeSetStopOnThread", "TFE_Py_VariableWatcherNew"):
         hooks.append((pywrap_tfe, name, _suspend(getattr(pywrap_tfe, name))))
-    for name in ("TFE_Py_TapeSetRestartOnThread", "TFE_Py_VariableWatcherRemove", "TFE_Py_ForwardAccumulatorSetRemove"):
+    for name in ("TFE_Py_TapeSetRestartOnThread", "TFE_Py_VariableWatcherRemove"):
         hooks.append((pywrap_tfe, name, _resume(getattr(pywrap_tfe, name))))
+    for name, accumulates in (
+        ("TFE_Py_ForwardAccumulatorSetAdd", _accumulate),
+        ("TFE_Py_ForwardAccumulatorSetRemove", _stop_accumulating),
+    ):
+        hooks.append((pywrap_tfe, name, accumulates(getattr(pywrap_tfe, name))))
+    device = context._EagerDeviceContext
+    hooks.append((device, "__enter__", _in_device(device.__enter__)))
+    hooks.append((device, "__exit__", _out_of_device(device.__exit__)))
     return hooks

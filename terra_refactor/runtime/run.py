@@ -23,7 +23,7 @@ import numpy as np
 from terra_refactor.runtime import flush, run_tapes
 from terra_refactor.runtime.encoding import LARGE_ARRAY, SMALL_ARRAY, Encoder, Fact, Unencodable, note_assignment
 from terra_refactor.runtime.executor import wait_for_segments
-from terra_refactor.runtime.keras_hooks import global_settings
+from terra_refactor.runtime.keras_hooks import global_settings, notice_patched_classes
 from terra_refactor.runtime.lazy_tensor import LazyTensor, real_of
 from terra_refactor.runtime.observe import Observation, op_definition
 from terra_refactor.runtime.program import Program
@@ -43,6 +43,7 @@ from terra_refactor.runtime.trie import (
     ArrayRule,
     Arrays,
     Call,
+    Hung,
     InputRef,
     Kind,
     Node,
@@ -72,6 +73,7 @@ class Run(Encoder):
         super().__init__()
         self.program = program
         self.depth = 0
+        self.suspended = 0  # how much of the depth is that of blocks in which nothing may be deferred
         self.log: Observation | None = None
         self.passive = False
         self.missed = False
@@ -125,7 +127,10 @@ class Run(Encoder):
         if self.real:
             for tensor, spec in zip(self.slots, self.slot_specs, strict=False):
                 self.learn(real_of(tensor), spec)
+                if type(tensor) is LazyTensor:
+                    tensor._release()
         self.slots = []
+        self.hung = False
         self.inputs = []
         self.ids = {}
         self.anonymous = []
@@ -135,11 +140,14 @@ class Run(Encoder):
         self.tape_ids = {}
         self.recorded = 0
         self.real = False
+        notice_patched_classes()
         self.node = self.program.root(global_settings())
 
     def cut(self) -> None:
         """Run what is pending, and begin a new segment."""
         if self.pending:
+            notice_patched_classes()
+        if self.pending:  # or they were run, as they were called, because a class was patched
             started = time.perf_counter()
             pending = self.pending
             self.depth += 1
@@ -161,7 +169,7 @@ class Run(Encoder):
     def force(self, lazy: LazyTensor) -> None:
         """Python asks for the value of a deferred tensor."""
         if thread.run is not self:
-            self.program.foreign_force(self)
+            self.force_from_elsewhere(lazy)
             return
         self.program.fetches += 1
         self.cut()
@@ -222,6 +230,10 @@ class Run(Encoder):
                 if kwargs:
                     key.append(tuple(kwargs))
                     self.key(kwargs.values(), key, call.arrays)
+            if call.attributes:
+                self.key_hung(args, key)
+                if kwargs:
+                    self.key_hung(kwargs.values(), key)
         except Unencodable as reason:
             self.rollback(mark)
             self.anonymous = []
@@ -251,12 +263,15 @@ class Run(Encoder):
             spec = child.specs[0]
             lazy = LazyTensor(self, slots, len(slots), spec.dtype, spec.shape, spec.static)
             slots.append(lazy)
+            if call.rehang is not None:
+                call.rehang(lazy, *args, **kwargs)
             return lazy
         return self.defer_result(child)
 
     def defer_result(self, child: Node) -> Any:
         """Make the LazyTensors of a deferred call, and what it returns."""
         slots = self.slots
+        self.hung |= child.hangs
         for spec in child.specs:
             slots.append(LazyTensor(self, slots, len(slots), spec.dtype, spec.shape, spec.static))
         return fill(child.result, slots, self.inputs, ())
@@ -339,6 +354,9 @@ class Run(Encoder):
             if kwargs:
                 key.append(tuple(kwargs))
                 self.key(kwargs.values(), key, call.arrays)
+            if call.attributes:
+                self.key_hung(args, key)
+                self.key_hung(kwargs.values(), key)
             wide = tuple(key)
             child = self.node.children.get(wide)
             if child is not None or wide in self.node.relaxed:
@@ -369,10 +387,11 @@ class Run(Encoder):
         self.anonymous = []
         child = Node(parent=self.node, call=call, first_slot=len(self.slots), where=source_line())
         child.owner = None if call.owner is None else call.owner()
+        self.hanging = call.attributes
         child.args = tuple(self.template(value, anonymous, call.arrays) for value in args)
         widen, self.widen = self.widen, False
         child.kwargs = {name: self.template(value, anonymous, call.arrays) for name, value in kwargs.items()}
-        self.widen = widen
+        self.widen, self.hanging = widen, False
         if not self.begin_recording():
             return call.eager(*real_values(args), **{name: real_value(value) for name, value in kwargs.items()})
         log = Observation(call.trusted, call.creation)
@@ -427,6 +446,8 @@ class Run(Encoder):
         specs: list[SlotSpec] = []
         new: list[Any] = []
         try:
+            if call.rehang is not None and type(result) is EagerTensor:
+                log.rehung = result
             child.result = self._result_template(result, log, specs, new, call.role is Role.GRADIENT)
             if not specs and log.ops == 0 and call.role is Role.OPERATION and result is None:
                 log.refuse("does nothing that TensorFlow sees")
@@ -435,6 +456,8 @@ class Run(Encoder):
         if log.problem is not None and log.ops == 0:
             call.descend = True  # no operation of TensorFlow at all: plain Python, and no business of ours
             return result
+        self.program.reads |= log.reads
+        self.program.writes |= log.writes
         if type(result) is UnreadVariable and isinstance(child.args[0], Variable):
             note_assignment(child.args[0])
         self.recorded += 1
@@ -450,6 +473,7 @@ class Run(Encoder):
             self.start_segment()
             return result
         child.specs = tuple(specs)
+        child.hangs = _hangs(child.result)
         child.has_facts = any(spec.bound is not None or spec.static is not None for spec in specs)
         child.single = type(child.result) is SlotRef and len(specs) == 1
         child.guards = tuple(sorted(log.guards, key=lambda guard: (guard.index, guard.bound)))
@@ -495,16 +519,26 @@ class Run(Encoder):
         kind = type(value)
         if kind is EagerTensor:
             code = self.ids.get(id(value))
+            hung = value.__dict__
             if code is not None:
-                return SlotRef(code) if code >= 0 else InputRef(~code)
-            for position, tensor in enumerate(new):
-                if tensor is value:
-                    return SlotRef(len(self.slots) + position)
-            if value._datatype_enum() in (20, 21) or getattr(value, "_keras_mask", None) is not None:
-                raise Unencodable("a handle or a masked tensor")
-            specs.append(SlotSpec(value.dtype, value.shape) if dynamic else log.spec(value))
-            new.append(value)
-            return SlotRef(len(self.slots) + len(new) - 1)
+                # what the program hung on it is there already; Keras may have hung more
+                item: Any = SlotRef(code) if code >= 0 else InputRef(~code)
+                names = tuple(sorted(name for name in hung if name.startswith("_keras_")))
+            else:
+                for position, tensor in enumerate(new):
+                    if tensor is value:
+                        return SlotRef(len(self.slots) + position)
+                if value._datatype_enum() in (20, 21):
+                    raise Unencodable("a handle")
+                specs.append(SlotSpec(value.dtype, value.shape) if dynamic else log.spec(value))
+                new.append(value)
+                item = SlotRef(len(self.slots) + len(new) - 1)
+                names = () if value is log.rehung else tuple(sorted(hung))
+            if hung.get("_keras_mask") is not None:
+                raise Unencodable("a masked tensor")
+            if not names:
+                return item
+            return Hung(item, names, tuple(self._result_template(hung[n], log, specs, new, dynamic) for n in names))
         if value is None or isinstance(value, (Variable, bool, int, float, str)):
             return value  # a call that never looked at a value gives the same Python values on the same path
         if kind is list or kind is tuple:
@@ -531,6 +565,12 @@ class Run(Encoder):
                         specs[position] = replace(specs[position], static=value.dense_shape)
             return Rebuild(lambda made: IndexedSlices(*made), items)
         raise Unencodable(f"a {kind.__name__}")
+
+
+def _hangs(template: Any) -> bool:
+    """Whether something hangs on a tensor of a result."""
+    kind = type(template)
+    return kind is Hung or (kind is Rebuild and any(_hangs(item) for item in template.items))
 
 
 def has_tensor(values: Any) -> bool:

@@ -27,10 +27,12 @@ from terra_refactor.runtime.tf_internals import (
     rewriter_config_pb2,
     tf,
 )
-from terra_refactor.runtime.trie import InputRef, Node, Role, SlotRef, fill, node_references
+from terra_refactor.runtime.trie import Hung, InputRef, Node, Rebuild, Role, SlotRef, fill, node_references
 from terra_refactor.runtime.values import collect
 
 _numbers = itertools.count()
+_NO_OPERATION = ("Const", "Identity", "Placeholder")  # nothing is decided by these
+_KERAS_ATTRIBUTES = frozenset(("_keras_logits", "_keras_mask"))
 _CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 
 
@@ -132,8 +134,9 @@ def _replay_in_graph(node: Node, slots: Any, inputs: Any, tapes: Any) -> None:
     if call.role is Role.POP:
         original_pop(tapes[node.tape])
         return
-    args = [fill(template, slots, inputs, tapes) for template in node.args]
-    kwargs = {name: fill(template, slots, inputs, tapes) for name, template in node.kwargs.items()}
+    given = _fill_as_eager if call.attributes else fill
+    args = [given(template, slots, inputs, tapes) for template in node.args]
+    kwargs = {name: given(template, slots, inputs, tapes) for name, template in node.kwargs.items()}
     if call.role is Role.WATCH:
         original_watch(*args, **kwargs)
         return
@@ -153,6 +156,29 @@ def _replay_in_graph(node: Node, slots: Any, inputs: Any, tapes: Any) -> None:
             # Gradients stop at operations, and never at function calls: an identity makes one tensor one place to stop.
             tensor = tf.identity(tensor)  # noqa: PLW2901
         slots[node.first_slot + index] = tensor
+
+
+def _fill_as_eager(template: Any, slots: Any, inputs: Any, tapes: Any) -> Any:
+    """`fill` for Python that, in a graph, decides by the operation that made a tensor, and by what hangs on it.
+
+    Keras takes the operand of a `Softmax` for the logits. An eager tensor has no operation, and on it hangs what hung on
+    it when the call was recorded: so the tensor given comes from an identity, and has just that.
+    """
+    kind = type(template)
+    if kind is Rebuild:
+        return template.make([_fill_as_eager(item, slots, inputs, tapes) for item in template.items])
+    if kind is Hung:
+        tensor = tf.identity(fill(template.item, slots, inputs, tapes))
+        for name, value in zip(template.names, template.values, strict=True):
+            setattr(tensor, name, fill(value, slots, inputs, tapes))
+        return tensor
+    value = fill(template, slots, inputs, tapes)
+    if (kind is SlotRef or kind is InputRef) and isinstance(value, tf.Tensor):
+        if (
+            value.dtype.is_floating and value.op.type not in _NO_OPERATION
+        ) or value.__dict__.keys() & _KERAS_ATTRIBUTES:
+            return tf.identity(value)
+    return value
 
 
 class _without_real_tapes:  # noqa: N801  (a context manager, read as words)
@@ -182,14 +208,23 @@ _PRODUCTS = ("Mul", "Div", "RealDiv", "MatMul", "BatchMatMulV2")
 _ORDERINGS = ("Less", "LessEqual", "Greater", "GreaterEqual")
 
 
-def call_attributes(graph: Any) -> tuple[Any, ...]:
+def call_attributes(graph: Any, fast_math: bool) -> tuple[Any, ...]:
     """The attributes with which the context calls functions: executor and session configuration.
 
-    Grappler makes `not (x < y)` into `x >= y`, which differs where there are NaNs, and writes sums out to their last
-    terms, of which `x = x + x` twenty times has a million: for a graph with such a pattern its arithmetic rewrites are off.
-    That of TensorFlow 2.16 also makes zeros of `x * zeros_like(x)`, infinities and NaNs or not: constants are not folded there.
+    Grappler's arithmetic rewrites and constant folding give other numbers: `exp(x) - 1` becomes `expm1(x)`, `x ** .5` a square
+    root, `(x + c) - c` becomes `x`. They are off unless the program asks for them (`fast_math`). Even then, it makes
+    `not (x < y)` into `x >= y`, which differs where there are NaNs, and writes sums out to their last terms, of which
+    `x = x + x` twenty times has a million: for a graph with such a pattern the arithmetic rewrites are off. That of TensorFlow
+    2.16 also makes zeros of `x * zeros_like(x)`, infinities and NaNs or not: constants are not folded there.
     """
     attributes = dict(context.context().function_call_options.as_attrs())
+    if not fast_math:
+        config = config_pb2.ConfigProto.FromString(attributes["config_proto"])
+        rewrites = config.graph_options.rewrite_options
+        rewrites.arithmetic_optimization = rewriter_config_pb2.RewriterConfig.OFF
+        rewrites.constant_folding = rewriter_config_pb2.RewriterConfig.OFF
+        attributes["config_proto"] = config.SerializeToString()
+        return tuple(itertools.chain(*attributes.items()))
     inverted_or_long = _has_inverted_comparison(graph) or _has_sum_of_too_many(graph)
     zeros = _has_factor_of_zeros(graph)
     if inverted_or_long or zeros:
@@ -264,7 +299,7 @@ def build_segment(
         captures=tuple(graph.external_captures),
         live=live,
         outputs=len(graph.outputs),
-        attrs=call_attributes(graph),
+        attrs=call_attributes(graph, program.fast_math),
         graph=graph,
         function=function,
         xla=xla,

@@ -1,6 +1,6 @@
 """What belongs to one thread: the run it is in, and the tapes that really record.
 
-Computes: nothing. Needs: nothing. Gives: `thread`, one object whose attributes differ per thread.
+Computes: nothing. Needs: nothing. Gives: `thread`, one object whose attributes differ per thread; `forked`.
 Ignores: everything about TensorFlow.
 """
 
@@ -11,12 +11,15 @@ from typing import Any
 
 
 class _ThreadState(threading.local):
-    """Attributes: `run` (the active Run or None), `tapes` (GradientTapes that really record, outermost first)."""
+    """Attributes: `run` (the active Run or None), `tapes` (GradientTapes that really record, outermost first),
+    `accumulators` (how many forward accumulators record)."""
 
     run: Any = None
+    accumulators: int = 0
 
     def __init__(self) -> None:
         self.tapes: list[Any] = []
 
 
 thread = _ThreadState()
+forked: list[bool] = []  # not empty in a process that was forked while the shim was in use

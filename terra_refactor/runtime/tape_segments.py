@@ -255,5 +255,5 @@ def build_tape_segment(
         live=live,
         live_set=frozenset(live),
         variables=tuple(variable for variable in graph.variables if variable.trainable),
-        attrs=call_attributes(graph),
+        attrs=call_attributes(graph, program.fast_math),
     )

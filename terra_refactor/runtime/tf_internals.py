@@ -39,12 +39,13 @@ try:
     from keras.src.backend.common import global_state as keras_global_state
     from keras.src.layers.layer import Layer as KerasLayer
     from keras.src.losses.loss import Loss as KerasLoss
+    from keras.src.ops.operation import Operation as KerasOperation
     from keras.src.optimizers.base_optimizer import BaseOptimizer as KerasOptimizer
     from keras.src.optimizers.schedules.learning_rate_schedule import LearningRateSchedule as KerasSchedule
     from tensorflow.core.framework import attr_value_pb2
     from tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
     from tensorflow.python import pywrap_tfe
-    from tensorflow.python.eager import backprop, context, execute, executor
+    from tensorflow.python.eager import backprop, context, execute, executor, forwardprop
     from tensorflow.python.eager.polymorphic_function import (
         atomic_function,
         concrete_function,
@@ -74,6 +75,7 @@ UnreadVariable: Any = resource_variable_ops._UnreadVariable
 KerasVariable: Any = keras.Variable
 IndexedSlices: Any = indexed_slices.IndexedSlices
 GradientTape: Any = backprop.GradientTape
+ForwardAccumulator: Any = forwardprop.ForwardAccumulator
 Function: Any = polymorphic_function.Function
 # Taken before any hook: the shim makes its own constants with it.
 make_constant: Any = tf.constant
@@ -84,11 +86,13 @@ convert_to_tensor: Any = tf.convert_to_tensor
 
 __all__ = [
     "EagerTensor",
+    "ForwardAccumulator",
     "Function",
     "GradientTape",
     "IndexedSlices",
     "KerasLayer",
     "KerasLoss",
+    "KerasOperation",
     "KerasOptimizer",
     "KerasSchedule",
     "KerasVariable",

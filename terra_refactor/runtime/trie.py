@@ -72,6 +72,15 @@ class Rebuild:
     items: tuple[Any, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Hung:
+    """A tensor, and what hangs on it as Python attributes (Keras leaves the logits on what a softmax gives)."""
+
+    item: Any
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+
+
 @dataclass(eq=False, slots=True)
 class Call:
     """Something that can be deferred. Compared by identity: it is the first element of every key.
@@ -85,6 +94,8 @@ class Call:
             number that changes at every step can become an input of the segment.
         creation: makes a tensor out of constants alone; running it at once disturbs nothing.
         descend: always looked into (it draws random numbers, prints, …).
+        attributes: Keras' own Python, which looks at what hangs on its tensors (`Hung`).
+        rehang: hangs on a deferred result what the call itself hangs on it: functions, which no template holds.
         trusted: known not to fail whatever is inside (a library optimizer's update, a gradient).
         raw: the name of the operation when this is one operation and not a function of the API.
         owner: a weak reference to the object whose method this is.
@@ -101,6 +112,8 @@ class Call:
     creation: bool = False
     descend: bool = False
     trusted: bool = False
+    attributes: bool = False
+    rehang: Callable[..., None] | None = None
     raw: str | None = None
     owner: Callable[[], Any] | None = None
     _with_arrays: Call | None = None
@@ -153,6 +166,7 @@ class Node:
     result: Any = None
     specs: tuple[SlotSpec, ...] = ()
     single: bool = False
+    hangs: bool = False
     has_facts: bool = False
     first_slot: int = 0
     guards: tuple[Guard, ...] = ()
@@ -178,6 +192,11 @@ def fill(template: Any, slots: Sequence[Any], inputs: Sequence[Any], tapes: Sequ
         return template.make([fill(item, slots, inputs, tapes) for item in template.items])
     if kind is TapeRef:
         return tapes[template.index]
+    if kind is Hung:
+        tensor = fill(template.item, slots, inputs, tapes)
+        for name, value in zip(template.names, template.values, strict=True):
+            setattr(tensor, name, fill(value, slots, inputs, tapes))
+        return tensor
     return template
 
 
@@ -188,6 +207,8 @@ def references(template: Any) -> list[Any]:
         return [template]
     if kind is Rebuild:
         return [reference for item in template.items for reference in references(item)]
+    if kind is Hung:
+        return [reference for item in (template.item, *template.values) for reference in references(item)]
     return []
 
 

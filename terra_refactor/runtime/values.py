@@ -10,7 +10,7 @@ from typing import Any
 
 from terra_refactor.runtime.lazy_tensor import LazyTensor
 from terra_refactor.runtime.tf_internals import IndexedSlices
-from terra_refactor.runtime.trie import InputRef, Rebuild, SlotRef
+from terra_refactor.runtime.trie import Hung, InputRef, Rebuild, SlotRef
 
 
 def collect(template: Any, value: Any, first: int, found: list[Any]) -> bool:
@@ -36,7 +36,21 @@ def collect(template: Any, value: Any, first: int, found: list[Any]) -> bool:
         return len(parts) == len(template.items) and all(
             collect(item, part, first, found) for item, part in zip(template.items, parts, strict=True)
         )
+    if kind is Hung:
+        return collect(template.item, value, first, found) and all(
+            collect(item, getattr(value, name, None), first, found)
+            for name, item in zip(template.names, template.values, strict=True)
+        )
     return template is None or value is not None
+
+
+def hung_on(tensor: Any) -> dict[str, Any]:
+    """What hangs on a tensor, deferred or not: what was set on the deferred one came last."""
+    own: dict[str, Any] = tensor.__dict__
+    if type(tensor) is LazyTensor and tensor._value is not None:
+        below = tensor._value.__dict__
+        return {**below, **own} if below else own
+    return own
 
 
 def real_value(value: Any) -> Any:

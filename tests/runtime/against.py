@@ -1,0 +1,353 @@
+"""Programs written against the shim, from its manual: what each gives is what it gives eagerly.
+
+Each takes the decorator (or nothing in its place), and returns what is compared. `test_against.py` runs them.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+Decorator = Any
+# ruff: noqa: N818, PLW0108, RUF005
+
+
+def again(co: Decorator, function: Any, *args: Any, times: int = 4) -> list[Any]:
+    decorated = co(function)
+    return [decorated(*args) for _ in range(times)]
+
+
+def rows() -> Any:
+    return tf.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 60.0]])
+
+
+# --- what Keras hangs on tensors, and what a graph decides by the kind of an operation
+
+
+def softmax_of_tensorflow_then_a_loss_of_keras(co: Decorator) -> Any:
+    weights, loss = tf.Variable([[60.0, 0, 0], [0, 0, 20.0]]), keras.losses.SparseCategoricalCrossentropy()
+
+    def step() -> Any:
+        with tf.GradientTape() as tape:
+            value = loss(tf.constant([1, 2]), tf.nn.softmax(tf.ones((2, 2)) @ weights))
+        return value, tape.gradient(value, weights)
+
+    return again(co, step)
+
+
+def softmax_of_a_layer_looked_at_before_the_loss(co: Decorator) -> Any:
+    model = keras.Sequential([keras.layers.Dense(3, activation="softmax", kernel_initializer="ones")])
+    model.build((None, 2))
+    model.layers[0].kernel.assign([[60.0, 0, 0], [0, 0, 20.0]])
+    loss = keras.losses.CategoricalCrossentropy()
+
+    def step() -> Any:
+        with tf.GradientTape() as tape:
+            predicted = model(tf.ones((2, 2)))
+            best = np.asarray(predicted).argmax(1).tolist()
+            value = loss(tf.one_hot([1, 2], 3), predicted)
+        return float(value), best, tape.gradient(value, model.trainable_variables)
+
+    return again(co, step)
+
+
+def sigmoid_of_the_program_s_model(co: Decorator) -> Any:
+    class Model(keras.Model):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = keras.layers.Dense(1, kernel_initializer="ones")
+
+        def call(self, x: Any) -> Any:
+            return tf.sigmoid(self.dense(x))
+
+    model, loss, optimizer = Model(), keras.losses.BinaryCrossentropy(), keras.optimizers.SGD(0.1)
+    model(tf.ones((1, 2)))
+
+    def step(scale: Any) -> Any:
+        with tf.GradientTape() as tape:
+            value = loss(tf.zeros((3, 1)), model(tf.ones((3, 2)) * scale))
+        gradients = tape.gradient(value, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        return value
+
+    return [*again(co, step, tf.constant(30.0)), model.dense.kernel.numpy()]
+
+
+def logits_hang_on_what_activations_give(co: Decorator) -> Any:
+    def step(x: Any) -> Any:
+        given = keras.activations.sigmoid(x), keras.ops.softmax(x), keras.activations.softmax(x), tf.nn.softmax(x)
+        return [hasattr(each, "_keras_logits") for each in given], getattr(given[2], "_keras_logits", x * 0)
+
+    return again(co, step, rows())
+
+
+def predictions_returned_and_the_loss_outside(co: Decorator) -> Any:
+    model = keras.Sequential([keras.layers.Dense(3, activation="softmax")])
+    model.build((None, 3))
+    model.layers[0].kernel.assign(np.diag([1.0, 2.0, 50.0]))
+    predict, loss, found = co(lambda x: model(x)), keras.losses.SparseCategoricalCrossentropy(), []
+    for _ in range(4):
+        with tf.GradientTape() as tape:
+            value = loss(tf.constant([0, 1]), predict(rows()))
+        found += [value, tape.gradient(value, model.trainable_variables)]
+    return found
+
+
+def attributes_of_the_program(co: Decorator) -> Any:
+    def step(x: Any) -> Any:
+        y = x * 2
+        y.tag, y.parent = {"a": 1}, x + 1
+        total = float(tf.reduce_sum(y))
+        return y, y + total, y.tag
+
+    found = []
+    decorated = co(step)
+    for _ in range(4):
+        one, other, tag = decorated(tf.ones(2))
+        found.append((one.tag is tag, one.parent, hasattr(other, "tag"), one, type(one.parent).__name__))
+    return found
+
+
+# --- variables
+
+
+def slices_of_variables_are_assigned_to(co: Decorator) -> Any:
+    matrix, row, weight = tf.Variable(tf.zeros((3, 3))), keras.Variable(tf.zeros(4)), tf.Variable(2.0)
+
+    def step(x: Any, position: int) -> Any:
+        matrix[0].assign(x)
+        matrix[1, 1:].assign(x[1:])
+        with tf.GradientTape() as tape:
+            row[position].assign(weight * 3.0)
+            matrix[:, 0].assign(x * weight)
+            y = tf.reduce_sum(row * weight)
+        return matrix + 0, y, tape.gradient(y, weight), row.numpy()
+
+    decorated = co(step)
+    return [decorated(tf.constant([1.0, 2.0, 3.0]), number % 4) for number in range(8)]
+
+
+def a_lock_orders_two_threads(co: Decorator) -> Any:
+    variable, lock, found = tf.Variable(0.0), threading.Lock(), []
+
+    def write() -> Any:
+        with lock:
+            variable.assign_add(1.0)
+        box.append(1)  # nothing that the shim could see
+        while len(box) < 2:
+            pass
+        return variable + 0
+
+    def look() -> Any:
+        with lock:
+            return float(variable)
+
+    writer, reader = co(write), co(look)
+    for _ in range(4):
+        box: list[int] = []
+        thread = threading.Thread(target=writer)
+        thread.start()
+        while not box:
+            pass
+        found.append(reader())
+        box.append(2)
+        thread.join()
+    return found
+
+
+def a_deferred_tensor_on_another_thread(co: Decorator) -> Any:
+    pool = ThreadPoolExecutor(1)
+    pool.submit(int).result()
+
+    def step(x: Any) -> Any:
+        y = x * 2
+        return y + 1, pool.submit(lambda: float(tf.reduce_sum(y))).result(), pool.submit(y.numpy).result()
+
+    return again(co, step, tf.ones(3))
+
+
+# --- other ways of recording
+
+
+def accumulators_around_and_inside(co: Decorator) -> Any:
+    variable = tf.Variable([1.0, 2.0])
+
+    def cube() -> Any:
+        return tf.reduce_sum(variable**3)
+
+    def product() -> Any:
+        with tf.autodiff.ForwardAccumulator(variable, tf.constant([1.0, 0.0])) as accumulator:
+            with tf.GradientTape() as tape:
+                y = inner()
+            gradient = tape.gradient(y, variable)
+        return accumulator.jvp(gradient)
+
+    inner = co(cube)
+    found = [product() for _ in range(4)]
+    inner = cube
+    return found + again(co, product)
+
+
+def blocks_with_devices(co: Decorator) -> Any:
+    other = tf.config.list_logical_devices("CPU")[-1].name
+
+    def step(x: Any) -> Any:
+        with tf.device(other):
+            y = x * 2
+            z = tf.ones(2)
+        with tf.device("CPU:0"):
+            return y.device, z.device, (y + z).device, y
+
+    return again(co, step, tf.ones(2))
+
+
+# --- containers and exceptions
+
+
+def containers_are_the_program_s_own(co: Decorator) -> Any:
+    @dataclasses.dataclass
+    class Both:
+        one: Any
+        other: Any
+
+    class Many(list[Any]):
+        pass
+
+    Pair = collections.namedtuple("Pair", "x y")
+    kept: list[Any] = []
+    shared = [1]
+
+    def step(x: Any) -> Any:
+        ring: list[Any] = [x * 2]
+        ring.append(ring)
+        many = Many([x + 1, x + 2])
+        kept.append(many)
+        both = shared, x * 1
+        ordered = collections.OrderedDict(a=x - 1, b=collections.defaultdict(list, {1: [x - 1]}))
+        return ring, many, Pair(x, x * 3), Both(both, shared), ordered, both, both, x
+
+    decorated, found, given = co(step), [], tf.ones(2)
+    for _ in range(4):
+        ring, many, pair, record, ordered, one, other, same = decorated(given)
+        found.append(
+            (ring[1] is ring, ring[0], kept[-1] is many, type(many) is Many, many[1], pair.y, pair.x is given)
+            + (record.other is shared, one is other, one[0] is shared, type(ordered).__name__, ordered["b"]["none"])
+            + (ordered["a"], same is given, type(ring[0]).__name__)
+        )
+    return found
+
+
+def exceptions_carry_tensors(co: Decorator) -> Any:
+    class Stop(Exception):
+        pass
+
+    def step(x: Any) -> Any:
+        stop = Stop(x * 2)
+        stop.extra = x + 1  # type: ignore[attr-defined]
+        raise stop
+
+    decorated, found = co(step), []
+    for _ in range(4):
+        try:
+            decorated(tf.ones(2))
+        except Stop as stop:
+            found.append((stop.args[0], stop.extra, type(stop.extra).__name__))  # type: ignore[attr-defined]
+    return found
+
+
+# --- code of the program inside Keras
+
+
+def a_method_is_put_into_a_class_of_keras(co: Decorator) -> Any:
+    dense, optimizer, variable = (
+        keras.layers.Dense(2, kernel_initializer="ones"),
+        keras.optimizers.SGD(0.1),
+        tf.Variable(1.0),
+    )
+    dense.build((None, 3))
+    optimizer.build([variable])
+    called: list[str] = []
+    layer_call, update_step = keras.layers.Dense.call, keras.optimizers.SGD.update_step
+
+    def call(self: Any, x: Any, **kwargs: Any) -> Any:
+        called.append("call")
+        return layer_call(self, x, **kwargs) * 10
+
+    def update(self: Any, gradient: Any, variable: Any, rate: Any) -> None:
+        called.append("update")
+        update_step(self, gradient * 2, variable, rate)
+
+    def step(x: Any, patch_here: bool) -> Any:
+        before = dense(x)
+        if patch_here:
+            keras.layers.Dense.call = call
+        after = dense(x)
+        optimizer.apply_gradients([(tf.constant(1.0), variable)])
+        return before, after, variable + 0
+
+    decorated, found = co(step), []
+    try:
+        for number in range(9):
+            if number == 3:
+                keras.layers.Dense.call, keras.optimizers.SGD.update_step = call, update
+            if number == 6:
+                keras.layers.Dense.call, keras.optimizers.SGD.update_step = layer_call, update_step
+            found.append(decorated(rows(), number == 7))
+    finally:
+        keras.layers.Dense.call, keras.optimizers.SGD.update_step = layer_call, update_step
+    return found, called
+
+
+def an_operation_of_the_program_in_a_functional_model(co: Decorator) -> Any:
+    called: list[int] = []
+    scale = {"value": 1.0}
+
+    class Scale(keras.Operation):  # type: ignore[misc]
+        def call(self, x: Any) -> Any:
+            called.append(1)
+            return x * scale["value"]
+
+        def compute_output_spec(self, x: Any) -> Any:
+            return keras.KerasTensor(x.shape, x.dtype)
+
+    entry = keras.Input((3,))
+    model = keras.Model(entry, Scale()(entry))
+    called.clear()
+
+    def step(x: Any, value: float) -> Any:
+        scale["value"] = value
+        return model(x)
+
+    decorated = co(step)
+    return [decorated(rows(), float(number)) for number in range(5)], len(called)
+
+
+# --- numbers
+
+
+def rewrites_that_are_not_exact(co: Decorator) -> Any:
+    tiny = tf.constant([1e-9, 1e-7, 1e-3, -0.0, 3.0, -np.inf, np.inf])
+
+    def step(x: Any) -> Any:
+        wide = tf.cast(x, tf.float64)
+        return (
+            (tf.exp(x) - 1.0, tf.math.log(1.0 + x), (x + 12582912.0) - 12582912.0, x**0.5, x**-0.5)
+            + ((wide + 1.0) - 1.0, (wide * 1e300) * 1e300 * 1e-300, tf.math.log(tf.exp(wide) + 1.0))
+            + ((x / 3.0) / 7.0, x * 2.0 + x * -1.0, 1.0 / (1.0 / x), x * 1e30 * 1e9 + x * -1e30 * 1e9)
+        )
+
+    return again(co, step, tiny)
+
+
+PROGRAMS = [
+    value
+    for name, value in list(globals().items())
+    if callable(value) and getattr(value, "__module__", "") == __name__ and name not in ("again", "rows")
+]

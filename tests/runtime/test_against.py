@@ -1,0 +1,123 @@
+"""The programs of `against.py`: the shim gives what eager execution gives, bit for bit, at every call."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("tensorflow")
+
+pytestmark = pytest.mark.tensorflow
+# ruff: noqa: PLC0415
+
+NAMES = [
+    line.split("(")[0].removeprefix("def ")
+    for line in Path(__file__).with_name("against.py").read_text(encoding="utf-8").splitlines()
+    if line.startswith("def ") and line.endswith("(co: Decorator) -> Any:")
+]
+
+
+def plain(value: Any) -> Any:
+    import numpy as np
+    import tensorflow as tf
+
+    if isinstance(value, (tf.Tensor, tf.Variable, np.ndarray)):
+        array = np.asarray(value)
+        return str(array.dtype), array.shape, array.tobytes()
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_program_written_against_the_shim_gives_what_it_gives_eagerly(name: str) -> None:
+    import keras
+
+    from terra_refactor.runtime import co_execute
+    from tests.runtime import against
+
+    program = getattr(against, name)
+    keras.utils.set_random_seed(3)
+    eager = plain(program(lambda function: function))
+    keras.utils.set_random_seed(3)
+    assert plain(program(co_execute)) == eager
+
+
+FORK = """
+import multiprocessing
+import tensorflow as tf
+from terra_refactor.runtime import co_execute
+
+variable = tf.Variable([0.0, 0.0])
+fork = multiprocessing.get_context("fork")
+
+@co_execute
+def step(x):
+    variable.assign_add(x * 2)
+    results = fork.Queue()
+    child = fork.Process(target=lambda: results.put(sum(range(10))))
+    child.start()
+    found = results.get(timeout=30)
+    child.join(30)
+    assert child.exitcode == 0
+    return found, variable + 0
+
+for number in range(1, 5):
+    found, value = step(tf.ones(2))
+    assert found == 45 and value.numpy().tolist() == [2.0 * number] * 2
+"""
+
+
+def test_a_process_forked_with_work_in_flight_goes_on() -> None:
+    done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_a_kept_scalar_keeps_a_scalar() -> None:
+    import gc
+    import weakref
+
+    import tensorflow as tf
+
+    from terra_refactor.runtime import co_execute
+
+    kept: list[Any] = []
+    made: list[Any] = []
+
+    @co_execute
+    def step(x: Any) -> Any:
+        large = tf.matmul(x, x)
+        made.append(weakref.ref(large))
+        kept.append(tf.reduce_mean(large))
+        if float(kept[-1]) > 1e9:
+            return None
+        return large.shape
+
+    for _ in range(6):
+        step(tf.ones((8, 8)))
+    gc.collect()
+    assert all(reference() is None for reference in made[1:])
+    assert all(getattr(scalar, "_owner", None) is None for scalar in kept)
+
+
+def test_inexact_rewrites_are_an_option() -> None:
+    import numpy as np
+    import tensorflow as tf
+
+    from terra_refactor.runtime import co_execute
+
+    def rounded(x: Any) -> Any:
+        return (x + 12582912.0) - 12582912.0
+
+    exact, fast = co_execute(rounded), co_execute(fast_math=True)(rounded)
+    x = tf.constant([1.3, 2.6])
+    for _ in range(4):
+        assert np.array_equal(exact(x), [1.0, 3.0])
+        last = fast(x)
+    assert np.array_equal(last, x)
