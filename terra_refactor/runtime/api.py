@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from terra_refactor.runtime import report as reports
+from terra_refactor.runtime.costs import Way
 from terra_refactor.runtime.program import Program
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,6 +41,7 @@ def co_execute(
     shadow: bool = False,
     max_paths: int = MAX_PATHS,
     fast_math: bool = False,
+    measure: bool = True,
     name: str | None = None,
 ) -> Callable[[F], F]: ...
 def co_execute(
@@ -49,6 +51,7 @@ def co_execute(
     shadow: bool = False,
     max_paths: int = MAX_PATHS,
     fast_math: bool = False,
+    measure: bool = True,
     name: str | None = None,
 ) -> Any:
     """Run a function with eager meaning, and its TensorFlow operations as compiled segments.
@@ -62,6 +65,7 @@ def co_execute(
         shadow: compare the first run of each segment with eager execution, and use it only if they agree.
         max_paths: how many different segments may be recorded before new ones run eagerly.
         fast_math: let TensorFlow's graph optimiser rewrite arithmetic in ways that are not exact (`exp(x) - 1` as `expm1(x)`).
+        measure: run a few calls eagerly to compare, and run eagerly for a while where that is faster.
         name: for the report; the function's qualified name by default.
 
     Raises:
@@ -75,18 +79,23 @@ def co_execute(
         raise TypeError(f"co_execute decorates a function, not {type(function).__name__}")
     if max_paths < 1:
         raise ValueError(f"max_paths is at least 1, not {max_paths}")
-    program = Program(str(name or getattr(function, "__qualname__", repr(function))), xla, shadow, max_paths, fast_math)
+    program = Program(
+        str(name or getattr(function, "__qualname__", repr(function))), xla, shadow, max_paths, fast_math, measure
+    )
     reports.register(program)
 
     @functools.wraps(function)
     def co_executed(*args: Any, **kwargs: Any) -> Any:
         if is_disabled() or program.eager_reason is not None:
             return function(*args, **kwargs)
+        way = program.costs.way()
+        if way is Way.RESTS:
+            return function(*args, **kwargs)
         from terra_refactor.runtime import engine  # noqa: PLC0415  (TensorFlow only on use)
 
         if program.calls == 0:
             program.eager_reason = engine.obstacle(function)
-        return engine.execute(program, function, args, kwargs)
+        return engine.execute(program, function, args, kwargs, way)
 
     return co_executed
 
@@ -95,7 +104,13 @@ _blocks: dict[str, Program] = {}
 
 
 def co_executing(
-    name: str, *, xla: bool = False, shadow: bool = False, max_paths: int = MAX_PATHS, fast_math: bool = False
+    name: str,
+    *,
+    xla: bool = False,
+    shadow: bool = False,
+    max_paths: int = MAX_PATHS,
+    fast_math: bool = False,
+    measure: bool = True,
 ) -> contextlib.AbstractContextManager[None]:
     """`co_execute` for the statements of a `with` block; blocks of one name share what was compiled.
 
@@ -107,7 +122,7 @@ def co_executing(
 
     program = _blocks.get(name)
     if program is None:
-        program = _blocks[name] = Program(name, xla, shadow, max_paths, fast_math)
+        program = _blocks[name] = Program(name, xla, shadow, max_paths, fast_math, measure)
         reports.register(program)
     return engine.Block(program)
 

@@ -17,9 +17,11 @@ import numpy as np
 
 import terra_refactor.runtime.tf_internals  # noqa: F401 - first of all: it says what to install where TensorFlow is missing
 from terra_refactor.runtime import api_hooks, foreign, run_tapes
-from terra_refactor.runtime.executor import restore_executor, wait_for_other_threads
+from terra_refactor.runtime.costs import Way
+from terra_refactor.runtime.executor import restore_executor, wait_for_other_threads, wait_for_segments
 from terra_refactor.runtime.lazy_tensor import LazyTensor
 from terra_refactor.runtime.program import Program
+from terra_refactor.runtime.report import programs as registered_programs
 from terra_refactor.runtime.run import Run
 from terra_refactor.runtime.state import forked, thread
 from terra_refactor.runtime.tf_internals import EagerTensor, context, keras, pywrap_tfe, tf
@@ -95,7 +97,7 @@ def _clean_up(run: Run) -> None:
         run_tapes.drop(tape)
 
 
-def leave(run: Run, started: float, failure: BaseException | None) -> None:
+def leave(run: Run, started: float, failure: BaseException | None, way: Way = Way.FREE) -> None:
     """End a run: everything pending runs, and nothing deferred is left behind."""
     try:
         if not run.passive:
@@ -113,10 +115,40 @@ def leave(run: Run, started: float, failure: BaseException | None) -> None:
     finally:
         thread.run = None
         foreign.unregister()
-        run.program.end_call(run.missed, time.perf_counter() - started, run.graph_seconds)
+        if way is Way.TIMED and failure is None:
+            wait_for_segments()
+        seconds = time.perf_counter() - started
+        run.program.end_call(run.missed, seconds, run.graph_seconds)
+        if failure is None:
+            run.program.costs.ran(
+                way,
+                seconds,
+                run.program.operations() - run.operations_before,
+                run.missed or run.program.segments_built != run.built_before,
+            )
 
 
-def execute(program: Program, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+def _execute_eagerly(program: Program, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """A call that is only timed, to compare."""
+    wait_for_segments()
+    started = time.perf_counter()
+    result = function(*args, **kwargs)
+    program.costs.ran(Way.EAGER, time.perf_counter() - started, 0, False)
+    if program.costs.resting:
+        _rest()
+    return result
+
+
+def _rest() -> None:
+    """Where every function rests, TensorFlow's API is as it was: the hooks cost a little at each operation."""
+    for program in registered_programs():
+        if program.calls and program.eager_reason is None and not program.costs.resting:
+            return
+    if not foreign.other_runs():
+        api_hooks.remove()
+
+
+def execute(program: Program, function: Callable[..., Any], args: Any, kwargs: Any, way: Way = Way.FREE) -> Any:
     """Call `function`; its operations run as segments where they can.
 
     Raises:
@@ -124,6 +156,10 @@ def execute(program: Program, function: Callable[..., Any], args: Any, kwargs: A
     """
     if thread.run is not None:
         return function(*args, **kwargs)
+    if way is Way.EAGER:
+        return _execute_eagerly(program, function, args, kwargs)
+    if way is Way.TIMED:
+        wait_for_segments()
     started = time.perf_counter()
     try:
         run = enter(program)
@@ -136,7 +172,7 @@ def execute(program: Program, function: Callable[..., Any], args: Any, kwargs: A
         raise
     if run is None:
         return result
-    leave(run, started, None)
+    leave(run, started, None, way)
     return _real(result, {})
 
 
@@ -197,13 +233,20 @@ class Block:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.run: Run | None = None
+        self.way = Way.FREE
         self.started = 0.0
 
     def __enter__(self) -> None:
-        self.run = enter(self.program)
+        self.way = self.program.costs.way() if thread.run is None else Way.FREE
+        if self.way in (Way.EAGER, Way.TIMED):
+            wait_for_segments()
+        if self.way in (Way.FREE, Way.TIMED):
+            self.run = enter(self.program)
         self.started = time.perf_counter()
 
     def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
         if self.run is not None:
             run, self.run = self.run, None
-            leave(run, self.started, value)
+            leave(run, self.started, value, self.way)
+        elif self.way is Way.EAGER and value is None:
+            self.program.costs.ran(self.way, time.perf_counter() - self.started, 0, False)

@@ -21,6 +21,8 @@ def names(text: str) -> frozenset[str]:
 TOTAL_OPS = names(
     """
     Abs AccumulateNV2 Acos Acosh Add AddN AddV2 All Angle Any ApproximateEqual ArgMax ArgMin Asin Asinh Atan Atan2 Atanh
+    FFT FFT2D FFT3D IFFT IFFT2D IFFT3D RFFT RFFT2D RFFT3D IRFFT IRFFT2D IRFFT3D Cholesky CholeskyGrad MatrixDeterminant
+    LogMatrixDeterminant Qr Svd MatrixTriangularSolve
     AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad BatchMatMul BatchMatMulV2 BatchMatMulV3 BatchToSpaceND BesselI0e BesselI1e
     BiasAdd BiasAddGrad Bitcast BitwiseAnd BitwiseOr BitwiseXor BroadcastArgs BroadcastGradientArgs BroadcastTo Cast Ceil ClipByValue
     Complex ComplexAbs ConcatOffset ConcatV2 Conj Const Conv2D Conv2DBackpropFilter Conv2DBackpropInput Conv3D
@@ -103,6 +105,9 @@ SHAPE_OPERANDS: dict[str, tuple[int, ...]] = {
     "ExpandDims": (1,),
     "Fill": (0,),
     "GatherV2": (2,),
+    "IRFFT": (1,),
+    "IRFFT2D": (1,),
+    "IRFFT3D": (1,),
     "LinSpace": (2,),
     "MatrixBandPart": (1, 2),
     "MatrixDiagV3": (1, 2, 3),
@@ -118,6 +123,9 @@ SHAPE_OPERANDS: dict[str, tuple[int, ...]] = {
     "Prod": (1,),
     "Range": (0, 1, 2),
     "Reshape": (1,),
+    "RFFT": (1,),
+    "RFFT2D": (1,),
+    "RFFT3D": (1,),
     "ResizeArea": (1,),
     "ResizeBicubic": (1,),
     "ResizeBilinear": (1,),

@@ -7,10 +7,13 @@ Ignores: how calls are matched and run.
 from __future__ import annotations
 
 import itertools
+import sys
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
+from terra_refactor.runtime.costs import Costs
 from terra_refactor.runtime.trie import Call, Node
 
 GIVE_UP_AFTER = 20  # calls in a row that left every known path
@@ -42,19 +45,29 @@ class Program:
         eager_reason: set when every call is plain eager from now on.
     """
 
-    def __init__(self, name: str, xla: bool, shadow: bool, max_paths: int, fast_math: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        xla: bool,
+        shadow: bool,
+        max_paths: int,
+        fast_math: bool = False,
+        measure: bool = True,
+    ) -> None:
         self.name = name
         self.number = next(_numbers)
         self.xla = xla
         self.shadow = shadow
         self.max_paths = max_paths
         self.fast_math = fast_math
+        self.costs = Costs(name, measure)
         self.roots: dict[tuple[Any, ...], Node] = {}
         self.reads: set[int] = set()  # ids of the handles of variables
         self.writes: set[int] = set()
         self.calls = 0
         self.complete_calls = 0
         self.deferred = 0
+        self.ran_at_once = 0
         self.immediates: Counter[str] = Counter()
         self.refusals: dict[str, str] = {}
         self.fallbacks: Counter[str] = Counter()
@@ -73,6 +86,11 @@ class Program:
         self.frozen = False
         self.eager_reason: str | None = None
         self.misses_in_a_row = 0
+        self.at_end: Callable[[Program], None] | None = None
+
+    def __del__(self) -> None:
+        if self.at_end is not None and not sys.is_finalizing():
+            self.at_end(self)
 
     def conflicts_with(self, other: Program) -> bool:
         """Whether the order of operations of the two matters: one writes what the other touches."""
@@ -98,7 +116,12 @@ class Program:
         """How often the end of a segment must have been seen before it is worth compiling: more when there are many."""
         return 0 if self.segments_built < 16 else 1 if self.segments_built < 48 else 3
 
+    def operations(self) -> int:
+        """How many operations were deferred or run at once, in all calls."""
+        return self.deferred + self.ran_at_once
+
     def immediate(self, call: Call) -> None:
+        self.ran_at_once += 1
         self.immediates[call.name] += 1
 
     def refused(self, call: Call, reason: str) -> None:

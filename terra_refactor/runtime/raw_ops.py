@@ -41,6 +41,7 @@ _execute = pywrap_tfe.TFE_Py_Execute
 _execute_cancelable = pywrap_tfe.TFE_Py_ExecuteCancelable
 
 _calls: dict[str, Call] = {}
+_HOLDERS = frozenset((LazyTensor, list, tuple))
 _ONLY_PROCESSOR = frozenset(
     (
         "CPU",
@@ -211,7 +212,7 @@ def fast_path(ctx: Any, name: str, label: Any, *args: Any) -> Any:
     """In place of TFE_Py_FastPathExecute."""
     run = thread.run
     if run is None or run.depth:
-        if _has_lazy(args):
+        if not _HOLDERS.isdisjoint(map(type, args)) and _has_lazy(args):
             args = tuple(real_values(args))
         if run is not None and foreign.several_runs():
             _before_in_crowd(run, args)

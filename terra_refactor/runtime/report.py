@@ -12,13 +12,23 @@ from typing import Any
 from terra_refactor.runtime import picture
 from terra_refactor.runtime.program import Program
 
+_KEPT_OF_THE_GONE = 100
+
 _programs: weakref.WeakSet[Program] = weakref.WeakSet()
+_gone: list[str] = []
 _speculations: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def register(program: Program) -> None:
-    """A program is to appear in the report."""
+    """A program is to appear in the report, after its function is gone, too."""
     _programs.add(program)
+    program.at_end = _remember
+
+
+def _remember(program: Program) -> None:
+    if program.calls:
+        _gone.append(describe(program))
+        del _gone[:-_KEPT_OF_THE_GONE]
 
 
 def register_speculation(speculation: Any) -> None:
@@ -44,7 +54,7 @@ def render(form: str) -> str:
 
 def text() -> str:
     """The report as text."""
-    parts = [describe(program) for program in programs()]
+    parts = [*_gone, *(describe(program) for program in programs())]
     parts.extend(speculation.describe() for speculation in _speculations)
     return "\n\n".join(parts) if parts else "no function is co-executed"
 
@@ -54,6 +64,10 @@ def describe(program: Program) -> str:
     lines = [f"{program.name}: {program.calls} calls, {program.complete_calls} entirely on known paths"]
     if program.eager_reason is not None:
         lines.append(f"  eager from now on: {program.eager_reason}")
+    costs = program.costs
+    lines.append(f"  speed: {costs.comparison()}")
+    if costs.resting:
+        lines.append(f"  eager for the next {costs.resting} calls, because that is faster; then it is tried again")
     if program.frozen and program.eager_reason is None:
         lines.append(f"  no new paths are recorded (max_paths={program.max_paths})")
     lines.append(

@@ -85,6 +85,8 @@ class Run(Encoder):
         self.slot_specs: list[SlotSpec] = []
         self.recorded = 0
         self.graph_seconds = 0.0
+        self.operations_before = program.operations()
+        self.built_before = program.segments_built
         self.shared = False  # another thread runs operations: nothing is deferred any more
         self.lock = threading.RLock()
         self.real = False

@@ -346,8 +346,31 @@ def rewrites_that_are_not_exact(co: Decorator) -> Any:
     return again(co, step, tiny)
 
 
-PROGRAMS = [
-    value
-    for name, value in list(globals().items())
-    if callable(value) and getattr(value, "__module__", "") == __name__ and name not in ("again", "rows")
-]
+def matrices_and_transforms(co: Decorator) -> Any:
+    matrix = tf.constant([[4.0, 1.0], [1.0, 3.0]])
+
+    def step(x: Any) -> Any:
+        frequencies = tf.signal.rfft(tf.concat([x, x], 1))
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.linalg.det(x)
+        return (
+            tape.gradient(y, x),
+            tf.linalg.cholesky(x),
+            tf.linalg.qr(x),
+            frequencies,
+            tf.linalg.svd(x, compute_uv=False),
+        )
+
+    return again(co, step, matrix)
+
+
+def slower_than_eager_execution(co: Decorator) -> Any:
+    variable = tf.Variable(0.0)
+
+    def step(size: int) -> Any:
+        variable.assign_add(1.0)
+        return variable * tf.reduce_sum(tf.ones((size, 2)))
+
+    decorated = co(step)
+    return [decorated(number % 70 + 1) for number in range(160)]

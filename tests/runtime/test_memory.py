@@ -39,11 +39,11 @@ for _ in range(4):
 assert "run 3 times" in report(), report()
 pages = int(open("/proc/self/statm").read().split()[0])
 soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**24, hard))
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**26, hard))
 hoard = []
 try:
-    while True:
-        hoard.append(tf.fill([2**21], 0.0))
+    while True:  # in pieces half as large as what the step needs: what is small still fits
+        hoard.append(tf.fill([2**24], 0.0))
 except tf.errors.ResourceExhaustedError:
     pass
 for _ in range(2):

@@ -1,0 +1,160 @@
+"""Whether co-execution pays: what a call costs under the shim, and what it costs eagerly.
+
+Computes: from the times of a few calls, which way the next ones are to go.
+Needs: nothing of TensorFlow. Gives: `Costs`, `Way`.
+Ignores: why a function is slow.
+
+After some calls a few are timed, each to the end of its computation; then a few run eagerly, and are timed, too. Where the
+shim loses, the function rests: it runs eagerly, and is tried again after more and more calls. Where it wins, it is measured
+again after more and more calls, and sooner when most calls leave the known paths.
+"""
+
+from __future__ import annotations
+
+import enum
+import logging
+import statistics
+from typing import Final
+
+_log = logging.getLogger("terra_refactor.runtime")
+
+WARM_UP: Final = 8
+"""Calls before the first measurement: paths are recorded and compiled in them."""
+LONGEST_WARM_UP: Final = 40
+"""While paths are still found, it goes on."""
+SETTLED: Final = 4
+"""So many calls in a row on known paths end it."""
+TIMED: Final = 5
+TIMED_EAGERLY: Final = 3
+CLEARLY: Final = 1.5
+"""One eager call that takes so many times as long settles it."""
+LOSES: Final = 1.05
+EAGER_OPERATION: Final = 4e-6
+"""Seconds that an operation takes at least when Python runs it: so many of them need no measurement."""
+FIRST_REST: Final = 64
+LONGEST_REST: Final = 100_000
+TRYING_AGAIN: Final = 0.02
+"""What trying again may cost, as a part of the time of the calls between."""
+SLOW_TRIES: Final = 4
+"""After so many calls that took twice the time, a new try ends: recording and compiling take two."""
+UNSETTLED: Final = 12
+"""So many of the last calls on unknown paths are a reason to measure again."""
+
+
+class Way(enum.Enum):
+    """How a call is to run."""
+
+    FREE = "under the shim"
+    TIMED = "under the shim, and timed to its end"
+    EAGER = "eagerly, and timed"
+    RESTS = "eagerly"
+
+
+class Costs:
+    """What the calls of one co-executed function cost."""
+
+    def __init__(self, name: str, measures: bool = True) -> None:
+        self.name = name
+        self.measures = measures
+        self.until_measured = WARM_UP
+        self.warmed_up = 0
+        self.in_a_row = 0  # calls on known paths
+        self.settled_for = 64  # calls after a measurement that was won
+        self.rest = FIRST_REST
+        self.resting = 0
+        self.missed = 0
+        self.slow_tries: int | None = None  # while it is tried again
+        self.timed: list[float] = []
+        self.eager: list[float] = []
+        self.operations = 0
+        self.shim_seconds: float | None = None
+        self.eager_seconds: float | None = None
+        self.rests = 0
+        self.said = False
+
+    def way(self) -> Way:
+        """How the next call is to run."""
+        if not self.measures:
+            return Way.FREE
+        if self.resting:
+            self.resting -= 1
+            if not self.resting:
+                self.until_measured, self.warmed_up, self.slow_tries = SETTLED, 0, 0
+            return Way.RESTS
+        if self.until_measured:
+            return Way.FREE
+        return Way.TIMED if len(self.timed) < TIMED else Way.EAGER
+
+    def ran(self, way: Way, seconds: float, operations: int, missed: bool) -> None:
+        """A call has run that way; `operations`: how many it deferred or ran at once; `missed`: it found a new path."""
+        if way is Way.EAGER:
+            self._ran_eagerly(seconds)
+            return
+        if self.slow_tries is not None and self.eager_seconds is not None and seconds > 2 * self.eager_seconds:
+            self.slow_tries += 1
+            if self.slow_tries >= SLOW_TRIES:
+                self._lost()
+                return
+        self.in_a_row = 0 if missed else self.in_a_row + 1
+        if way is Way.TIMED:
+            self.timed.append(seconds)
+            self.operations = max(self.operations, operations)
+            if len(self.timed) == TIMED and statistics.median(self.timed) < self.operations * EAGER_OPERATION:
+                self._won()
+        elif self.until_measured:
+            self._warm_up(missed)
+
+    def _warm_up(self, missed: bool) -> None:
+        self.warmed_up += 1
+        self.until_measured -= 1
+        if not self.until_measured and self.in_a_row < SETTLED and self.warmed_up < LONGEST_WARM_UP:
+            self.until_measured = 1
+        self.missed = self.missed + 1 if missed else max(0, self.missed - 1)
+        if self.missed >= UNSETTLED and self.shim_seconds is not None and self.slow_tries is None:
+            self.until_measured = self.missed = 0
+
+    def _ran_eagerly(self, seconds: float) -> None:
+        self.eager.append(seconds)
+        shim = statistics.median(self.timed)
+        decided = seconds > CLEARLY * shim or len(self.eager) == TIMED_EAGERLY
+        if decided:
+            eager = seconds if seconds > CLEARLY * shim else statistics.median(self.eager)
+            self.shim_seconds, self.eager_seconds = shim, eager
+            if shim > LOSES * eager:
+                self._lost()
+            else:
+                self._won()
+
+    def _start_over(self) -> None:
+        self.timed, self.eager = [], []
+        self.missed = self.warmed_up = 0
+        self.slow_tries = None
+
+    def _won(self) -> None:
+        if self.eager_seconds is None:
+            self.shim_seconds = statistics.median(self.timed)
+        self._start_over()
+        self.rest = FIRST_REST
+        self.until_measured = self.settled_for
+        self.settled_for = min(8 * self.settled_for, 1_000_000)
+
+    def _lost(self) -> None:
+        self._start_over()
+        assert self.shim_seconds is not None and self.eager_seconds is not None
+        tries = (SETTLED + TIMED) * self.shim_seconds / max(self.eager_seconds, 1e-6)
+        self.resting = min(max(self.rest, int(tries / TRYING_AGAIN)), LONGEST_REST)
+        self.rest = min(4 * self.rest, LONGEST_REST)
+        self.settled_for = 64
+        self.rests += 1
+        if not self.said:
+            self.said = True
+            _log.warning("%s runs eagerly for now: %s", self.name, self.comparison())
+
+    def comparison(self) -> str:
+        """What was measured last, in words."""
+        if self.shim_seconds is None:
+            return "not measured yet"
+        if self.eager_seconds is None:
+            return f"{1e3 * self.shim_seconds:.3g} ms a call, less than its {self.operations} operations alone take eagerly"
+        factor = self.eager_seconds / self.shim_seconds
+        return f"{1e3 * self.shim_seconds:.3g} ms a call co-executed, {1e3 * self.eager_seconds:.3g} ms eagerly: {factor:.2f} ×"

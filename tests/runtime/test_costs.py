@@ -1,0 +1,64 @@
+"""When co-execution does not pay, the function runs eagerly, and is tried again. No TensorFlow."""
+
+from __future__ import annotations
+
+import pytest
+
+from terra_refactor.runtime.costs import LONGEST_WARM_UP, Costs, Way
+
+
+def drive(costs: Costs, calls: int, shim: float, eager: float, missed: bool = False, operations: int = 0) -> list[Way]:
+    """Some calls with fixed times: how each ran."""
+    ways = []
+    for _ in range(calls):
+        way = costs.way()
+        ways.append(way)
+        if way is not Way.RESTS:
+            costs.ran(way, eager if way is Way.EAGER else shim, operations, missed)
+    return ways
+
+
+def test_a_function_that_loses_runs_eagerly_and_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
+    costs = Costs("slow")
+    ways = drive(costs, 20_000, shim=2.0, eager=1.0)
+    assert ways.count(Way.RESTS) > 0.95 * len(ways)
+    assert costs.rests > 1
+    assert [record.message for record in caplog.records] == [
+        "slow runs eagerly for now: 2e+03 ms a call co-executed, 1e+03 ms eagerly: 0.50 ×"
+    ]
+
+
+def test_what_trying_again_costs_is_bounded_however_slow_the_shim_is() -> None:
+    costs = Costs("slow")
+    drive(costs, 60, shim=50.0, eager=1.0, missed=True)
+    ways = drive(costs, 50_000, shim=50.0, eager=1.0, missed=True)
+    spent = sum(0.0 if way in (Way.RESTS, Way.EAGER) else 49.0 for way in ways)
+    assert spent < 0.05 * len(ways)
+
+
+def test_a_function_that_wins_is_hardly_ever_run_eagerly() -> None:
+    ways = drive(Costs("fast"), 10_000, shim=1.0, eager=10.0)
+    assert ways.count(Way.EAGER) < 10
+    assert Way.RESTS not in ways
+
+
+def test_many_operations_need_no_eager_call() -> None:
+    assert Way.EAGER not in drive(Costs("fast"), 10_000, shim=1e-3, eager=1.0, operations=1000)
+
+
+def test_a_function_comes_back_when_its_shapes_settle() -> None:
+    costs = Costs("settles")
+    drive(costs, 100, shim=3.0, eager=1.0, missed=True)
+    assert costs.resting
+    drive(costs, 20_000, shim=0.1, eager=1.0)
+    assert not costs.resting
+    assert costs.way() is Way.FREE
+
+
+def test_while_paths_are_found_the_measurement_waits() -> None:
+    costs = Costs("paths")
+    ways = drive(costs, 30, shim=5.0, eager=1.0, missed=True)
+    assert set(ways) == {Way.FREE}
+    ways = drive(costs, LONGEST_WARM_UP, shim=5.0, eager=1.0, missed=True)
+    assert Way.EAGER in ways
+    assert drive(Costs("off", measures=False), 500, shim=5.0, eager=1.0) == [Way.FREE] * 500
