@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import time
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -16,11 +17,11 @@ from typing import Any
 import numpy as np
 
 import terra_refactor.runtime.tf_internals  # noqa: F401 - first of all: it says what to install where TensorFlow is missing
-from terra_refactor.runtime import api_hooks, foreign, run_tapes
+from terra_refactor.runtime import api_hooks, foreign, run_tapes, self_test
 from terra_refactor.runtime.costs import Way
 from terra_refactor.runtime.executor import restore_executor, wait_for_other_threads, wait_for_segments
 from terra_refactor.runtime.lazy_tensor import LazyTensor
-from terra_refactor.runtime.program import Program
+from terra_refactor.runtime.program import CoExecutionWarning, Program
 from terra_refactor.runtime.report import programs as registered_programs
 from terra_refactor.runtime.run import Run
 from terra_refactor.runtime.state import forked, thread
@@ -60,9 +61,34 @@ def _obstacle_now() -> str | None:
     return None
 
 
+_tested: list[bool] = []
+_untrusted: list[str] = []
+
+
+def _test_once() -> None:
+    """At the first call, outside graphs: do TensorFlow and Keras still work as the shim takes for granted?"""
+    if _tested or not tf.executing_eagerly() or not pywrap_tfe.TFE_Py_TapeSetIsEmpty() or _obstacle_now() is not None:
+        return
+    _tested.append(True)
+    problem = self_test.changed_interface()
+    if problem is None:
+        api_hooks.install()
+        problem = self_test.changed_behaviour(execute)
+    if problem is not None:
+        api_hooks.remove()
+        _untrusted.append(
+            f"TensorFlow {tf.__version__} with Keras {keras.__version__} is not as the shim expects: {problem}"
+        )
+        warnings.warn(f"nothing is co-executed: {_untrusted[0]}", CoExecutionWarning, stacklevel=4)
+
+
 def enter(program: Program) -> Run | None:
     """Begin a run on this thread, or None when this call is to be eager."""
     if thread.run is not None or program.eager_reason is not None:
+        return None
+    _test_once()
+    if _untrusted:
+        program.fell_back(_untrusted[0])
         return None
     api_hooks.install()
     reason = _obstacle_now()

@@ -257,7 +257,10 @@ class Run(Encoder):
             self.rollback(mark)
             return self._not_deferred(call, args, kwargs)
         if self.real:
-            return self._run_known(child)
+            result = self._run_known(child)
+            if call.rehang is not None and type(result) is EagerTensor:
+                call.rehang(result, *args, **kwargs)
+            return result
         self.node = child
         self.pending.append(child)
         if child.single:
@@ -402,7 +405,10 @@ class Run(Encoder):
         except Exception as error:
             self._raises(child, key, error)
             raise
-        return self.add_node(child, key, log, result)
+        result = self.add_node(child, key, log, result)
+        if call.rehang is not None and type(result) is EagerTensor:
+            call.rehang(result, *args, **kwargs)
+        return result
 
     def _raises(self, child: Node, key: Any, error: Exception) -> None:
         """A call that failed is run at once the next time: it will fail again, or it depends on values."""

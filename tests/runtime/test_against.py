@@ -121,3 +121,33 @@ def test_inexact_rewrites_are_an_option() -> None:
         assert np.array_equal(exact(x), [1.0, 3.0])
         last = fast(x)
     assert np.array_equal(last, x)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_program_of_the_second_generator_means_the_same(seed: int) -> None:
+    from terra_refactor.runtime import co_execute
+    from tests.runtime.against_generated import difference, source
+
+    assert difference(seed, co_execute) is None, source(seed)
+
+
+def test_an_interface_with_another_meaning_is_noticed() -> None:
+    from terra_refactor.runtime import engine, self_test
+    from terra_refactor.runtime.tf_internals import KerasOptimizer
+
+    def apply(self: Any, gradients: Any, variables: Any = None) -> None:
+        raise NotImplementedError
+
+    def twice(program: Any, function: Any, args: Any, kwargs: Any) -> Any:
+        result = engine.execute(program, function, args, kwargs)
+        return (result[0] * 2, *result[1:])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(KerasOptimizer, "apply", apply)
+        assert self_test.changed_interface() == "BaseOptimizer.apply takes self, gradients, variables"
+    assert self_test.changed_behaviour(engine.execute) is None
+    assert self_test.changed_behaviour(twice) == "a small program gives other numbers than eagerly"
+    assert (
+        self_test.changed_behaviour(lambda program, step, args, kwargs: step(*args))
+        == "a small program is not co-executed"
+    )

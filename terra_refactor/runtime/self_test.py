@@ -1,0 +1,89 @@
+"""Whether the private interfaces of TensorFlow and Keras still mean what the shim takes them to mean.
+
+Computes: at the first use of the shim, from their parameters and from a small program that goes through all of them, the first
+thing that is not as expected. Needs: the hooks in place. Gives: `problem`, `INTERFACES`.
+Ignores: names that are missing: those are an ImportError (tf_internals.py).
+
+A problem is no error: every function runs eagerly then, and one warning says why.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Final
+
+from terra_refactor.runtime.program import Program
+from terra_refactor.runtime.tf_internals import (
+    ForwardAccumulator,
+    GradientTape,
+    KerasLayer,
+    KerasLoss,
+    KerasOptimizer,
+    constant_op,
+    context,
+    func_graph,
+    gradients_util,
+    keras,
+    make_constant,
+    ops,
+    resource_variable_ops,
+    tf,
+)
+
+INTERFACES: Final[tuple[tuple[Any, str, tuple[str, ...]], ...]] = (
+    (GradientTape, "_push_tape", ("self",)),
+    (GradientTape, "_pop_tape", ("self",)),
+    (GradientTape, "watch", ("self", "tensor")),
+    (GradientTape, "gradient", ("self", "target", "sources")),
+    (ForwardAccumulator, "__enter__", ("self",)),
+    (context._EagerDeviceContext, "__enter__", ("self",)),
+    (context.Context, "add_op_callback", ("self", "callback")),
+    (func_graph.FuncGraph, "capture", ("self", "tensor")),
+    (constant_op, "convert_to_eager_tensor", ("value", "ctx", "dtype")),
+    (ops._EagerTensorBase, "_numpy", ("self",)),
+    (resource_variable_ops.BaseResourceVariable, "_read_variable_op", ("self",)),
+    (gradients_util, "_GradientsHelper", ("ys", "xs", "grad_ys")),
+    (KerasLayer, "__call__", ("self",)),
+    (KerasLoss, "__call__", ("self", "y_true", "y_pred")),
+    (KerasOptimizer, "apply", ("self", "grads", "trainable_variables")),
+)
+"""(owner, name, first parameters) of what is replaced or called from outside TensorFlow and Keras."""
+
+
+def changed_interface() -> str | None:
+    """The first of the interfaces that takes other parameters. To be asked before the hooks are in place."""
+    for owner, name, expected in INTERFACES:
+        found = tuple(inspect.signature(getattr(owner, name)).parameters)
+        if found[: len(expected)] != expected:
+            return f"{owner.__name__}.{name} takes {', '.join(found)}"
+    return None
+
+
+def _step(x: Any, variable: Any) -> Any:
+    with tf.GradientTape() as tape:
+        y = tf.tanh(x * variable + 1.0)
+        probabilities = keras.ops.sigmoid(y * 40.0)
+        loss = tf.reduce_sum(keras.ops.binary_crossentropy(x * 0.0, probabilities))
+    gradient = tape.gradient(loss, variable)
+    variable[0].assign(2.0)
+    variable.assign_sub(0.1 * gradient)
+    return loss, gradient, variable + 0.0, probabilities._keras_logits
+
+
+def changed_behaviour(execute: Any) -> str | None:
+    """What goes wrong when a small program is co-executed, with the hooks in place."""
+    program = Program("self-test", xla=False, shadow=False, max_paths=16, measure=False)
+    x = make_constant([0.5, -1.0, 2.0])
+    eager, deferred = (tf.Variable([1.0, 2.0, 3.0], name="self_test") for _ in range(2))
+    try:
+        for _ in range(3):
+            expected = _step(x, eager)
+            found = execute(program, _step, (x, deferred), {})
+            for one, other in zip(expected, found, strict=True):
+                if type(other) is not type(one) or not tf.experimental.numpy.allclose(one, other, 1e-5, 1e-6):
+                    return "a small program gives other numbers than eagerly"
+    except Exception as error:
+        return f"a small program raises {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+    if program.segments_run < 2 or program.fallbacks or program.build_failures:
+        return "a small program is not co-executed"
+    return None

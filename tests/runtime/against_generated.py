@@ -1,0 +1,242 @@
+"""A second generator of programs: what libraries and programs do around operations, mixed at random.
+
+`generated.py` mixes operations, tapes and values; this one mixes losses of Keras, slices of variables, other threads, forward
+accumulators, attributes on tensors, containers, exceptions and device scopes. `source(seed)` is the text of a program.
+
+`python -m tests.runtime.against_generated FIRST COUNT` compares so many programs with eager execution.
+"""
+
+from __future__ import annotations
+
+# ruff: noqa: PLC0415
+import random
+import sys
+from typing import Any
+
+HEAD = """
+import keras, threading
+import numpy as np, tensorflow as tf
+from concurrent.futures import ThreadPoolExecutor
+
+pool = ThreadPoolExecutor(1)
+pool.submit(int).result()
+dtype = tf.{dtype}
+keras_dtype = "{dtype}"
+
+def program(co):
+    v = tf.Variable(tf.reshape(tf.cast(tf.range(6.0), dtype) / 3 - 1, (2, 3)))
+    w = tf.Variable(tf.cast([[1.0, -1, 2], [0.5, 2, -1], [-2, 1, 0]], dtype))
+    dense = keras.layers.Dense(3, activation="{activation}", kernel_initializer="ones", dtype=keras_dtype)
+    dense.build((None, 3))
+    dense.kernel.assign(w * 3)
+    sparse = keras.losses.SparseCategoricalCrossentropy(dtype=keras_dtype)
+    dense_loss = keras.losses.{loss}(dtype=keras_dtype)
+    optimizer = keras.optimizers.{optimizer}(0.01)
+    optimizer.build(dense.trainable_variables)
+    kept, lock = [], threading.Lock()
+    labels, ones = tf.constant([0, 2]), tf.one_hot([0, 2], 3, dtype=dtype)
+
+    def step(x, i):
+        y, out = x, []
+"""
+TAIL = """
+        return y, out, v + 0, dense.kernel + 0
+
+    decorated, found = co(step), []
+    for i in range(6):
+        x = tf.cast([[1.0, 2, 3], [-1, 0.5, 4]], dtype) * {scale} * (i % 2 + 1)
+        try:
+            found.append(decorated(x, i))
+        except (ValueError, tf.errors.OpError) as error:
+            found.append((type(error).__name__, v.numpy()))
+    return found, kept[:4]
+"""
+
+# Each keeps y a (2, 3) tensor of finite numbers. A list of lines; `{n}` is the statement's number, `{c}` a small number.
+STATEMENTS = [
+    ["y = tf.tanh(y @ w) + {c}"],
+    ["y = keras.ops.{act}(y)", "out.append(hasattr(y, '_keras_logits'))"],
+    ["y = tf.nn.{act}(y * {c})", "out.append(hasattr(y, '_keras_logits'))"],
+    ["p{n} = tf.nn.softmax(y * 20)", "out.append(sparse(labels, p{n}))", "y = y + p{n}"],
+    ["p{n} = keras.activations.softmax(y * 20)", "k{n} = {look}", "out.append(sparse(labels, p{n}))"],
+    [
+        "p{n} = keras.activations.sigmoid(y * 20)",
+        "out.append(dense_loss(ones, p{n}))",
+        "p{n}.mine = {c}",
+        "kept.append(p{n}.mine)",
+    ],
+    [
+        "with tf.GradientTape() as t{n}:",
+        "    p{n} = dense(y)",
+        "    {maybe_look}",
+        "    l{n} = dense_loss(ones, p{n})",
+        "g{n} = t{n}.gradient(l{n}, dense.trainable_variables)",
+        "optimizer.apply_gradients(zip(g{n}, dense.trainable_variables))",
+        "out.append((l{n}, g{n}))",
+    ],
+    [
+        "with tf.GradientTape() as t{n}:",
+        "    t{n}.watch(y)",
+        "    p{n} = keras.ops.softmax(dense(y) * 9)",
+        "    l{n} = sparse(labels, p{n})",
+        "out.append((l{n}, t{n}.gradient(l{n}, y)))",
+    ],
+    ["v[{r}].assign(y[{s}])", "y = y + v"],
+    [
+        "s{n} = v[:, {r}:]",
+        "v[{s}, i % 3].assign({c})",
+        "out.append(s{n})",
+        "s{n}.assign(s{n} * 2)",
+        "y = y * 0.5 + tf.tanh(v)",
+    ],
+    ["v[i % 2].assign(tf.sin(y[{r}]))"],
+    ["f{n} = pool.submit(lambda y=y: float(tf.reduce_sum(y)))", "out.append(f{n}.result())"],
+    ["f{n} = pool.submit(lambda y=y: tf.tanh(y) * v)", "y = y + f{n}.result()"],
+    ["with lock:", "    v.assign(tf.tanh(v + y))"],
+    ["pool.submit(v.assign_add, tf.ones_like(v) * {c}).result()"],
+    [
+        "with tf.autodiff.ForwardAccumulator(y, tf.ones_like(y)) as a{n}:",
+        "    z{n} = tf.sin(y) * y",
+        "    {maybe_look}",
+        "out.append(a{n}.jvp(z{n}))",
+        "y = tf.tanh(z{n})",
+    ],
+    [
+        "with tf.autodiff.ForwardAccumulator(w, tf.ones_like(w)) as a{n}:",
+        "    with tf.GradientTape() as t{n}:",
+        "        l{n} = tf.reduce_sum(tf.tanh(y @ w))",
+        "    g{n} = t{n}.gradient(l{n}, w)",
+        "out.append(a{n}.jvp(g{n}))",
+    ],
+    ["y.tag = {{'c': {c}, 'self': [y * 2]}}", "{maybe_look}", "out.append((y.tag['c'], y.tag['self'][0]))"],
+    ["z{n} = y + 1", "z{n}.parent = y", "kept.append(float(z{n}.parent[0, 0]))", "y = z{n}.parent * 0.5 + z{n}"],
+    ["ring{n} = [y, {{}}]", "ring{n}[1]['ring'] = ring{n}", "out.append(ring{n}[1]['ring'][0] * {c})"],
+    [
+        "pair{n} = (y, y * {c})",
+        "out.append({{'a': pair{n}, 'b': [pair{n}, None, 'text']}})",
+        "out.append(out[-1]['a'] is pair{n})",
+    ],
+    [
+        "try:",
+        "    tf.debugging.assert_less(tf.reduce_max(y), tf.cast({c}, dtype))",
+        "except tf.errors.InvalidArgumentError:",
+        "    y = y * 0.5",
+        "    v.assign(v * 0.9)",
+    ],
+    [
+        "try:",
+        "    y = y + tf.gather(y, i % 4 - 1)",
+        "except tf.errors.InvalidArgumentError as e:",
+        "    out.append(type(e).__name__)",
+    ],
+    ["if i == {r} + 3:", "    raise ValueError(y)"],
+    ["with tf.device('CPU:0'):", "    y = tf.abs(y) + v", "out.append(y.device)"],
+    ["with tf.device(None):", "    v.assign(tf.cos(y))"],
+    ["y = (tf.exp(y * 1e-3) - 1.0) * {c}"],
+    ["y = (y + 1e6) - 1e6 + tf.math.log(1.0 + tf.abs(y) * 1e-5)"],
+    ["k{n} = {look}", "y = y * 0.5 if k{n} > 0.7 else y + {c}"],
+    ["kept.append(float(tf.reduce_mean(y)))"],
+    ["y = y[:, ::-1] + y[i % 2] * {c}"],
+    ["y = tf.where(y > 0, y, y * {c}) / (1.0 + tf.reduce_max(tf.abs(y)))"],
+    ["tmp{n} = tf.Variable(y)", "tmp{n}.assign_add(tf.ones_like(y))", "y = tmp{n} * 0.3"],
+    ["for q{n} in (lambda y=y: (yield from (y, y * {c})))():", "    y = y * 0.3 + tf.tanh(q{n})"],
+]
+
+
+def source(seed: int) -> str:
+    """The text of a program; its `program` takes the decorator."""
+    choose = random.Random(seed)
+    head = HEAD.format(
+        dtype=choose.choice(["float32", "float64"]),
+        activation=choose.choice(["softmax", "sigmoid", "tanh"]),
+        loss=choose.choice(
+            ["BinaryCrossentropy", "CategoricalCrossentropy", "CategoricalFocalCrossentropy", "MeanSquaredError"]
+        ),
+        optimizer=choose.choice(["SGD", "Adam", "RMSprop"]),
+    )
+    lines = []
+    for number in range(choose.randint(3, 12)):
+        words = {
+            "n": number,
+            "c": choose.choice(["0.5", "-0.25", "1.5"]),
+            "r": choose.randrange(2),
+            "s": choose.randrange(2),
+            "act": choose.choice(["softmax", "sigmoid", "relu", "elu"]),
+            "look": "float(tf.reduce_mean(y))",
+            "maybe_look": choose.choice(["pass", "kept.append(float(tf.reduce_sum(y)))"]),
+        }
+        lines.extend(" " * 8 + line.format(**words) for line in choose.choice(STATEMENTS))
+    return head + "\n".join(lines) + TAIL.format(scale=choose.choice(["1", "0.1", "3"]))
+
+
+def plain(value: Any) -> Any:
+    """A value with arrays in place of tensors, for `gap`."""
+    import numpy as np
+    import tensorflow as tf
+
+    if isinstance(value, (tf.Tensor, tf.Variable)):
+        return np.asarray(value)
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
+
+
+def gap(one: Any, other: Any) -> str | None:
+    """Where two results differ by more than rounding."""
+    import numpy as np
+
+    if isinstance(one, dict) and isinstance(other, dict):
+        one, other = [*one, *one.values()], [*other, *other.values()]
+    if isinstance(one, list) and isinstance(other, list):
+        if len(one) != len(other):
+            return f"{len(one)} and {len(other)} items"
+        return next((found for pair in zip(one, other, strict=True) if (found := gap(*pair)) is not None), None)
+    if isinstance(one, (float, np.ndarray)) and type(one) is type(other):
+        first, second = np.asarray(one), np.asarray(other)
+        if first.dtype != second.dtype or first.shape != second.shape:
+            return f"{first.dtype}{first.shape} and {second.dtype}{second.shape}"
+        wide = 2e-4 if first.dtype == np.float32 or isinstance(one, float) else 1e-10
+        same = (
+            np.allclose(first, second, wide, wide, equal_nan=True)
+            if first.dtype.kind == "f"
+            else (first == second).all()
+        )
+        return None if same else f"{first.tolist()} and {second.tolist()}"
+    return None if type(one) is type(other) and one == other else f"{one!r} and {other!r}"
+
+
+def difference(seed: int, co: Any) -> str | None:
+    """Where the program of a seed differs under `co` from eager execution."""
+    import keras
+
+    space: dict[str, Any] = {}
+    exec(compile(source(seed), f"<program {seed}>", "exec"), space)
+    results = []
+    for decorator in (lambda function: function, co):
+        keras.utils.set_random_seed(1)
+        try:
+            results.append(plain(space["program"](decorator)))
+        except Exception as error:
+            results.append(f"{type(error).__name__}: {str(error)[:200]}")
+    space["pool"].shutdown()
+    return gap(*results)
+
+
+def main(first: int, count: int) -> int:
+    """Compare programs, and print where they differ."""
+    from terra_refactor.runtime import co_execute
+
+    different = 0
+    for seed in range(first, first + count):
+        found = difference(seed, co_execute)
+        if found is not None:
+            different += 1
+            print(f"program {seed}: {found[:300]}", flush=True)
+    print(f"{count} programs from {first}: {different} different", flush=True)
+    return different
+
+
+if __name__ == "__main__":
+    raise SystemExit(bool(main(int(sys.argv[1]), int(sys.argv[2]))))
