@@ -89,10 +89,10 @@ def co_execute(
         if is_disabled() or program.eager_reason is not None:
             return function(*args, **kwargs)
         way = program.costs.way()
-        if way is Way.RESTS:
-            return function(*args, **kwargs)
         from terra_refactor.runtime import engine  # noqa: PLC0415  (TensorFlow only on use)
 
+        if way is Way.RESTS:
+            return engine.eagerly(function, args, kwargs)
         if program.calls == 0:
             program.eager_reason = engine.obstacle(function)
         return engine.execute(program, function, args, kwargs, way)

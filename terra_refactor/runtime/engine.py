@@ -154,11 +154,23 @@ def leave(run: Run, started: float, failure: BaseException | None, way: Way = Wa
             )
 
 
+def eagerly(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Call `function` as it is. An interruption may hit a hook: it leaves no tape that records, either."""
+    outer = list(thread.tapes)
+    try:
+        return function(*args, **kwargs)
+    except BaseException as failure:
+        if _interrupts(failure) and thread.run is None:
+            for tape in [tape for tape in thread.tapes if all(tape is not other for other in outer)]:
+                run_tapes.drop(tape)
+        raise
+
+
 def _execute_eagerly(program: Program, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """A call that is only timed, to compare."""
     wait_for_segments()
     started = time.perf_counter()
-    result = function(*args, **kwargs)
+    result = eagerly(function, args, kwargs)
     program.costs.ran(Way.EAGER, time.perf_counter() - started, 0, False)
     if program.costs.resting:
         _rest()
