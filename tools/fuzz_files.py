@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import faulthandler
 import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,7 +26,7 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -35,6 +37,8 @@ sys.path.insert(0, str(REPOSITORY / "tests" / "property"))
 
 def main() -> int:
     options = _options().parse_args()
+    if options.server:
+        return _told(list(_serve(options)))
     if options.worker is not None:
         _work(options)
         return 0
@@ -67,6 +71,45 @@ def _told(results: Sequence[dict[str, object]]) -> int:
     for kind, count in kinds.most_common():
         print(f"{count:6} {kind}")
     return 1 if broken else 0
+
+
+def _serve(options: argparse.Namespace) -> Iterator[dict[str, object]]:
+    """The same mutants for a language server, which is started again when it is stuck, and after a hundred."""
+    from file_mutants import mutant_of  # noqa: PLC0415 - after the path is set
+    from server_mutants import Server, StuckError, server_trial  # noqa: PLC0415
+
+    files = [path for path in _files(options.folders, options.most_bytes) if path.suffix == ".py"]
+    texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in files}
+    plain = list(texts.values())
+    number = 0
+    while number < options.number:
+        with tempfile.TemporaryDirectory() as folder, contextlib.suppress(StuckError):
+            project = Path(folder, "project")
+            project.mkdir()
+            with Server(project, patience=30 * options.limit) as server:
+                for _ in range(100):
+                    if number >= options.number:
+                        break
+                    chosen = random.Random(f"server {options.seed} {number}")
+                    file = chosen.choice(files)
+                    mutant = mutant_of(texts[file], chosen, plain).decode("utf-8", "replace")
+                    (project / "mutant.py").write_text(texts[file], encoding="utf-8")
+                    before = server.seconds()
+                    problems: list[str] = []
+                    found = {"number": number, "file": str(file), "problems": problems}
+                    number += 1
+                    try:
+                        problems.extend(server_trial(server, "mutant.py", texts[file], mutant, chosen, options.limit))
+                    except StuckError as error:
+                        problems.append(str(error))
+                        yield {**found, "seconds": options.limit}
+                        raise
+                    finally:
+                        if problems and options.keep is not None:
+                            options.keep.mkdir(parents=True, exist_ok=True)
+                            (options.keep / f"{number - 1}.py").write_text(mutant, encoding="utf-8")
+                            shutil.copyfile(server.log, options.keep / f"{number - 1}.log")
+                    yield {**found, "seconds": round(server.seconds() - before, 2)}
 
 
 def _drive(options: argparse.Namespace, worker: int, share: Path) -> None:
@@ -186,6 +229,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--memory", type=float, default=4.0, help="GiB that a worker may take")
     parser.add_argument("--most-bytes", type=int, default=12_000)
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--server", action="store_true", help="try the language server, over its pipes")
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--share", type=Path, help=argparse.SUPPRESS)
     return parser

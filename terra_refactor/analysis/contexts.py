@@ -13,7 +13,7 @@ from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.analysis.frames import Summary
 from terra_refactor.analysis.journal import Journal
 from terra_refactor.domain.lattice import widen
-from terra_refactor.domain.state import HeapKey, Naming, SettledHeap, State, same_reads
+from terra_refactor.domain.state import HeapKey, Naming, SettledHeap, State, marks_of, same_reads
 from terra_refactor.domain.value import BOTTOM, ObjectId, Value
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId
@@ -50,8 +50,10 @@ class Contexts:
 
     def find(self, key: Key, state: State, naming: Naming | None) -> Summary | None:
         """The summary of that key whose reads hold in a state."""
-        for summary in self._by_key.get(key, ()):
-            if same_reads(state, summary.reads, summary.absent, naming, summary.suspect):
+        candidates = self._by_key.get(key, ())
+        marks = marks_of(state) if len(candidates) > 1 else None
+        for summary in candidates:
+            if same_reads(state, summary.reads, summary.absent, naming, summary.suspect, marks):
                 self.touch(summary)
                 return summary
         return None

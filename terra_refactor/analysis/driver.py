@@ -154,7 +154,8 @@ class _Analysis:
                 if self._is_nested_in_function(code):
                     # its closure lives only while its definer runs: the interpreter entered it there
                     continue
-                self.enter(code, function)
+                with interpreter.steps.share(self.options.steps_per_operation * code.op_count):
+                    self.enter(code, function)
 
     def _is_nested_in_function(self, code: Function) -> bool:
         parent = code.parent

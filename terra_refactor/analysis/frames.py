@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.facts import BranchFact, EntryKind, FailureFact
 from terra_refactor.domain.dim import Dim
-from terra_refactor.domain.effect import Effect, EffectSite
+from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.state import HeapKey, Naming, State, Suspect
 from terra_refactor.domain.value import BOTTOM, FunctionValue, ObjectId, Value
@@ -27,8 +27,12 @@ if TYPE_CHECKING:
     from terra_refactor.analysis.reuse import Log
     from terra_refactor.analysis.staleness import FieldKey, StaleRead
 
-MAX_EFFECTS = 200
-"""So many distinct effects of one context are kept: more would not make it any less safe."""
+MAX_STEPS: Final = 60_000
+"""So many operations are run for one context; one that takes more has an unknown result."""
+STEPS_OF_LONG_CODE: Final = 4
+"""But so many for each operation of its code: a long function is not a costly one."""
+MAX_EFFECTS: Final = 200
+"""Distinct effects that are kept for one context; one more says that there are others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +182,7 @@ class Frame:
         "loop_lengths",
         "loops",
         "made",
+        "max_steps",
         "module_object",
         "parameters",
         "problem",
@@ -270,6 +275,7 @@ class Frame:
         self.sites: dict[OpId, EffectSite] = {}
         """The places of operations, as far as they were asked for."""
         self.steps = 0
+        self.max_steps = max(MAX_STEPS, STEPS_OF_LONG_CODE * function.op_count)
 
     @contextmanager
     def apart(self, index: int) -> Iterator[None]:
@@ -328,5 +334,11 @@ class Frame:
         if known is None:
             if len(self.effects) < MAX_EFFECTS:
                 self.effects[key] = effect
+            elif len(self.effects) == MAX_EFFECTS:
+                # those that were kept may be excused where they are looked at, and this one not
+                more = f"{self.function.qualname} (more than {MAX_EFFECTS} side effects)"
+                self.effects[EffectKind.UNKNOWN_CALL, "more"] = Effect(
+                    EffectKind.UNKNOWN_CALL, Target(RootKind.EXTERNAL, ""), more, effect.site, effect.via
+                )
         elif (known.assumed and not effect.assumed) or (effect.keeps_tensor and not known.keeps_tensor):
             self.effects[key] = effect

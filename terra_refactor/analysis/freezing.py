@@ -21,57 +21,67 @@ from terra_refactor.domain.value import (
     UnionValue,
     Value,
 )
+from terra_refactor.domain.weight import MAX_WEIGHT
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.frames import Frame
 
 MAX_FREEZE_DEPTH: Final = 6
+MAX_FROZEN: Final = MAX_WEIGHT
+"""Parts of one frozen value: lists of the same lists, six deep, would have 64 to the sixth."""
+_FROZEN: Final = frozenset({Reference, TupleValue, SequenceValue, FrozenList, FrozenDict, UnionValue})
 
 
 def freeze(frame: Frame, value: Value) -> Value:
     """The value as rules see it: the contents of lists and dicts instead of references to them, tensors instead of what becomes one."""
-    return _frozen(frame.state, value, 0, True)
+    return value if type(value) not in _FROZEN else _Freezing(frame.state, converted=True).frozen(value, 0)
 
 
 def freeze_in(state: State, value: Value, depth: int = 0) -> Value:
     """The contents of lists and dicts instead of references to them; every other object stays what it is."""
-    return _frozen(state, value, depth, False)
+    return value if type(value) not in _FROZEN else _Freezing(state, converted=False).frozen(value, depth)
 
 
-def _frozen(state: State, value: Value, depth: int, converted: bool) -> Value:
+class _Freezing:
     """`converted`: whether an object that libraries convert to a tensor is that tensor."""
-    if depth > MAX_FREEZE_DEPTH:
-        return UNKNOWN
-    match value:
-        case Reference():
-            content = state.get((value.object, ITEMS))
-            if content is None or state.get((value.object, CLASS)) is not None:
-                tensor = state.get((value.object, AS_TENSOR)) if converted else None
-                return value if tensor is None else tensor
-            return _frozen(state, content, depth, converted)
-        case TupleValue():
-            return TupleValue(
-                tuple(_frozen(state, element, depth + 1, converted) for element in value.elements),
-                value.name,
-                value.fields,
-            )
-        case SequenceValue():
-            return SequenceValue(_frozen(state, value.element, depth + 1, converted), value.kind, value.length)
-        case FrozenList():
-            elements = value.elements
-            frozen = (
-                None
-                if elements is None
-                else tuple(_frozen(state, element, depth + 1, converted) for element in elements)
-            )
-            element = None if value.element is None else _frozen(state, value.element, depth + 1, converted)
-            return FrozenList(frozen, element, value.length)
-        case FrozenDict():
-            items = tuple((key, _frozen(state, item, depth + 1, converted)) for key, item in value.items)
-            return FrozenDict(items, None if value.rest is None else _frozen(state, value.rest, depth + 1, converted))
-        case UnionValue():
-            return join_all(_frozen(state, member, depth + 1, converted) for member in value.members)
-        case SliceValue():
-            return value
-        case _:
-            return value
+
+    __slots__ = ("converted", "left", "state")
+
+    def __init__(self, state: State, *, converted: bool) -> None:
+        self.state, self.converted = state, converted
+        self.left = MAX_FROZEN
+
+    def frozen(self, value: Value, depth: int) -> Value:
+        """The value, `depth` structures inside of what is frozen."""
+        self.left -= 1
+        if depth > MAX_FREEZE_DEPTH or self.left < 0:
+            return UNKNOWN
+        match value:
+            case Reference():
+                content = self.state.get((value.object, ITEMS))
+                if content is None or self.state.get((value.object, CLASS)) is not None:
+                    tensor = self.state.get((value.object, AS_TENSOR)) if self.converted else None
+                    return value if tensor is None else tensor
+                return self.frozen(content, depth)
+            case TupleValue():
+                return TupleValue(
+                    tuple(self.frozen(element, depth + 1) for element in value.elements),
+                    value.name,
+                    value.fields,
+                )
+            case SequenceValue():
+                return SequenceValue(self.frozen(value.element, depth + 1), value.kind, value.length)
+            case FrozenList():
+                elements = value.elements
+                frozen = None if elements is None else tuple(self.frozen(element, depth + 1) for element in elements)
+                element = None if value.element is None else self.frozen(value.element, depth + 1)
+                return FrozenList(frozen, element, value.length)
+            case FrozenDict():
+                items = tuple((key, self.frozen(item, depth + 1)) for key, item in value.items)
+                return FrozenDict(items, None if value.rest is None else self.frozen(value.rest, depth + 1))
+            case UnionValue():
+                return join_all(self.frozen(member, depth + 1) for member in value.members)
+            case SliceValue():
+                return value
+            case _:
+                return value

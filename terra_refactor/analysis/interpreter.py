@@ -41,6 +41,7 @@ from terra_refactor.analysis.lost_shapes import concrete
 from terra_refactor.analysis.notes import Notes
 from terra_refactor.analysis.reuse import Adoption, Flags, Log, called, called_with_others
 from terra_refactor.analysis.sharing import Sharing
+from terra_refactor.analysis.steps import STEPS_OF_A_CALL, StepBudget
 from terra_refactor.analysis.summaries import summary_of
 from terra_refactor.analysis.weight_dtypes import weights_are_default
 from terra_refactor.analysis.yields import count_of_yields
@@ -65,6 +66,7 @@ from terra_refactor.domain.value import (
     UnknownValue,
     Value,
 )
+from terra_refactor.domain.weight import COMPOSITE
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Block, Op
@@ -96,11 +98,6 @@ MAX_ACTIVE: Final = 3
 _RUN_EAGERLY: Final = "run_functions_eagerly"
 MAX_DEPTH: Final = 80
 """Calls nest at most this deep."""
-STEPS_OF_A_CALL: Final = 20
-"""What looking for the summary of a call costs, in operations: without it, calls that branch (each function calls the next one twice)
-take the time of all of them together before the budget ends."""
-MAX_STEPS: Final = 60_000
-"""So many operations are run for one context; one that takes more has an unknown result."""
 MAX_ROUNDS_OF_RECURSION: Final = 5
 _ABSTRACT: Final = ("abstractmethod", "abstractproperty")
 
@@ -172,7 +169,7 @@ class Interpreter(AbstractHeap, Notes):
         """The contexts that are being interpreted, innermost last: of one key there may be several, in different states."""
         self._depth = 0
         self._active_of: dict[FunctionId, list[dict[str, Value]]] = {}
-        self._steps_left = step_budget
+        self.steps = StepBudget(step_budget)
 
     def functions_run_eagerly(self, state: State) -> bool:
         """Whether the program certainly runs as it does without any `tf.function`: after `tf.config.run_functions_eagerly(True)`."""
@@ -188,8 +185,8 @@ class Interpreter(AbstractHeap, Notes):
         """Runs the operations in order; whether control reaches the end."""
         handlers = self.handlers
         values = frame.values
-        frame.steps += len(block)
-        if frame.steps > MAX_STEPS or self._steps_left <= 0:
+        self.steps.charge(frame, len(block))
+        if frame.steps > frame.max_steps or self.steps.left <= 0:
             frame.problem = "budget"
             return False
         for op in block:
@@ -199,6 +196,8 @@ class Interpreter(AbstractHeap, Notes):
             if result is TERMINATED:
                 return False
             assert not isinstance(result, Terminated)
+            if type(result) in COMPOSITE:
+                result = self.steps.weighed(frame, result)
             if frame.iteration or frame.repeated:
                 known = values[op.id]
                 if known is not None and known is not result:
@@ -357,7 +356,7 @@ class Interpreter(AbstractHeap, Notes):
             return UNKNOWN
         wrapped = function.hybrid is not None and not self.functions_run_eagerly(frame.state)
         in_graph = frame.in_graph or graph or wrapped
-        self._steps_left -= STEPS_OF_A_CALL
+        self.steps.left -= STEPS_OF_A_CALL
         if self.log is not None:
             self.log.steps += STEPS_OF_A_CALL
         self.note_called(identity)
@@ -408,9 +407,9 @@ class Interpreter(AbstractHeap, Notes):
         recursion = self._recursion(key, identity, state, naming)
         if recursion is not None:
             return recursion
-        if self._depth >= MAX_DEPTH or self._steps_left <= 0 or len(active) >= 4 * MAX_ACTIVE:
+        if self._depth >= MAX_DEPTH or self.steps.left <= 0 or len(active) >= 4 * MAX_ACTIVE:
             self.spoil_logs()
-            self.problems.setdefault(identity, "recursion depth" if self._steps_left > 0 else "budget")
+            self.problems.setdefault(identity, "recursion depth" if self.steps.left > 0 else "budget")
             return UnknownValue(reason="budget")
         specific = (key, parameters)
         if entry is EntryKind.CALLED and not self.contexts.is_told_apart(key):
@@ -509,11 +508,11 @@ class Interpreter(AbstractHeap, Notes):
         log = summary.log
         assert log is not None
         summary.reads = unsettled(log.reads, self.world.settled)
-        self._steps_left -= log.steps
+        self.steps.left -= log.steps
         self.contexts.add_again(log.key, summary)
 
         def undo() -> None:
-            self._steps_left += log.steps
+            self.steps.left += log.steps
 
         self.journal.done(undo)
 
@@ -656,12 +655,14 @@ class Interpreter(AbstractHeap, Notes):
             LOGGER.exception("the analysis of %s in %s failed", code.qualname, code.id.module)
             frame.problem = f"internal error in analysis: {type(error).__name__}: {error}"
             frame.returns.append((UNKNOWN, frame.root.fork()))
-        self._steps_left -= frame.steps
         if self.log is not None:
             self.log.steps += frame.steps
         if frame.problem is not None:
             self.spoil_logs()
             self.problems.setdefault(code.id, frame.problem)
+            # what it does after that is not known to those who call it, either
+            detail = f"{code.qualname} (not analysed to its end)"
+            frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, EXTERNAL, detail, frame.site(0)))
 
     def execute(self, frame: Frame) -> None:
         """Runs the body of a function from its entry; the states in which it returns are in `frame.returns`."""

@@ -10,7 +10,7 @@ not bound yet; the importing module is run once more at the end.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import Frame, Summary
@@ -20,6 +20,7 @@ from terra_refactor.domain.value import (
     TRUE,
     Constant,
     FrozenList,
+    FunctionValue,
     LibraryValue,
     ModuleValue,
     ObjectId,
@@ -28,6 +29,7 @@ from terra_refactor.domain.value import (
     TupleValue,
     UnknownValue,
     Value,
+    members,
 )
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
@@ -36,6 +38,10 @@ from terra_refactor.tf_model.environment import constant_of
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.interpreter import Interpreter
+
+STEPS_OF_A_MODULE: Final = 150
+"""A module may run so many steps for each of its operations, however much others have run."""
+_SELDOM_BOUND_AGAIN: Final = frozenset({FunctionValue, Reference, LibraryValue, ModuleValue})
 
 
 class ModuleLoader:
@@ -168,14 +174,25 @@ class ModuleLoader:
         frame = Frame(body, interpreter.world, {}, {}, number, EntryKind.MODULE, in_graph=False)
         self._running[name] = frame
         try:
-            self.bodies[name] = interpreter.run_inline(frame)
+            with interpreter.steps.share(STEPS_OF_A_MODULE * body.op_count):
+                self.bodies[name] = interpreter.run_inline(frame)
         finally:
             del self._running[name]
         self._state[name] = "done"
+        if frame.problem is not None:
+            self._forget_values(name, frame.problem)
         if name in self._again:
             # nothing is taken out of the heap: what came into it since lies behind what was there
             made = frame.allocated | {number}
             self._made[name] = {key: value for key, value in islice(heap.items(), before, None) if key[0] in made}
+
+    def _forget_values(self, name: str, problem: str) -> None:
+        """What a module has bound that was not run to its end: what else it would have bound to the same names is not known."""
+        number, world = self.object_of(name), self.interpreter.world
+        for variable in self.names_of(name):
+            value = world.get((number, variable))
+            if value is not None and not all(type(member) in _SELDOM_BOUND_AGAIN for member in members(value)):
+                world.set((number, variable), UnknownValue(reason=problem))
 
     def import_module(self, importer: str, name: str, level: int, *, whole: bool) -> Value:
         """The value of `import name` (its first package, unless `whole`)."""

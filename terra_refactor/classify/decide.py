@@ -323,10 +323,11 @@ class _Decider:
 
     def why_unsafe(self, judgement: _Judgement) -> str:
         certain = [hazard for hazard in judgement.hazards if hazard.assumption is None]
-        if certain:
+        if certain and judgement.found.problem is None:
             rest = f" (and {len(certain) - 1} more)" if len(certain) > 1 else ""
             way = self.way(certain[0])
             return certain[0].message + (f", through {' → '.join(way)}" if way else "") + rest
+        # what is wrong with code that was not analysed to its end is that
         assert judgement.assumptions.unknowable is not None
         return judgement.assumptions.unknowable
 

@@ -274,22 +274,23 @@ def same_reads(
     absent: Set[HeapKey],
     naming: Naming | None,
     suspect: Suspect | None = None,
+    marks: list[tuple[State, int, int]] | None = None,
 ) -> bool:
     """Whether every recorded read gives the same value in `state`, for a call that names objects so, and what was absent still is.
 
     What a summary says of an object that this call does not give is about another call's object, and does not matter.
-    What was looked at in vain is not recorded as read: nothing depends on a summary that does not hold.
+    What was looked at in vain is not recorded as read: nothing depends on a summary that does not hold. `marks` are those of the state,
+    where the caller has them: they are the same again after a comparison that failed.
     """
     if absent and _is_one_here(state, absent):
         return False
-    marks: list[tuple[State, int, int]] | None = None
     doubtful = None if suspect is None else suspect.key
     if (
         doubtful is not None
         and doubtful in reads
         and (naming is None or naming.outward_object(doubtful[0]) is not None)
     ):
-        marks = marks_of(state)
+        marks = marks_of(state) if marks is None else marks
         differs = read_across(state, doubtful, naming) != reads[doubtful]
         forget_since(marks)  # reads are recorded in their own order
         if differs:

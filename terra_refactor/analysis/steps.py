@@ -1,0 +1,57 @@
+"""How much work an analysis may do, counted in operations, so that a report is the same on every machine.
+
+Gives: `StepBudget`. Whoever runs out of steps gets an unknown result, is named in the report with the reason "budget", and is a call that
+cannot be resolved (TR107) to its callers. Each entry of the analysis (a module, or a function that nobody calls) gets a share, so that the
+others are still answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from terra_refactor.domain.value import Value
+from terra_refactor.domain.weight import bounded, weight
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.frames import Frame
+
+STEPS_OF_A_CALL: Final = 20
+"""What looking for the summary of a call costs, in operations: without it, calls that branch (each function calls the next one twice)
+take the time of all of them together before the budget ends."""
+FREE_PARTS: Final = 32
+PARTS_OF_A_STEP: Final = 32
+"""So many parts of a value (above those that are free) cost as much as an operation."""
+
+
+class StepBudget:
+    """The steps that are left."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def charge(self, frame: Frame, steps: int) -> None:
+        """Counts work that was done for a context."""
+        frame.steps += steps
+        self.left -= steps
+
+    def weighed(self, frame: Frame, value: Value) -> Value:
+        """The result of an operation, unless it is too large: comparing and hashing a large one costs what running operations does."""
+        parts = weight(value)
+        if parts <= FREE_PARTS:
+            return value
+        self.charge(frame, parts // PARTS_OF_A_STEP)
+        return bounded(value)
+
+    @contextmanager
+    def share(self, least: int) -> Iterator[None]:
+        """Lets what runs inside have half of the steps that are left, or at least so many."""
+        left = self.left
+        given = self.left = max(left // 2, least)
+        try:
+            yield
+        finally:
+            self.left += left - given
