@@ -68,16 +68,35 @@ def leaves_conversion(view: ContextView, call: CallFact, callee: Function) -> bo
 
 def is_never_converted(view: ContextView) -> bool:
     """Whether the function is run as it is however it is reached (save by its name, in the case of Keras's methods)."""
-    function = view.function
-    if any("do_not_convert" in decorator.text for decorator in function.decorators):
+    return is_excluded(view) or is_called_by_keras(view)
+
+
+def is_excluded(view: ContextView) -> bool:
+    """Whether the function itself says that it is not to be converted."""
+    if any("do_not_convert" in decorator.text for decorator in view.function.decorators):
         return True
     if dict(view.function_facts.hybrid or ()).get("autograph") == FALSE:
         return True
-    if has_own_gradient(view.program, view.facts, view.function.id):
-        return True
+    return has_own_gradient(view.program, view.facts, view.function.id)
+
+
+def is_called_by_keras(view: ContextView) -> bool:
+    """Whether Keras 3 calls the method as it is; Keras 2 converted it."""
+    function = view.function
     return (
         function.name in _CALLED_BY_KERAS
         and function.parent is not None
         and view.function_facts.hybrid is None
         and is_keras_class(view.codes, view.facts, function.parent)
+    )
+
+
+def leaves_conversion_for_keras(view: ContextView, call: CallFact, callee: Function) -> bool:
+    """Whether AutoGraph does not rewrite the callee of this call, and would if Keras 2 made it."""
+    if not leaves_conversion(view, call, callee):
+        return False
+    return (
+        isinstance(view.op(call.op), ops.Call)
+        and callee.name not in _CONSTRUCTORS
+        and all(name.startswith("keras.") for name in call.library)
     )

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from terra_refactor.analysis.effects import own_field
 from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts
 from terra_refactor.classify.assessment import (
     Assessment,
@@ -45,16 +44,14 @@ from terra_refactor.classify.generation import programs_of_tensorflow_1
 from terra_refactor.classify.graph_contexts import run_eagerly_all_the_same, without
 from terra_refactor.classify.hazards import DecidedBefore, HazardMap, ReachedHazard
 from terra_refactor.classify.pipelines import given_to_pipelines
+from terra_refactor.classify.proof import Proof
 from terra_refactor.classify.reach import has_unresolved_calls
-from terra_refactor.classify.scratch import readers_outside
 from terra_refactor.classify.signature import written_options
-from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
+from terra_refactor.domain.effect import Effect, EffectSite, RootKind
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import NONE, FrozenDict, FrozenList, TensorValue, TupleValue, Value, members
-from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
-from terra_refactor.ir.walk import operands
 from terra_refactor.syntax.location import Span
 
 MAX_ASSUMPTIONS: Final = 8
@@ -146,6 +143,7 @@ class _Decider:
         self.facts = facts = hazards.whole_facts
         self.min_ops = DEFAULT_MIN_OPS if options.min_ops is None else options.min_ops
         self.hazards = hazards
+        self.proof = Proof(hazards)
         self.calls = CallCount(self.hazards)
         self.judgements: dict[FunctionId, _Judgement] = {}
         self.removed: frozenset[FunctionId] = frozenset()
@@ -436,37 +434,13 @@ class _Decider:
             parameter.evidence in (Evidence.KEYWORD, Evidence.NONE) for parameter in judgement.found.parameters
         ):
             return False
-        if hazard.rule == "TR105" and self.is_unused(hazard.site):
-            return False
-        for context in judgement.contexts:
-            if not any(
+        return all(
+            any(
                 (each.rule, each.site, each.assumption) == (hazard.rule, hazard.site, None)
+                and self.proof.doubt(context, each) is None
                 for each in self.hazards.reached(context)
-            ):
-                return False
-        stored = {
-            own_field(effect.target).removeprefix(".")
+            )
             for context in judgement.contexts
-            for effect in context.effects
-            if effect.kind is EffectKind.STATE_WRITE
-            and effect.site == hazard.site
-            and own_field(effect.target).startswith(".")
-            and effect.target.root is not RootKind.GLOBAL
-        }
-        return not stored or any(readers_outside(self.hazards, judgement.code.id, name) for name in stored)
-
-    def is_unused(self, site: EffectSite) -> bool:
-        """Whether nobody looks at what a call gives: it is dropped, or stored in a local variable that nothing reads."""
-        users = [
-            op
-            for op in self.hazards.index(FunctionId(site.module, site.function)).ops
-            if op and site.op in operands(op)
-        ]
-        names = {op.name for op in users if isinstance(op, ops.StoreName)}
-        return all(isinstance(op, ops.StoreName) for op in users) and not any(
-            read.name in names
-            for function in self.program.modules[site.module].functions
-            for read in self.hazards.index(function.id).of_kind(ops.LoadName)
         )
 
     def gives_the_same_eagerly(self, judgement: _Judgement) -> bool:

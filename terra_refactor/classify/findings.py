@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind, ProgramFacts
 from terra_refactor.classify.decision import Action, Classification, Decision, Level
 from terra_refactor.classify.generation import tensorflow_1_modules
 from terra_refactor.classify.graph_contexts import run_eagerly_all_the_same
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
+from terra_refactor.classify.proof import Proof
 from terra_refactor.classify.shape_findings import definitely_reached, failures
 from terra_refactor.domain.effect import EffectKind, EffectSite, RootKind
 from terra_refactor.ir import ops
@@ -33,7 +35,10 @@ def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, 
         *failures(program, facts, hazards),
         *_decided(program, decisions),
     ):
-        found.setdefault((finding.rule, finding.path, finding.span), finding)
+        known = found.setdefault((finding.rule, finding.path, finding.span), finding)
+        if known.severity is not Severity.ERROR and finding.severity is Severity.ERROR:
+            # proven on one way, if on no other
+            found[finding.rule, finding.path, finding.span] = finding
     return tuple(
         sorted(found.values(), key=lambda finding: (finding.path, finding.span, finding.rule, finding.message))
     )
@@ -41,7 +46,7 @@ def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, 
 
 def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Iterator[Finding]:
     """Hazards that code reaches which is a graph already."""
-    entered, eager = _entered_from_outside(facts), run_eagerly_all_the_same(facts)
+    entered, eager, proof = _entered_from_outside(facts), run_eagerly_all_the_same(facts), Proof(hazards)
     for context in facts.contexts:
         if context.id in eager or (not hazards.is_hybrid(context.function) and context.id not in entered):
             continue
@@ -63,7 +68,13 @@ def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Ite
                 continue
             # an error needs proof; a warning tells of a trap, which is there whether or not somebody falls into it today
             if rule.severity is Severity.WARNING or (rule.severity is Severity.ERROR and hazard.assumption is None):
-                yield _finding(program, rule, hazard.site, hazard.message, _way(program, hazard), hazard.cure)
+                doubt = proof.doubt(context, hazard) if rule.severity is Severity.ERROR else None
+                found = _finding(program, rule, hazard.site, hazard.message, _way(program, hazard), hazard.cure)
+                yield found if doubt is None else _doubted(found, doubt)
+
+
+def _doubted(finding: Finding, doubt: str) -> Finding:
+    return replace(finding, severity=Severity.WARNING, message=f"{finding.message} ({doubt})")
 
 
 def _is_of_another_closure(program: Program, context: ContextFacts) -> bool:

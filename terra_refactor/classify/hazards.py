@@ -41,7 +41,9 @@ MAX_CHAIN = 10
 _AS_BOOL = "TR304"
 _OWN = frozenset({RootKind.PARAMETER, RootKind.CLOSURE, RootKind.FRESH})
 """What an inner function changes there may be its definer's own, made in the same call."""
-_NOT_CONVERTED = "a tensor decides here, in code that AutoGraph does not convert (see TR304): in a graph this raises"
+NOT_CONVERTED: Final = (
+    "a tensor decides here, in code that AutoGraph does not convert (see TR304): in a graph this raises"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,7 @@ class HazardMap:
         view = self.view(context)
         here = context.function
         hazards = [
-            ReachedHazard(_AS_BOOL, EffectSite(here.module, here.index, op), (), _NOT_CONVERTED, None)
+            ReachedHazard(_AS_BOOL, EffectSite(here.module, here.index, op), (), NOT_CONVERTED, None)
             for op in tensor_decisions(view)
         ]
         callbacks = self._host_callbacks(here)

@@ -108,6 +108,10 @@ class LocalHazard:
     """It is one only where this parameter is an argument of the graph itself: what is made during the trace stays what it is."""
     boundary: bool = False
     """It is one only where this very function is traced, not where a graph calls it."""
+    tensor: OpId | None = None
+    """The value that makes it one by being a tensor; None for whatever its operation is given."""
+    in_use: str | None = None
+    """What must be so for a graph that is in use to be wrong because of it; None if it fails in every trace."""
 
 
 Check: TypeAlias = "Callable[[ContextView], Iterator[LocalHazard]]"

@@ -88,7 +88,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         called = any(not view.facts.contexts[caller.context].in_graph for caller in view.function_facts.callers)
         # a caller that is known gets something else than it got; of one that is not, that is an assumption
         assumption = None if called else f"callers take a tensor where it returns {text}"
-        yield LocalHazard(op.id, message, assumption, boundary=True)
+        # the callers of a graph that is in use get a tensor already, which `%d`, `float` or an index take as well as a number
+        in_use = "its callers do with it what a tensor does not: a key, `isinstance`, a method of `str`"
+        yield LocalHazard(op.id, message, assumption, boundary=True, in_use=in_use)
     elif len(problems) == len(alternatives):
         yield LocalHazard(op.id, f"it returns {text}: a traced function can only return tensors and None")
     else:

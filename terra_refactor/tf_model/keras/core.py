@@ -177,7 +177,23 @@ def _lambda(call: BoundCall) -> Value:
     value = layer_inputs(call)
     if function is None or value is None or not read.is_none(call.configuration.get("arguments")):
         return UNKNOWN
-    return call.invoke(function, [value])
+    return _given_placeholders(call, function, value)
+
+
+def _given_placeholders(call: BoundCall, function: Value, value: Value) -> Value:
+    """What a function gives that a layer calls: of a placeholder of Keras it gets, in a graph that is thrown away, a tensor."""
+
+    def as_tensor(leaf: Value) -> Value:
+        is_placeholder = isinstance(leaf, TensorValue) and leaf.kind is TensorKind.KERAS
+        return TensorValue(leaf.type) if isinstance(leaf, TensorValue) and is_placeholder else leaf
+
+    def as_placeholder(leaf: Value) -> Value:
+        is_tensor = isinstance(leaf, TensorValue) and leaf.kind is TensorKind.TENSOR
+        return TensorValue(leaf.type, TensorKind.KERAS) if isinstance(leaf, TensorValue) and is_tensor else leaf
+
+    given = read.map_structure(as_tensor, value)
+    result = call.invoke(function, [given])
+    return result if given == value else read.map_structure(as_placeholder, result)
 
 
 def _identity(call: BoundCall) -> Value:
@@ -200,7 +216,7 @@ def _activation(call: BoundCall) -> Value:
         if function is None or value is None:
             return UNKNOWN
         settings = Settings(call.configuration)
-        return call.invoke(function, [TensorValue(cast_input(settings, value), output_kind(value))])
+        return _given_placeholders(call, function, TensorValue(cast_input(settings, value), output_kind(value)))
     return single_input(same_shape)(call)
 
 

@@ -126,7 +126,7 @@ class Potential:
         self.model = model
 
     def evaluate(self, thing):
-        return self.forces(self.model.convert(thing)), self.spoil(self.model.convert(thing))
+        return self.forces(self.model.convert(thing)), self.spoil([tf.eye(3), self.model.convert(thing)])
 
     @tf.function
     def forces(self, graph):
@@ -170,7 +170,9 @@ class Likelihood:
 
 
 for _ in range(2):
-    Likelihood(Settings(), tf.ones([3])).step(tf.ones([3]))
+    likelihood = Likelihood(Settings(), tf.ones([3]))
+    likelihood.step(tf.ones([3]))
+    print(likelihood.kept, likelihood.flag, likelihood.count)
 """
 
 JACOBIANS = """\

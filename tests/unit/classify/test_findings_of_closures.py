@@ -64,12 +64,15 @@ def test_an_object_that_is_made_in_a_graph_is_its_own() -> None:
 
 
 def test_what_a_traced_method_leaves_in_its_object_is_an_error() -> None:
-    found = _errors("points = Points(tf.ones([2, 2]))\ntf.function(points.remember)(tf.ones([2, 2]))\n")
+    found = _errors(
+        "points = Points(tf.ones([2, 2]))\ntf.function(points.remember)(tf.ones([2, 2]))\nprint(points.last)\n"
+    )
     assert [rule for rule, _ in found] == ["TR104"]
 
 
 def test_what_a_graph_calls_behind_the_decorator_is_an_error() -> None:
     found = _errors(
-        "points = Points(tf.ones([2, 2]))\n@tf.function\ndef run(x):\n    return points.remember(x)\nrun(tf.ones([2, 2]))\n"
+        "points = Points(tf.ones([2, 2]))\n@tf.function\ndef run(x):\n    return points.remember(x)\n"
+        "run(tf.ones([2, 2]))\nprint(points.last)\n"
     )
     assert [rule for rule, _ in found] == ["TR104"]
