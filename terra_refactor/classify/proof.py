@@ -176,6 +176,8 @@ class Proof:
             value = inner.values[op.value] if isinstance(op, ops.StoreAttribute) and op.value is not None else None
             if not isinstance(op, ops.StoreAttribute) or not isinstance(value, Constant):
                 return False
+            if any(True for _ in self._deciding(inner, op.id)):
+                return False
             others = (
                 setter.values[number]
                 for identity, number in self._setters_of(op.name)
