@@ -66,7 +66,7 @@ def apply_summary(
     interpreter: Interpreter, frame: Frame, op: OpId, summary: Summary, bound: Mapping[str, Value], naming: Naming
 ) -> Value:
     """Makes a summary's effects and writes those of the caller; its result, with new objects named by this call."""
-    if summary.identity >= 0:
+    if summary.identity >= 0 and not frame.provoked:
         record = frame.call_record(op)
         record.callees[summary.identity] = None
         if not frame.conditions and not interpreter.expecting_errors and not interpreter.one_of_several:

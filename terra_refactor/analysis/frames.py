@@ -186,6 +186,7 @@ class Frame:
         "module_object",
         "parameters",
         "problem",
+        "provoked",
         "reading_calls",
         "repeated",
         "returns",
@@ -272,6 +273,8 @@ class Frame:
         self.abstract = False
         """It raises NotImplementedError somewhere: what it returns is up to a subclass."""
         self.problem: str | None = None
+        self.provoked = 0
+        """In how many `with` statements it is that want an exception, as tests have them."""
         self.sites: dict[OpId, EffectSite] = {}
         """The places of operations, as far as they were asked for."""
         self.steps = 0

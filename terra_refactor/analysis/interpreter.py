@@ -359,9 +359,11 @@ class Interpreter(AbstractHeap, Notes):
         self.steps.left -= STEPS_OF_A_CALL
         if self.log is not None:
             self.log.steps += STEPS_OF_A_CALL
-        self.note_called(identity)
+        if not frame.provoked:
+            self.note_called(identity)
         arrivals = frame.arrivals.setdefault(identity, {})
-        for name, value in bound.items():
+        # what a test gives a function to see it raise says nothing about what it takes
+        for name, value in () if frame.provoked else bound.items():
             seen = arrivals.setdefault(name, {})
             note_arrival(seen, value if not references(value) else freeze_in(frame.state, value, DEPTH_OF_ARRIVALS))
         naming = Naming(stand_ins(self, bound), self.objects.level_names)

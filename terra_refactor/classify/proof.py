@@ -18,7 +18,7 @@ from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.effects import own_field
 from terra_refactor.analysis.facts import BranchKind, CallFact, ContextFacts, ContextId, EntryKind, ObjectKind
 from terra_refactor.classify.conversion import is_excluded, leaves_conversion, leaves_conversion_for_keras
-from terra_refactor.classify.hazards import NOT_CONVERTED, HazardMap, ReachedHazard
+from terra_refactor.classify.hazards import MAX_CHAIN, NOT_CONVERTED, HazardMap, ReachedHazard
 from terra_refactor.classify.scratch import readers_outside
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.value import (
@@ -31,6 +31,7 @@ from terra_refactor.domain.value import (
     TensorKind,
     TensorValue,
     TupleValue,
+    UnknownValue,
     Value,
     is_symbolic_number,
     members,
@@ -48,6 +49,8 @@ _MAKERS: Final = ("tensorflow.", "keras.", "numpy.", "tensorflow_probability.", 
 """Libraries whose functions give tensors or arrays, whatever they are given."""
 _HANDS_BACK: Final = (".nest.", "tensorflow.identity_n")
 """Those of their functions that give back what they were given."""
+_OF_BRANCHES: Final = ("TR306", "TR307")
+"""Rules about what a variable is on both sides of a branch, or before and after an iteration."""
 _HOOKS: Final = frozenset({"call", "update_state", "result"})
 """Methods that Keras calls eagerly as well as in graphs."""
 _HOLDERS: Final = (ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET)
@@ -81,6 +84,10 @@ class Proof:
                 if rule.id == hazard.rule and each.op == place and each.assumption is None
             ]
             unproven = self._unproven(inner, place, local[0] if local else None)
+            structure = self._supposed_structure(inner) if hazard.rule in _OF_BRANCHES else None
+            if structure is not None:
+                doubts.append(f"if `{structure}` is given as a tuple, list or dict, which no call shows")
+                continue
             if unproven is None:
                 in_use = local[0].in_use if local else None
                 return None if in_use is None else f"only if {in_use}"
@@ -101,6 +108,28 @@ class Proof:
                 for callee in call.callees
             ]
         return found
+
+    def _supposed_structure(self, context: ContextFacts) -> str | None:
+        """A parameter that the function assigns anew, and that is taken for a structure because of what a library is thought to pass."""
+        code = self._code(context)
+        for name, value in context.parameters.items():
+            is_structure = self._is_relevant(value) and not _is_array(value)
+            if is_structure and name in code.stores:
+                # which structures Keras passes depends on the data
+                if self._comes_from_library(context, name) or not self._of_parameter(context, name):
+                    return name
+        return None
+
+    def _comes_from_library(self, context: ContextFacts, name: str, depth: int = 0) -> bool:
+        """Whether a library passes what the parameter gets, directly or through functions that hand on what they were given."""
+        for calling, call in self._calls_of(context):
+            if call.library:
+                return True
+            given = self._argument(calling, call, context, name)
+            outer = None if given is None else self.hazards.view(calling).parameter_behind(given)
+            if outer is not None and depth < MAX_CHAIN and self._comes_from_library(calling, outer, depth + 1):
+                return True
+        return False
 
     def _is_left_by_keras_only(self, context: ContextFacts, via: tuple[EffectSite, ...]) -> bool:
         """Whether AutoGraph leaves the code at the end of a way as it is for no other reason than that Keras 3 calls something on it."""
@@ -163,30 +192,84 @@ class Proof:
         if not self.is_looked_at(context, writes):
             return "if somebody looks at it between the calls"
         if hazard.rule == "TR104":
-            for inner in self._contexts_at(context, hazard.via):
-                if self._unproven(inner, hazard.site.op, None) is None:
-                    return None
-            return "if it is a tensor, which no call shows"
+            if not any(self._keeps_tensor(inner, hazard.site.op) for inner in self._contexts_at(context, hazard.via)):
+                return "if a tensor of the trace is in it, which no call shows"
         return None
 
+    def _keeps_tensor(self, context: ContextFacts, place: OpId) -> bool:
+        """Whether what an operation stores is certainly a tensor, or a container of tensors, and no object that may have one."""
+        op = self._code(context).ops[place]
+        match op:
+            case ops.StoreAttribute(value=int() as value) | ops.StoreItem(value=value):
+                stored = [value]
+            case ops.StoreName(value=int() as value):
+                stored = [value]
+            case ops.Call(arguments=arguments):
+                stored = [argument.value for argument in arguments]
+            case _:
+                return True
+        return any(self._is_relevant(context.values[each]) and self.is_proven(context, each) for each in stored)
+
     def _is_always_the_same(self, context: ContextFacts, hazard: ReachedHazard) -> bool:
-        """Whether an attribute is set to a constant, and by nobody (but constructors) to another one."""
+        """Whether each call would set an attribute to what the trace has set it to, and nobody else (but constructors) sets it."""
         for inner in self._contexts_at(context, hazard.via):
             op = self._code(inner).ops[hazard.site.op]
-            value = inner.values[op.value] if isinstance(op, ops.StoreAttribute) and op.value is not None else None
-            if not isinstance(op, ops.StoreAttribute) or not isinstance(value, Constant):
+            if not isinstance(op, ops.StoreAttribute) or op.value is None:
                 return False
-            if any(True for _ in self._deciding(inner, op.id)):
+            if any(True for _ in self._deciding(inner, op.id)) or self._varies(inner, op, op.value):
                 return False
-            others = (
-                setter.values[number]
-                for identity, number in self._setters_of(op.name)
-                if self.hazards.index(identity).function.name != "__init__"
-                for setter in self.facts.contexts_of(identity)
-            )
-            if any(other is not None and other != value for other in others):
-                return False
+            value = inner.values[op.value]
+            for identity, number in self._setters_of(op.name):
+                if self._is_constructor(identity) or (identity, number) == (inner.function, op.value):
+                    continue
+                others = [setter.values[number] for setter in self.facts.contexts_of(identity)]
+                if not isinstance(value, Constant) or any(other not in (None, value) for other in others):
+                    return False
         return True
+
+    def _varies(self, context: ContextFacts, store: ops.StoreAttribute, number: OpId) -> bool:
+        """Whether a value may be another one in the next call of the same trace: it is computed from what calls change, or from tensors."""
+        code = self._code(context)
+        changed = context.values[store.object]
+        pending, seen = [number], {number}
+        while pending:
+            each = pending.pop()
+            op, value = code.ops[each], context.values[each]
+            if value is not None and _is_array(value) and not _is_any_variable(value):
+                return True
+            if isinstance(op, ops.LoadAttribute):
+                owner = context.values[op.object]
+                if op.name == store.name and (
+                    changed is None or owner is None or not set(members(owner)).isdisjoint(members(changed))
+                ):
+                    return True
+                if any(
+                    not self._is_constructor(setter) and (setter, given) != (context.function, store.value)
+                    for setter, given in self._setters_of(op.name)
+                ):
+                    return True
+            elif isinstance(op, ops.Call):
+                fact = next((call for call in context.calls if call.op == each), None)
+                if fact is None or fact.unknown is not None or fact.callees:
+                    return True
+            elif isinstance(op, ops.LoadName):
+                stores = code.stores.get(op.name, ())
+                new = [store.value for store in stores if store.value is not None and store.value not in seen]
+                pending.extend(new)
+                seen.update(new)
+            elif not isinstance(
+                op, ops.Literal | ops.LoadItem | ops.Unary | ops.Binary | ops.BuildContainer | ops.BuildDict
+            ):
+                return True
+            # what is no tensor is made of what of tensors does not vary: their static shapes, say
+            given = ((part, context.values[part]) for part in operands(op) if part not in seen)
+            inner = [part for part, known in given if known is None or not _is_array(known)]
+            pending.extend(inner)
+            seen.update(inner)
+        return False
+
+    def _is_constructor(self, identity: FunctionId) -> bool:
+        return self.hazards.index(identity).function.name in ("__init__", "build")
 
     def is_looked_at(self, context: ContextFacts, writes: Iterable[Effect]) -> bool:
         """Whether some function of the program may read what a call leaves in an attribute; True of what is no attribute."""
@@ -233,7 +316,9 @@ class Proof:
 
     def _comes_from_call(self, context: ContextFacts, number: OpId) -> bool:
         value = context.values[number]
-        if value is not None and all(map(_is_variable, members(value))) and members(value):
+        if value is None or any(isinstance(member, UnknownValue) for member in members(value)):
+            return False
+        if all(map(_is_variable, members(value))) and members(value):
             return True
         op = self._code(context).ops[number]
         match op:
@@ -366,33 +451,43 @@ class Proof:
             return code.name != "call" or len(code.parameters) > 2
         if context.entry is not EntryKind.CALLED:
             return False
+        return any(self._brings(calling, call, context, name) for calling, call in self._calls_of(context))
+
+    def _calls_of(self, context: ContextFacts) -> Iterator[tuple[ContextFacts, CallFact]]:
+        """The calls that lead to a context, each with the context that makes it."""
         for caller in self.facts.functions[context.function].callers:
             calling = self.facts.contexts[caller.context]
             for call in calling.calls:
-                if call.op == caller.op and context.id in call.callees and self._brings(calling, call, context, name):
-                    return True
-        return False
+                if call.op == caller.op and context.id in call.callees:
+                    yield calling, call
 
     def _brings(self, caller: ContextFacts, call: CallFact, context: ContextFacts, name: str) -> bool:
+        given = self._argument(caller, call, context, name)
+        if given is not None:
+            return self.is_proven(caller, given)
         op = self._code(caller).ops[call.op]
         assert op is not None
-        given = list(operands(op))
-        if isinstance(op, ops.Call):
-            method = self._code(caller).ops[op.function]
-            if isinstance(method, ops.LoadAttribute):
-                given.append(method.object)
-            plain = all(argument.spread is ops.Spread.PLAIN for argument in op.arguments)
-            if not call.library and plain:
-                code = self._code(context).function
-                names = [parameter.name for parameter in code.parameters]
-                bound = code.kind is FunctionKind.METHOD and isinstance(method, ops.LoadAttribute)
-                position = names.index(name) - int(bound)
-                by_name = [argument.value for argument in op.arguments if argument.keyword == name]
-                by_place = [argument.value for argument in op.arguments if argument.keyword is None]
-                if by_name or 0 <= position < len(by_place):
-                    return self.is_proven(caller, by_name[0] if by_name else by_place[position])
-                return not by_place[position:] if position >= 0 else False
-        return self._all(caller, given)
+        method = self._code(caller).ops[op.function] if isinstance(op, ops.Call) else None
+        receiver = (method.object,) if isinstance(method, ops.LoadAttribute) else ()
+        return self._all(caller, (*operands(op), *receiver))
+
+    def _argument(self, caller: ContextFacts, call: CallFact, context: ContextFacts, name: str) -> OpId | None:
+        """What a call that reaches the function itself, through no library, passes for a parameter; None if that is not seen."""
+        op = self._code(caller).ops[call.op]
+        if not isinstance(op, ops.Call) or call.library:
+            return None
+        if any(argument.spread is not ops.Spread.PLAIN for argument in op.arguments):
+            return None
+        code = self._code(context).function
+        is_bound = code.kind is FunctionKind.METHOD and isinstance(
+            self._code(caller).ops[op.function], ops.LoadAttribute
+        )
+        position = [parameter.name for parameter in code.parameters].index(name) - int(is_bound)
+        by_place = [argument.value for argument in op.arguments if argument.keyword is None]
+        by_name = [argument.value for argument in op.arguments if argument.keyword == name]
+        if by_name:
+            return by_name[0]
+        return by_place[position] if 0 <= position < len(by_place) else None
 
     # --- looking -------------------------------------------------------------------------------------------------------------------
 
@@ -416,6 +511,10 @@ class Proof:
 
 def _is_array(value: Value) -> bool:
     return any(isinstance(member, TensorValue) or is_symbolic_number(member) for member in members(value))
+
+
+def _is_any_variable(value: Value) -> bool:
+    return all(isinstance(member, TensorValue) and member.kind is TensorKind.VARIABLE for member in members(value))
 
 
 def _is_variable(value: Value) -> bool:

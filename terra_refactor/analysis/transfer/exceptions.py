@@ -35,6 +35,8 @@ from terra_refactor.ir.ops import Block, Op
 from terra_refactor.ir.walk import walk
 from terra_refactor.tf_model.numpy_api.files import LOADED
 
+_IGNORING: Final = frozenset({"suppress"})
+"""Context managers that ignore exceptions, and do not want them."""
 _SUPPRESSING: Final = frozenset(
     {
         "suppress",
@@ -320,6 +322,7 @@ def with_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated
         and not interpreter.is_library_function(method)
     ]
     suppresses = _surely_suppresses(interpreter, frame, op.manager)
+    provokes = suppresses and not _surely_suppresses(interpreter, frame, op.manager, _IGNORING)
     if not methods and not suppresses:
         # the usual case: nothing of the program runs on the way out
         return None if interpreter.run_block(frame, op.body) else TERMINATED
@@ -329,10 +332,12 @@ def with_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated
         outer = frame.state
         body = outer.fork()
         interpreter.expecting_errors += suppresses
+        frame.provoked += provokes
         try:
             reached, raised = _run_guarded(interpreter, frame, body, op.body)
         finally:
             interpreter.expecting_errors -= suppresses
+            frame.provoked -= provokes
         if suppresses:
             return merged(outer, [outer.fork(), *raised, body])
         escaping.extend([*raised, outer.fork()] if reached else [*raised, outer.fork(), _copy(body, outer)])
@@ -351,13 +356,15 @@ def with_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated
     return _run_and_finish(interpreter, frame, run, finish, swallows)
 
 
-def _surely_suppresses(interpreter: Interpreter, frame: Frame, manager: int) -> bool:
+def _surely_suppresses(
+    interpreter: Interpreter, frame: Frame, manager: int, how: frozenset[str] = _SUPPRESSING
+) -> bool:
     """Whether an exception of the body ends at the context manager: `suppress`, or what expects one in a test."""
     record = frame.calls.get(manager)
     if record is None:
         return False
     names = record.library if record.unknown is None else (*record.library, record.unknown)
-    return any(name.rpartition(".")[2] in _SUPPRESSING for name in names)
+    return any(name.rpartition(".")[2] in how for name in names)
 
 
 def _entered(interpreter: Interpreter, frame: Frame, op: int, manager: Value) -> Value:

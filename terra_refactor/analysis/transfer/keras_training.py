@@ -345,7 +345,7 @@ def _batched(value: Value, size: int | None, floats: DType | None, *, whole: boo
         number = first if isinstance(first, int) else None
         first = None
         if size is not None and number is not None:
-            first = number if number < size else size if number % size == 0 else None
+            first = number if number < size else size if size and number % size == 0 else None
     return TensorValue(TensorType(dtype, (first, *shape[1:])), TensorKind.TENSOR)
 
 

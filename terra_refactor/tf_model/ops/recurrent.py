@@ -24,7 +24,7 @@ from terra_refactor.domain.value import (
     TupleValue,
     Value,
 )
-from terra_refactor.tf_model.arguments import elements, integer, integers, is_none, leaves
+from terra_refactor.tf_model.arguments import elements, integer, integers, is_none, is_structure, leaves
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.results import argument, flag, result, short_name
@@ -121,7 +121,11 @@ def _check_state(call: BoundCall, given: Value | None, wanted: Value, batch: Dim
 
 def _over_time(call: BoundCall, cell: Value | None, suffix: str = "") -> tuple[Value, Value]:
     """Outputs and last state of a cell over the steps of `inputs`: (batch, time, features), with `time_major` (time, batch, features)."""
-    inputs = operand(argument(call, "inputs"))
+    given = argument(call, "inputs")
+    if given is not None and is_structure(given):
+        # each of its tensors goes through time; the cell gets one step of all of them
+        return UNKNOWN, UNKNOWN
+    inputs = operand(given)
     shape = inputs.type.shape
     if shape is not None and len(shape) < 3:
         raise OperationError(
