@@ -27,7 +27,7 @@ from terra_refactor.analysis.testing import is_collected
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import TOO_MANY, join_all
-from terra_refactor.domain.value import UNKNOWN_TENSOR, UnknownValue, Value
+from terra_refactor.domain.value import UNKNOWN_TENSOR, UnknownValue, Value, is_tensor
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Call
@@ -434,6 +434,11 @@ def _parameters(
                     value for value, is_real in arrivals[name].items() if not is_real and _says_nothing(value)
                 )
             reason = Evidence.DATAFLOW
+            taken = tuple(dict.fromkeys(context.parameters[name] for context in own if name in context.parameters))
+            if all(isinstance(value, UnknownValue) for value in values) and taken and all(map(is_tensor, taken)):
+                # no call shows what it is, but its annotation or the body does
+                values, supposed = taken, ()
+                reason = Evidence.ANNOTATION if parameter.has_annotation else Evidence.USAGE
         else:
             values = tuple(dict.fromkeys(context.parameters[name] for context in own if name in context.parameters))
             reason = evidence.get(name, Evidence.NONE)

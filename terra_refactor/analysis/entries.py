@@ -11,6 +11,7 @@ Source of the conventions: `keras.layers.Layer.call`, `keras.Model.train_step`, 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -42,6 +43,7 @@ from terra_refactor.domain.value import (
     TupleValue,
     UnknownValue,
     Value,
+    is_tensor,
 )
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId
@@ -136,6 +138,35 @@ def _specified(spec: Value) -> Value | None:
             return None if None in inner else replace(spec, elements=tuple(each for each in inner if each is not None))
         case _:
             return None
+
+
+def as_evidence_says(
+    interpreter: Interpreter, code: Function, function: FunctionValue, bound: Mapping[str, Value]
+) -> Mapping[str, Value]:
+    """The arguments of a call; of one that is unknown there, what the annotation or the body says of its parameter.
+
+    That another call brings something unknown takes nothing away from what is known of the function itself.
+    """
+    unknown = [
+        parameter.name
+        for parameter in code.parameters
+        if parameter.kind not in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD)
+        and isinstance(value := bound[parameter.name], UnknownValue)
+        and value.may_be_tensor
+        and not value.reason
+    ]
+    if not unknown:
+        return bound
+    annotations = dict(function.annotations)
+    used = interpreter.usage_of(code.id) - interpreter.iterated_parameters(code)
+    result = dict(bound)
+    for name in unknown:
+        annotated = annotated_value(interpreter, annotations.get(name))
+        if annotated is not None and is_tensor(annotated):
+            result[name] = annotated
+        elif annotated is None and name in used:
+            result[name] = UNKNOWN_TENSOR
+    return result
 
 
 def instance_for_entry(interpreter: Interpreter, cls: Reference) -> Value:

@@ -34,6 +34,7 @@ from terra_refactor.analysis.code_names import CodeNamesTable
 from terra_refactor.analysis.contexts import Closure, Contexts, Key, unsettled
 from terra_refactor.analysis.declarations import Declaration
 from terra_refactor.analysis.effects import EXTERNAL
+from terra_refactor.analysis.entries import as_evidence_says
 from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.freezing import freeze_in
@@ -367,9 +368,16 @@ class Interpreter(AbstractHeap, Notes):
             seen = arrivals.setdefault(name, {})
             note_arrival(seen, value if not references(value) else freeze_in(frame.state, value, DEPTH_OF_ARRIVALS))
         naming = Naming(stand_ins(self, bound), self.objects.level_names)
-        parameters = {name: naming.inward(as_parameter(name, value)) for name, value in bound.items()}
+        known = as_evidence_says(self, code, function, bound)
+        parameters = {name: naming.inward(as_parameter(name, value)) for name, value in known.items()}
         closure = tuple((name, naming.inward_object(cell)) for name, cell in function.closure)
         summary = self.summarize(frame.state, identity, closure, parameters, EntryKind.CALLED, in_graph, naming)
+        if isinstance(summary, Summary):
+            again = as_evidence_says(self, code, function, known)
+            if again is not known and again != known:
+                # the body has shown by now what it does with what is unknown
+                parameters = {name: naming.inward(as_parameter(name, value)) for name, value in again.items()}
+                summary = self.summarize(frame.state, identity, closure, parameters, EntryKind.CALLED, in_graph, naming)
         if isinstance(summary, Summary):
             returned = as_declared(self, code, function, apply_summary(self, frame, op, summary, bound, naming))
             return returned if frame.in_graph or graph else concrete(returned)
