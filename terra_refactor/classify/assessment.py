@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts
 from terra_refactor.classify.answers import Question
 from terra_refactor.classify.assumptions import Assumptions, gather_assumptions
 from terra_refactor.classify.benefit import NOTHING, UNKNOWN_ITERATIONS, Count, largest, operations
@@ -23,6 +24,7 @@ from terra_refactor.classify.reach import abstract_methods, uses_static_sizes
 from terra_refactor.classify.samples import samples_of
 from terra_refactor.classify.signature import Proposal, proposal_for, signature_text
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
+from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import BOTTOM
 from terra_refactor.ir.function import ParameterKind
@@ -30,6 +32,7 @@ from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Import, ImportFrom, ImportStar
 from terra_refactor.rules.rule import INTERNAL
 from terra_refactor.syntax.deep_stack import has_deep_stack
+from terra_refactor.tf_model import registry
 
 LOGGER = logging.getLogger(__name__)
 
@@ -147,6 +150,8 @@ def _assessed(hazards: HazardMap, identity: FunctionId) -> Assessment:
     )
     if count and not hazards.ask(_IMPORTS_TENSORFLOW, identity.module):
         extra["Keras runs on TensorFlow here: the module itself does not import it"] = None
+    if not count.differentiated:
+        extra.update(dict.fromkeys(_may_build_models(hazards, found, contexts)))
     if count.open_loops and count.open_traced >= _LONG_BODY * UNKNOWN_ITERATIONS**count.open_loops:
         extra[
             "the Python loops that count to an unknown number are short: a graph has a copy of the body for each iteration"
@@ -160,6 +165,21 @@ def _assessed(hazards: HazardMap, identity: FunctionId) -> Assessment:
     else:
         classification = Classification.SAFE
     return Assessment(reached, assumptions, classification, count, parameters)
+
+
+def _may_build_models(hazards: HazardMap, found: FunctionFacts, contexts: tuple[ContextFacts, ...]) -> Iterator[str]:
+    """What must hold of the arguments of a function that nobody calls, and that runs layers on them: models are built by such."""
+    if not any(context.entry in (EntryKind.UNCALLED, EntryKind.FRAMEWORK) for context in contexts):
+        return
+    open_ones = {
+        each.name for each in found.parameters if each.evidence not in (Evidence.DATAFLOW, Evidence.ANNOTATION)
+    }
+    for context in contexts:
+        view = hazards.view(context)
+        for call, name in view.library_calls():
+            given = view.parameter_behind(call.arguments[0].value) if call.arguments else None
+            if given in open_ones and registry.is_subclass(name.removesuffix(".__call__"), "keras.layers.Layer"):
+                yield f"`{given}` is no symbolic tensor of Keras, with which a model is built"
 
 
 def _imports_tensorflow(hazards: HazardMap, module: str) -> bool:

@@ -40,7 +40,8 @@ from terra_refactor.classify.decision import (
     ParameterValueKind,
     SideEffect,
 )
-from terra_refactor.classify.generation import programs_of_tensorflow_1
+from terra_refactor.classify.frequency import CallFrequency, Frequency, imports_relatively
+from terra_refactor.classify.generation import programs_of_tensorflow_1, tensorflow_1_modules
 from terra_refactor.classify.graph_contexts import run_eagerly_all_the_same, without
 from terra_refactor.classify.hazards import DecidedBefore, HazardMap, ReachedHazard
 from terra_refactor.classify.pipelines import given_to_pipelines
@@ -68,6 +69,10 @@ _WORTH_CO_EXECUTING: Final = frozenset(
 _SET_UP: Final = frozenset({"TR311", "TR603"})
 """Hazards of code that builds models: it runs once, and speed is not its problem."""
 _CALLED_ONCE: Final = "the program calls it once: a trace costs more than one call saves"
+_SET_UP_ONLY: Final = (
+    "it is called once for each object that is set up, or once in a run: a trace costs more than that saves"
+)
+_NEVER_CALLED: Final = "the script never calls it: a graph would not help"
 _DEFINED_ANEW: Final = "it is defined anew at each call of the function around it: each of them would be traced anew"
 _OF_TENSORFLOW_1: Final = "its program is one of TensorFlow 1, or turns eager execution off: it builds graphs already"
 _DECIDED_KINDS: Final = (FunctionKind.FUNCTION, FunctionKind.METHOD, FunctionKind.NESTED, FunctionKind.LAMBDA)
@@ -97,6 +102,8 @@ class _Judgement:
     covered_at_speculative: bool = False
     paid_after: float | None = None
     """So many calls pay its trace, and nobody can tell whether there are as many."""
+    seen_repeated: bool = True
+    """Something in the project calls it again and again."""
 
     @property
     def hazards(self) -> tuple[ReachedHazard, ...]:
@@ -145,6 +152,7 @@ class _Decider:
         self.hazards = hazards
         self.proof = Proof(hazards)
         self.calls = CallCount(self.hazards)
+        self.frequency = CallFrequency(self.hazards)
         self.judgements: dict[FunctionId, _Judgement] = {}
         self.removed: frozenset[FunctionId] = frozenset()
         """Functions that are to be no graphs any more."""
@@ -152,6 +160,7 @@ class _Decider:
         """What runs in graphs without them."""
         self.eager = run_eagerly_all_the_same(facts)
         self.old = programs_of_tensorflow_1(hazards)
+        self.of_sessions = tensorflow_1_modules(facts)
         self.piped: frozenset[FunctionId] = frozenset()
         """Functions that data sets seem to trace. Where something would be taken away, none."""
 
@@ -231,9 +240,16 @@ class _Decider:
                     judgement.reason = reason
                     del wanted[identity]
                     settled = False
-                elif judgement.paid_after is not None and level is Level.SAFE and self.min_ops:
+                elif not self.is_seen_to_pay(judgement) and level is Level.SAFE and self.min_ops:
                     judgement.level = Level.SPECULATIVE
                     settled = False
+
+    def is_seen_to_pay(self, judgement: _Judgement) -> bool:
+        """Whether the project itself calls the function often enough. A step of training is there to be repeated, whoever calls it."""
+        trains = judgement.count.differentiated and any(
+            effect.kind is EffectKind.TENSOR_STATE for context in judgement.contexts for effect in context.effects
+        )
+        return judgement.paid_after is None and (judgement.seen_repeated or trains)
 
     def why_not_paid(self, judgement: _Judgement, is_graph: Callable[[FunctionId], bool]) -> str | None:
         """Why the calls of the function outside of graphs do not win back what its traces cost; None if they may.
@@ -264,7 +280,11 @@ class _Decider:
         bomb = self.why_bomb(judgement, is_graph) if calls is None else None
         if bomb is not None:
             return bomb
+        frequency = Frequency.REPEATED if calls is not None else self.frequency.of(identity, is_graph)
+        if frequency < Frequency.UNKNOWN:
+            return _NEVER_CALLED if frequency is Frequency.NEVER else _SET_UP_ONLY
         judgement.paid_after = needed if calls is None and MARGIN * needed > OFTEN else None
+        judgement.seen_repeated = frequency is Frequency.REPEATED
         if calls is None or calls >= MARGIN * needed:
             return None
         plural = "s" if calls != 1 else ""
@@ -316,7 +336,7 @@ class _Decider:
             return "every caller is a graph already"
         if judgement.code.id in self.piped:
             judgement.covered = True
-            return "a data set makes a graph of it, or of all that call it"
+            return "a data set, or a graph that hands it on, makes a graph of it, or of all that call it"
         return None
 
     def why_unsafe(self, judgement: _Judgement) -> str:
@@ -337,6 +357,8 @@ class _Decider:
             what = f"about {judgement.count.executed} tensor operations per call; safe if {held}"
         if judgement.paid_after is not None:
             what += f"; paid after some {judgement.paid_after:.0f} calls, and nobody can tell how many there are"
+        if not judgement.seen_repeated:
+            what += "; the project does not show that it is called more than once: it pays where others call it often"
         return what
 
     def is_covered(
@@ -455,6 +477,8 @@ class _Decider:
         module = self.program.modules[code.id.module]
         if module.is_package or ("." in module.name and not module.path.endswith(".ipynb")):
             return False
+        if imports_relatively(self.hazards, code.id.module):
+            return False
         pending, seen = [code.id], {code.id}
         while pending:
             identity = pending.pop()
@@ -529,7 +553,8 @@ class _Decider:
         """A function that cannot be a graph, but whose tensor work would pay, may run under the shim."""
         if judgement.classification is not Classification.UNSAFE or judgement.count.executed < max(self.min_ops, 1):
             return
-        if judgement.code.id.module in self.old or judgement.code.id in self.piped:
+        module = judgement.code.id.module
+        if module in self.old or module in self.of_sessions or judgement.code.id in self.piped:
             return
         if structural_reason(self.hazards, judgement.code.id) is not None or judgement.code.kind is FunctionKind.NESTED:
             return

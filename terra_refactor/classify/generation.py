@@ -1,9 +1,10 @@
 """Which generation of TensorFlow a module is written for, by the names that it uses.
 
 Computes: the modules that build graphs and run them in sessions; those of programs that run with TensorFlow 1, or without eager execution.
-Needs: facts. Gives: `tensorflow_1_modules`, `programs_of_tensorflow_1`. What a name means is the same for both generations as far as it
-goes (`tf_model.aliases` knows the old ones); what differs is `==` of tensors, which is identity in graphs of TensorFlow 1. Ignores: single
-names of `tf.compat.v1` that programs of TensorFlow 2 keep using, such as `tf.compat.v1.where`.
+Needs: facts. Gives: `tensorflow_1_modules`, `programs_of_tensorflow_1`, `imported_modules`.
+What a name means is the same for both generations as far as it goes (`tf_model.aliases` knows the old ones); what differs is
+`==` of tensors, which is identity in graphs of TensorFlow 1. Ignores: single names of `tf.compat.v1` that programs of TensorFlow 2
+keep using, such as `tf.compat.v1.where`.
 """
 
 from __future__ import annotations
@@ -86,7 +87,10 @@ def programs_of_tensorflow_1(hazards: HazardMap) -> frozenset[str]:
     if not old:
         return frozenset()
     eager -= old
-    imported = _imports(hazards)
+    imported = imported_modules(hazards)
+    # what builds graphs for sessions, and is imported by what turns eager execution off
+    reached = {other for name in without_eager for other in _reached(name, imported)}
+    old |= (tensorflow_1_modules(facts) & reached) - eager
     importers: dict[str, set[str]] = {name: set() for name in program.modules}
     for name, others in imported.items():
         for other in others:
@@ -127,7 +131,7 @@ def _former_names(hazards: HazardMap, context: ContextFacts) -> Iterator[str]:
             yield f"{owner_name}.{name}"
 
 
-def _imports(hazards: HazardMap) -> dict[str, frozenset[str]]:
+def imported_modules(hazards: HazardMap) -> dict[str, frozenset[str]]:
     """The modules that each module of a program imports."""
     program = hazards.whole_program
     found: dict[str, frozenset[str]] = {}

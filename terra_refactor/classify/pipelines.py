@@ -1,6 +1,7 @@
 """Functions that are given to data sets of which nothing but their methods is known (`tfds.load(...)`, a parameter): these trace them.
 
-Computes: which functions nobody calls that are given to `map`, `filter` and the like of an unknown object that is used as a data set is.
+Computes: which functions nobody calls that are given to `map`, `filter` and the like of an unknown object that is used as a data set is,
+or inside of a graph to any method that is not of the program (`strategy.run`).
 Needs: facts. Gives: `given_to_pipelines`. Ignores: objects that only have a method of such a name: those of pandas, `multiprocessing` and
 others call what they are given; data sets that are known, since the analysis enters what these are given.
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.analysis.facts import EntryKind
+from terra_refactor.analysis.facts import CallFact, EntryKind
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import FunctionValue, PartialValue, UnknownValue, Value, members
 from terra_refactor.ir import ops
@@ -22,6 +23,7 @@ from terra_refactor.rules.view import ContextView
 _TRACING: Final = frozenset(
     {"filter", "flat_map", "group_by_window", "interleave", "map", "reduce", "scan", "take_while"}
 )
+_EAGERLY: Final = frozenset({"tensorflow.py_function", "tensorflow.numpy_function", "tensorflow.compat.v1.py_func"})
 _OPTIONS: Final = frozenset({"block_length", "cycle_length", "deterministic", "num_parallel_calls"})
 _OF_DATA_SETS: Final = frozenset({"batch", "flat_map", "interleave", "padded_batch", "prefetch", "unbatch"})
 
@@ -34,7 +36,13 @@ def given_to_pipelines(hazards: HazardMap) -> frozenset[FunctionId]:
         view = hazards.view(context)
         for call in view.code.of_kind(ops.Call):
             method = view.op(call.function)
-            if not isinstance(method, ops.LoadAttribute) or method.name not in _TRACING:
+            if not isinstance(method, ops.LoadAttribute):
+                continue
+            fact = view.calls.get(call.id)
+            if context.in_graph and (fact is None or not fact.callees) and not _runs_eagerly(fact):
+                # `strategy.run(step, ...)` in a graph: whoever calls it does so while the graph is traced
+                given_to_some.update(_handed_over(view, call))
+            if method.name not in _TRACING:
                 continue
             given = {identity for each in call.arguments for identity in _functions(view.value(each.value))}
             if given - given_to_some and _is_unknown(view.value(method.object)) and _is_of_data_set(view, call, method):
@@ -58,6 +66,15 @@ def _is_private_to_program(hazards: HazardMap, identity: FunctionId) -> bool:
     """Whether no framework enters it as one of its own."""
     contexts = hazards.whole_facts.contexts_of(identity)
     return all(context.entry in (EntryKind.CALLED, EntryKind.UNCALLED) for context in contexts)
+
+
+def _runs_eagerly(fact: CallFact | None) -> bool:
+    return fact is not None and not _EAGERLY.isdisjoint(fact.library)
+
+
+def _handed_over(view: ContextView, call: ops.Call) -> Iterator[FunctionId]:
+    for each in call.arguments:
+        yield from _functions(view.value(each.value))
 
 
 def _functions(value: Value) -> Iterator[FunctionId]:

@@ -232,6 +232,10 @@ def _object_attribute(interpreter: Interpreter, frame: Frame, op: int, value: Re
     cls = frame.state.get((value.object, CLASS))
     if name == "__class__":
         return UNKNOWN if cls is None else cls
+    if name == "__dict__" and value.object not in frame.allocated:
+        # all of its attributes: other code may set them between two calls
+        written, target = frame.written(interpreter, op), Target(RootKind.UNKNOWN, "", ".__dict__", value.object)
+        frame.add_effect(Effect(EffectKind.STATE_READ, target, written, frame.site(op), assumed=True))
     if own is not None and own != BOTTOM:
         set_here = filter_members(own, lambda member: member != UNBOUND)
         if own == set_here:

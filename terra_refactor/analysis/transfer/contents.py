@@ -1,18 +1,20 @@
 """Reads of containers as a whole.
 
-Computes: which state is read when a container goes to what looks at all of it: a library function, an operator, a text, a `**`. Needs:
-the heap. Gives: `note_contents`, `note_arguments`. Ignores: attributes of the program's own objects, which no library function knows; those
-that look at them (`copy.copy`, `vars`) say so themselves.
+Computes: which state is read when a container goes to what looks at all of it: a library function, an operator, a text, a `**`; to
+the caller; and when a data class is taken apart into its fields. Needs: the heap. Gives: `note_contents`, `note_arguments`,
+`note_returned`. Ignores: attributes of other objects of the program, which no library function knows; those that look at them
+(`copy.copy`, `vars`) say so themselves.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from terra_refactor.analysis.classes import FIELDS
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import CLASS, ITEMS
-from terra_refactor.domain.value import LibraryValue, ObjectId, Value
+from terra_refactor.domain.value import Constant, LibraryValue, ObjectId, Reference, TupleValue, Value
 from terra_refactor.tf_model.name_table import words
 from terra_refactor.tf_model.python_effects import MUTATING_METHODS
 
@@ -32,11 +34,15 @@ _NOT_LOOKED_INTO: Final = frozenset(
     )
 )
 """Functions that ask what an object is, or keep it, whatever is in it."""
+_TAKE_APART: Final = frozenset(f"dataclasses.{name}" for name in ("asdict", "astuple", "replace"))
 
 
 def note_arguments(frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value | None) -> None:
     """Records that a library function reads the containers that it is given, and the one that it is a method of."""
     owner, _, method = name.rpartition(".")
+    if name in _TAKE_APART:
+        for value in arguments.positional:
+            _note_fields(frame, op, value)
     if name in _NOT_LOOKED_INTO or method in MUTATING_METHODS.get(owner, ()):
         return
     if receiver is not None:
@@ -48,6 +54,30 @@ def note_arguments(frame: Frame, op: int, name: str, arguments: CallArguments, r
     for rest in (arguments.open_positional, arguments.open_keywords):
         if rest is not None:
             note_contents(frame, op, rest)
+
+
+def note_returned(frame: Frame, op: int, value: Value) -> None:
+    """Records that the caller gets containers that were there before: a graph gives it what they held when it was traced."""
+    note_contents(frame, op, value)
+
+
+def _note_fields(frame: Frame, op: int, value: Value) -> None:
+    """Records that all fields of data classes are read, with what is in them."""
+    pending, seen = sorted(references(value)), set[ObjectId]()
+    while pending and len(seen) < _MOST_CONTAINERS:
+        number = pending.pop()
+        cls = frame.state.get((number, CLASS))
+        if number in seen or not isinstance(cls, Reference):
+            continue
+        seen.add(number)
+        fields = frame.state.get((cls.object, FIELDS))
+        for field in fields.elements if isinstance(fields, TupleValue) else ():
+            if isinstance(field, Constant) and isinstance(field.value, str):
+                frame.note_read(op, (number, field.value))
+                held = frame.state.get((number, field.value))
+                if held is not None:
+                    note_contents(frame, op, held)
+                    pending.extend(sorted(references(held)))
 
 
 def note_contents(frame: Frame, op: int, value: Value) -> None:

@@ -15,6 +15,7 @@ from typing import Final
 
 from terra_refactor.analysis.frames import CallArguments, FinalFrame, Frame
 from terra_refactor.analysis.interpreter import TERMINATED, Handler, Interpreter, Terminated
+from terra_refactor.analysis.transfer.contents import note_returned
 from terra_refactor.analysis.truth import truth_of
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.state import CELL, State
@@ -71,7 +72,9 @@ def leave(frame: Frame, op: Op, value: Value) -> Terminated:
 
 def return_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated:
     assert isinstance(op, ops.Return)
-    return leave(frame, op, NONE if op.value is None else frame.value(op.value))
+    value = NONE if op.value is None else frame.value(op.value)
+    note_returned(frame, op.id, value)
+    return leave(frame, op, value)
 
 
 def leave_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated:

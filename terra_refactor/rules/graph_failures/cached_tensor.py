@@ -6,7 +6,17 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.value import FrozenDict, FrozenList, TensorKind, TensorValue, TupleValue, Value, members
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.domain.value import (
+    FrozenDict,
+    FrozenList,
+    Reference,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+    members,
+)
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
@@ -22,7 +32,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if (
             isinstance(op, ops.Return)
             and op.value is not None
-            and (view.holds_symbolic(op.value) or _holds_made(view, op.value))
+            and (view.holds_symbolic(op.value) or _holds_made(view, op.value) or _is_object_with_tensor(view))
         ):
             yield LocalHazard(
                 op.id,
@@ -37,6 +47,41 @@ def _holds_made(view: ContextView, number: OpId) -> bool:
     if not isinstance(made, ops.BuildContainer | ops.BuildDict | ops.Comprehension):
         return False
     return all(_has_tensor(member) for member in members(view.context.returns))
+
+
+def _is_object_with_tensor(view: ContextView) -> bool:
+    """Whether the function gives an object that it, or a constructor that it calls, puts a tensor into."""
+    returned = members(view.context.returns)
+    if not returned or not all(_is_instance(view, member) for member in returned):
+        return False
+    classes = {view.facts.objects[member.object].name for member in returned if isinstance(member, Reference)}
+    pending, seen = [view.context.id], {view.context.id}
+    while pending:
+        inner = ContextView(view.codes, view.facts, view.facts.contexts[pending.pop()])
+        for store in inner.code.of_kind(ops.StoreAttribute):
+            owner = members(inner.value(store.object))
+            of_class = any(_is_instance(view, each) and _class_of(view, each) in classes for each in owner)
+            if store.value is not None and of_class and inner.holds_symbolic(store.value):
+                return True
+        for call in inner.code.of_kind(ops.Call):
+            # the fields of a data class
+            made = members(inner.value(call.id))
+            if any(_is_instance(view, each) and _class_of(view, each) in classes for each in made) and any(
+                inner.holds_symbolic(argument.value) for argument in call.arguments
+            ):
+                return True
+        for fact in inner.context.calls:
+            pending.extend(callee for callee in fact.callees if callee not in seen)
+            seen.update(fact.callees)
+    return False
+
+
+def _is_instance(view: ContextView, value: Value) -> bool:
+    return isinstance(value, Reference) and view.facts.objects[value.object].kind is ObjectKind.INSTANCE
+
+
+def _class_of(view: ContextView, value: Value) -> str | None:
+    return view.facts.objects[value.object].name if isinstance(value, Reference) else None
 
 
 def _has_tensor(value: Value) -> bool:

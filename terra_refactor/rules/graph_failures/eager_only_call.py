@@ -18,6 +18,8 @@ _TENSOR_METHODS: Final = ("tensorflow.Tensor.", "tensorflow.Variable.")
 _ASKS_FOR_MODE: Final = frozenset(
     {"tensorflow.executing_eagerly", "tensorflow.inside_function", "tensorflow.is_symbolic_tensor"}
 )
+_FED: Final = frozenset({"tensorflow.compat.v1.placeholder", "tensorflow.compat.v1.sparse_placeholder"})
+"""What has a value only in graphs that a session runs; eagerly it raises."""
 _OF_SYMBOLIC: Final = frozenset({"op", "graph", "name", "consumers", "value_index"})
 """Attributes that symbolic tensors have and eager ones have not."""
 _CLASSES_OF_A_MODE: Final = frozenset({"EagerTensor", "_EagerTensorBase", "SymbolicTensor"})
@@ -55,6 +57,10 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             or (name == "builtins.getattr" and len(op.arguments) == 3 and _asks_for_eager_method(view, op))
         ):
             yield _asks_for_mode(view, op.id)
+        if name in _FED and not _is_in_other_graph(view, op):
+            yield LocalHazard(
+                op.id, f"only a session feeds `{view.written(op.id)}`: in a traced function it has no value"
+            )
         if not has_trait(name, Trait.EAGER_ONLY):
             continue
         function = view.op(op.function)
@@ -67,6 +73,16 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             # a tensor that was made before the trace is still an eager one; a variable's value is read in the graph
             continue
         yield LocalHazard(op.id, f"`{view.written(op.id)}` works on eager tensors only: in a graph it raises")
+
+
+def _is_in_other_graph(view: ContextView, call: ops.Call) -> bool:
+    """Whether a `with graph.as_default()` around it says for which graph the placeholder is."""
+    return any(
+        isinstance(outer, ops.With)
+        and (made := view.calls.get(outer.manager)) is not None
+        and (made.unknown is not None or "tensorflow.Graph.as_default" in made.library)
+        for outer in view.enclosing(call.id)
+    )
 
 
 def _asks_for_mode(view: ContextView, number: OpId) -> LocalHazard:

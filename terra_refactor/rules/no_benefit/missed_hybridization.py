@@ -24,7 +24,8 @@ def step(x):  # TR506
     return x
 
 
-step(tf.ones([3]))
+for _ in range(1000):
+    step(tf.ones([3]))
 """,
         good="""\
 import tensorflow as tf
@@ -37,7 +38,8 @@ def step(x):
     return x
 
 
-step(tf.ones([3]))
+for _ in range(1000):
+    step(tf.ones([3]))
 """,
     ),
     cure="Add `tf.function`: `terra-refactor fix` does.",

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from terra_refactor.classify.benefit import Count
-from terra_refactor.classify.calls import calls_until_paid
 from terra_refactor.classify.decision import Decision
 from terra_refactor.config import Config
 from terra_refactor.workspace.workspace import Options, analyze
@@ -121,6 +119,11 @@ def many(x):
     for _ in range(40):
         x = inner(x)
     return x
+
+
+def run(steps):
+    for _ in range(steps):
+        many(tf.ones([2]))
 """
 
 
@@ -144,136 +147,54 @@ def test_a_call_at_the_top_of_a_module_says_nothing(tmp_path: Path) -> None:
     assert decide(tmp_path, "step(tf.ones([2]))\n")["step"].action.value == "add_tf_function"
 
 
-def test_other_callers_may_call_it_often(tmp_path: Path) -> None:
-    found = decide(tmp_path, ONCE + "\n\ndef train(x):\n    return step(x) + 1.0\n")
-    assert found["step"].action.value == "add_tf_function" or found["train"].action.value == "add_tf_function"
+LIBRARY = """
+
+def train(x):
+    return step(x) + 1.0
 
 
-def test_a_trace_is_paid_sooner_the_more_it_saves() -> None:
-    assert calls_until_paid(Count(8, 8)) == float("inf")
-    assert (
-        calls_until_paid(Count(15, 15)) > calls_until_paid(Count(100, 100)) > calls_until_paid(Count(1000, 1000)) > 40
-    )
+class Grid:
+    def __init__(self, x):
+        self.points = self.make(x)
+
+    def make(self, x):
+        for _ in range(40):
+            x = tf.tanh(x)
+        return x
 
 
-LIBRARY = """\
-import tensorflow as tf
+variable = tf.Variable([1.0, 2.0])
 
 
-def loss(x):
-    for _ in range(30):
-        x = tf.tanh(x)
-    return tf.reduce_sum(x)
-"""
-PROGRAM = """\
-import tensorflow as tf
-
-from library import loss
-
-
-def main():
-    weights = tf.Variable(tf.ones([2]))
-
-    def step(x):
-        with tf.GradientTape() as tape:
-            value = loss(weights * x)
-        print(value.numpy())
-        return tape.gradient(value, weights)
-
-    for _ in range({count}):
-        step(tf.ones([2]))
-
-
-if __name__ == "__main__":
-    main()
+def learn(x: tf.Tensor):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(step(variable * x))
+    variable.assign_sub(tape.gradient(loss, variable))
+    return loss
 """
 
 
-def decide_two(folder: Path, count: int) -> Decision:
-    (folder / "library.py").write_text(LIBRARY)
-    (folder / "program.py").write_text(PROGRAM.format(count=count))
-    report = analyze([str(folder)], Options(Config(jobs=1), use_cache=False))
-    return next(decision for decision in report.decisions if decision.qualname == "loss")
+def test_what_nothing_calls_again_and_again(tmp_path: Path) -> None:
+    found = decide(tmp_path, LIBRARY)
+    # others may call it, which they have to say
+    assert (found["train"].action.value, found["train"].level.value) == ("add_tf_function", "speculative")
+    assert "the project does not show that it is called more than once" in found["train"].reason
+    # a step of training is there to be repeated
+    assert (found["learn"].action.value, found["learn"].level.value) == ("add_tf_function", "safe")
+    assert found["Grid.make"].action.value == "none"
+    assert found["Grid.make"].reason.startswith("it is called once for each object that is set up")
 
 
-def test_calls_from_another_module_and_from_nested_functions_count(tmp_path: Path) -> None:
-    found = decide_two(tmp_path, 50)
-    assert found.action.value == "none"
-    assert found.reason.startswith("the program calls it 50 times outside of graphs, under a tape of the caller")
-    assert decide_two(tmp_path, 1000).action.value == "add_tf_function"
+def test_what_a_script_never_calls(tmp_path: Path) -> None:
+    found = decide(tmp_path, ONCE + LIBRARY)
+    assert found["train"].reason == "the script never calls it: a graph would not help"
+    assert found["step"].action.value == found["learn"].action.value == "none"
+    called = decide(tmp_path, ONCE + LIBRARY + "\n\ndef loop(x):\n    while True:\n        train(x)\n")
+    assert (called["train"].action.value, called["train"].level.value) == ("add_tf_function", "safe")
 
 
-def test_under_an_eager_tape_a_graph_is_paid_later() -> None:
-    assert calls_until_paid(Count(30, 30), under_tape=True) > calls_until_paid(Count(30, 30))
-    assert calls_until_paid(Count(8, 8), under_tape=True) == float("inf")
-    assert calls_until_paid(Count(30, 30), traces=2) > 1.9 * calls_until_paid(Count(30, 30))
-
-
-STEPPING = """\
-import tensorflow as tf
-
-
-def step(logits, labels, lengths):
-    return tf.reduce_mean(tf.nn.ctc_loss(labels, logits, lengths, lengths, logits_time_major={major}))
-
-
-def main():
-    for _ in range(12):
-        step(tf.ones([4, 40, 6]), tf.ones([4, 3], tf.int32), tf.fill([4], 3))
-
-
-if __name__ == "__main__":
-    main()
-"""
-
-
-@pytest.mark.parametrize(("major", "action"), [(False, "add_tf_function"), (True, "none")])
-def test_the_steps_of_a_loop_over_time_are_the_tensors(tmp_path: Path, major: bool, action: str) -> None:
-    file = tmp_path / "program.py"
-    file.write_text(STEPPING.format(major=major))
-    report = analyze([str(file)], Options(Config(jobs=1), use_cache=False))
-    found = next(decision for decision in report.decisions if decision.qualname == "step")
-    assert found.action.value == action, found.reason
-
-
-IN_GRAPH = """\
-import tensorflow as tf
-
-
-def step(x):
-    for _ in {range}(4):
-BODY    return x
-
-
-def main():
-    for _ in range(60):
-        step(tf.ones([2]))
-
-
-if __name__ == "__main__":
-    main()
-""".replace("BODY", "        x = tf.tanh(x) * 2.0\n" * 10)
-
-
-@pytest.mark.parametrize(("name", "action"), [("range", "none"), ("tf.range", "add_tf_function")])
-def test_a_loop_of_the_graph_is_traced_once_and_one_of_python_each_time(tmp_path: Path, name: str, action: str) -> None:
-    file = tmp_path / "program.py"
-    file.write_text(IN_GRAPH.format(range=name))
-    report = analyze([str(file)], Options(Config(jobs=1), use_cache=False))
-    found = next(decision for decision in report.decisions if decision.qualname == "step")
-    assert found.action.value == action, found.reason
-
-
-@pytest.mark.parametrize(
-    ("dataset", "reason"),
-    [
-        ("tf.data.Dataset.from_tensor_slices(tf.ones([3, 4]))", "the program calls it 3 times outside of graphs"),
-        ("tf.data.Dataset.from_tensor_slices(tf.ones([3, 4])).filter(lambda x: x[0] > 0.0)", "about "),
-        ("tf.data.Dataset.from_tensor_slices(tf.ones([3, 4])).repeat()", "about "),
-    ],
-)
-def test_a_loop_over_a_data_set_calls_as_often_as_it_has_elements(tmp_path: Path, dataset: str, reason: str) -> None:
-    main = f"def main():\n    for batch in {dataset}:\n        step(batch)\n\n\n"
-    found = decide(tmp_path, main + "if __name__ == '__main__':\n    main()\n")["step"]
-    assert found.reason.startswith(reason)
-    assert (found.action.value == "none") == reason.startswith("the program")
+def test_a_method_of_an_unknown_object_may_be_the_one(tmp_path: Path) -> None:
+    rest = "class Net:\n    def forward(self, x):\n        return step(x)\n\n\n"
+    loop = "def run(net, steps):\n    for _ in range(steps):\n        net.forward(tf.ones([2]))\n"
+    assert decide(tmp_path, rest)["Net.forward"].level.value == "speculative"
+    assert decide(tmp_path, rest + loop)["Net.forward"].level.value == "safe"

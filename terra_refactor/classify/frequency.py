@@ -1,0 +1,218 @@
+"""How often a function is called from eager code, as far as the program shows it: the evidence that a graph of it pays.
+
+Computes: whether some call outside of graphs is repeated, whether all are part of setting something up, whether the project calls the
+function at all. Needs: facts. Gives: `CallFrequency`, `Frequency`. A call of an unknown object's method counts for every method of
+that name. Ignores: how long loops are, which `calls.py` knows where anybody does; calls in tests, which say nothing about a program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import IntEnum
+from functools import cached_property
+from typing import Final, TypeAlias
+
+from terra_refactor.analysis.facts import EntryKind
+from terra_refactor.analysis.testing import is_in_test_file
+from terra_refactor.classify.benefit import known_length
+from terra_refactor.classify.generation import imported_modules
+from terra_refactor.classify.hazards import HazardMap
+from terra_refactor.domain.value import BoundMethod, FunctionValue, PartialValue, Value, members
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.rules.view import ContextView
+
+CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__setstate__", "build"})
+_SHORT: Final = 8
+"""A loop of so many iterations is a short list of parts (layers, levels, heads), and no repetition."""
+
+IsGraph: TypeAlias = Callable[[FunctionId], bool]
+_Place: TypeAlias = tuple[FunctionId, OpId]
+"""A caller, and its call."""
+
+
+class Frequency(IntEnum):
+    """How often eager code calls a function; of several calls the most counts."""
+
+    NEVER = 0
+    """A program that is started here is seen not to."""
+    SET_UP = 1
+    """Once for each object that is made, or once in a run."""
+    UNKNOWN = 2
+    """Nothing in the project shows it: others may call it."""
+    REPEATED = 3
+    """In a loop, or by a framework."""
+
+
+class CallFrequency:
+    """The frequency of functions of one program."""
+
+    def __init__(self, hazards: HazardMap) -> None:
+        self.hazards = hazards
+
+    def of(self, identity: FunctionId, is_graph: IsGraph) -> Frequency:
+        """How often code outside of graphs calls the function, directly or through others."""
+        facts, program = self.hazards.whole_facts, self.hazards.whole_program
+        pending, seen, ends = [identity], {identity}, set[Frequency]()
+        while pending:
+            code = program.function(current := pending.pop())
+            if any(context.entry is EntryKind.FRAMEWORK for context in facts.contexts_of(current)):
+                return Frequency.REPEATED
+            places = [place for place in self._places(code) if place[0] != current]
+            if not places:
+                ends.add(self._without_callers(code))
+            elif facts.functions[current].open_callers or current in self.given:
+                ends.add(Frequency.UNKNOWN)
+            for caller, op in places:
+                if is_graph(caller):
+                    continue
+                found = self._at(caller, op)
+                if found is Frequency.REPEATED:
+                    return found
+                if found is not None:
+                    ends.add(found)
+                elif caller not in seen:
+                    seen.add(caller)
+                    pending.append(caller)
+        return max(ends, default=Frequency.UNKNOWN)
+
+    def _at(self, caller: FunctionId, op: OpId) -> Frequency | None:
+        """How often one call is made; None if as often as its function is called."""
+        code = self.hazards.whole_program.function(caller)
+        if is_in_test_file(self.hazards.whole_program, code):
+            return Frequency.UNKNOWN
+        if code.name in CONSTRUCTORS and code.kind is FunctionKind.METHOD:
+            return Frequency.SET_UP
+        views = [self.hazards.view(context) for context in self.hazards.whole_facts.contexts_of(caller)]
+        if any(_is_repeated(view, op) for view in views):
+            return Frequency.REPEATED
+        if code.kind is FunctionKind.MODULE:
+            # under a condition it is a program that is started; otherwise it may be an example of what others do
+            guarded = any(isinstance(outer, ops.If) for view in views for outer in view.enclosing(op))
+            return Frequency.SET_UP if guarded else Frequency.UNKNOWN
+        return Frequency.SET_UP if code.kind is FunctionKind.CLASS_BODY else None
+
+    def _without_callers(self, code: Function) -> Frequency:
+        if code.name in CONSTRUCTORS and code.kind is FunctionKind.METHOD:
+            return Frequency.SET_UP
+        if code.id.module not in self.scripts or code.id in self.given or self._is_overriding(code):
+            return Frequency.UNKNOWN
+        return Frequency.NEVER
+
+    def _is_overriding(self, code: Function) -> bool:
+        """Whether it is a method of a class with bases, which may call it by ways that are not seen."""
+        if code.kind is FunctionKind.FUNCTION:
+            return False
+        if code.kind is not FunctionKind.METHOD or code.parent is None or code.name.startswith("__"):
+            return True
+        outer = self.hazards.whole_program.function(code.parent).parent
+        made = None if outer is None else self.hazards.codes.class_made_of(outer, code.parent)
+        return made is None or bool(made.bases)
+
+    def _places(self, code: Function) -> Iterator[_Place]:
+        """The calls of a function, and those of an unknown object that may be."""
+        facts = self.hazards.whole_facts
+        found = {(facts.function_of(caller.context), caller.op) for caller in facts.functions[code.id].callers}
+        yield from found
+        more = self.by_name.get(code.name, set()) if code.kind is FunctionKind.METHOD else set[_Place]()
+        yield from (more | self.by_function.get(code.id, set())) - found
+
+    @cached_property
+    def by_name(self) -> dict[str, set[_Place]]:
+        """The calls of methods of unknown objects, by the method's name."""
+        found: dict[str, set[_Place]] = {}
+        for context in self.hazards.whole_facts.contexts:
+            view = self.hazards.view(context)
+            for call in view.code.of_kind(ops.Call):
+                method, fact = view.op(call.function), view.calls.get(call.id)
+                if isinstance(method, ops.LoadAttribute) and (fact is None or fact.unknown is not None):
+                    found.setdefault(method.name, set()).add((context.function, call.id))
+        return found
+
+    @cached_property
+    def by_function(self) -> dict[FunctionId, set[_Place]]:
+        """The calls of functions that the analysis did not follow, as where nobody gives the caller its arguments."""
+        found: dict[FunctionId, set[_Place]] = {}
+        for context in self.hazards.whole_facts.contexts:
+            view = self.hazards.view(context)
+            for call in view.code.of_kind(ops.Call):
+                if (fact := view.calls.get(call.id)) is None or not fact.callees:
+                    for function in functions_in(view.value(call.function)):
+                        found.setdefault(function, set()).add((context.function, call.id))
+        return found
+
+    @cached_property
+    def given(self) -> frozenset[FunctionId]:
+        """The functions that are handed on as values, to whoever calls them."""
+        found: set[FunctionId] = set()
+        for context in self.hazards.whole_facts.contexts:
+            view = self.hazards.view(context)
+            values = [argument.value for call in view.code.of_kind(ops.Call) for argument in call.arguments]
+            values += [op.value for op in view.code.of_kind(ops.StoreItem)]
+            values += [op.value for op in view.code.of_kind(ops.StoreAttribute) if op.value is not None]
+            values += [op.value for op in view.code.of_kind(ops.Return) if op.value is not None]
+            for value in values:
+                found.update(functions_in(view.value(value)))
+        return frozenset(found)
+
+    @cached_property
+    def scripts(self) -> frozenset[str]:
+        """The modules that are started: none of a package, none that another imports, and what they run at the top calls functions."""
+        program, facts = self.hazards.whole_program, self.hazards.whole_facts
+        imported = frozenset[str]().union(*imported_modules(self.hazards).values())
+        running = {
+            context.function.module
+            for context in facts.contexts
+            if program.function(context.function).kind is FunctionKind.MODULE
+            and any(
+                program.function(facts.function_of(callee)).kind is not FunctionKind.CLASS_BODY
+                for call in context.calls
+                for callee in call.callees
+            )
+        }
+        return frozenset(
+            name
+            for name, module in program.modules.items()
+            if name in running
+            and name not in imported
+            and "." not in name
+            and not module.is_package
+            and not imports_relatively(self.hazards, name)
+        )
+
+
+def imports_relatively(hazards: HazardMap, name: str) -> bool:
+    """Whether a module can only be one of a package, wherever the rest of that is: what is started has no relative imports."""
+    return any(
+        op.level
+        for function in hazards.whole_program.modules[name].functions
+        for kind in (ops.ImportFrom, ops.ImportStar)
+        for op in hazards.index(function.id).of_kind(kind)
+        if isinstance(op, ops.ImportFrom | ops.ImportStar)
+    )
+
+
+def functions_in(value: Value) -> Iterator[FunctionId]:
+    """The functions of the program that a value is, also with some of their arguments, or an object."""
+    for member in members(value):
+        if isinstance(member, FunctionValue):
+            yield FunctionId(*member.function)
+        elif isinstance(member, PartialValue | BoundMethod):
+            yield from functions_in(member.function)
+
+
+def _is_repeated(view: ContextView, op: OpId) -> bool:
+    """Whether a loop around a call may run it often."""
+    inner = op
+    for outer in view.enclosing(op):
+        if isinstance(outer, ops.While):
+            return True
+        if isinstance(outer, ops.For | ops.Comprehension):
+            if isinstance(outer, ops.For) and any(part.id == inner for part in outer.else_block):
+                continue
+            length = known_length(view.value(outer.iterable))
+            if length is None or length > _SHORT:
+                return True
+        inner = outer.id
+    return False
