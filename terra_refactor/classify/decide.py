@@ -48,7 +48,7 @@ from terra_refactor.classify.pipelines import given_to_pipelines
 from terra_refactor.classify.proof import Proof
 from terra_refactor.classify.reach import has_unresolved_calls
 from terra_refactor.classify.signature import written_options
-from terra_refactor.domain.effect import Effect, EffectSite, RootKind
+from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import NONE, FrozenDict, FrozenList, TensorValue, TupleValue, Value, members
 from terra_refactor.ir.function import Function, FunctionKind

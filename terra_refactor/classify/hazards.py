@@ -438,7 +438,9 @@ class HazardMap:
             case EffectKind.STATE_WRITE:
                 return f"`{done}` runs only while a graph is traced; later calls do not change `{changed}`"
             case EffectKind.STATE_READ:
-                return f"a graph keeps the value that `{effect.target}` had when it was traced; later changes are ignored"
+                return (
+                    f"a graph keeps the value that `{effect.target}` had when it was traced; later changes are ignored"
+                )
             case EffectKind.VARIABLE_CREATION:
                 return f"`{done}` creates variables: a graph may do that only in its first trace"
             case EffectKind.UNKNOWN_CALL:

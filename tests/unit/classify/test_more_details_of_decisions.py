@@ -24,7 +24,7 @@ def test_the_most_of_no_counts_is_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "end"), [("print(1)", "runs"), ("print(1)\n    print(2)", "(and 1 more)"), ("pass", "")]
+    ("body", "end"), [("print(1)", "call"), ("print(1)\n    print(2)", "(and 1 more)"), ("pass", "")]
 )
 def test_a_reason_names_one_hazard_and_counts_the_others(body: str, end: str) -> None:
     decision = analyze_text(f"{HEAD}def f(x):\n    {body}\n    return x * 2.0\n\nf(tf.ones([2]))\n").decision("f")

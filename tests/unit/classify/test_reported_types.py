@@ -80,9 +80,11 @@ def test_what_the_other_keys_of_a_dict_have_is_told() -> None:
 
 
 def test_a_call_with_something_unknown_is_evidence_all_the_same() -> None:
-    text = "import tensorflow as tf\nimport data\n\ndef f(x, y):\n    return tf.tanh(x) * y\n\n"
-    called = decisions(text + "f(tf.ones([3]), data.load())\n")["f"].parameters[1]
+    text = "import tensorflow as tf\nimport data\n\ndef f(x, y):\n    return RESULT\n\nf(tf.ones([3]), data.load())\n"
+    called = decisions(text.replace("RESULT", "tf.tanh(x), y"))["f"].parameters[1]
     assert (called.kind, called.evidence) == (ParameterValueKind.UNKNOWN, Evidence.DATAFLOW)
+    used = decisions(text.replace("RESULT", "tf.tanh(x) * y"))["f"].parameters[1]
+    assert (used.kind, used.evidence) == (ParameterValueKind.TENSOR, Evidence.USAGE)
     alone = decisions("def f(y):\n    return y\n")["f"].parameters[0]
     assert (alone.kind, alone.evidence) == (ParameterValueKind.UNKNOWN, Evidence.NONE)
 
