@@ -7,23 +7,24 @@ import os
 from kept_answers import SETTING
 
 LONGEST_FIRST = (
-    "tests/runtime/test_ten_programs.py",
-    "tests/proof/test_rules_at_run_time.py",
     "tests/e2e/cli/test_verify.py",
+    "tests/runtime/test_ten_programs.py",
     "tests/runtime/test_optimizers.py",
-    "tests/unit/verify/test_session.py",
     "tests/property/test_paths.py",
+    "tests/unit/verify/test_session.py",
     "tests/runtime/test_memory.py",
     "tests/corpus/test_trying.py",
+    "tests/property/test_second_fix.py",
     "tests/conformance/test_arithmetic.py",
-    "tests/corpus/test_programs.py",
-    "tests/conformance/test_keras_layers.py",
-    "tests/conformance/test_catalogue.py",
+    "tests/e2e/test_release.py",
     "tests/e2e/cli/test_hard_places.py",
-    "tests/proof/test_run_programs.py",
+    "tests/conformance/test_catalogue.py",
+    "tests/proof/test_rules_at_run_time.py",
     "tests/e2e/cli/test_commands.py",
     "tests/e2e/cli/test_bad_input.py",
+    "tests/proof/test_run_programs.py",
     "tests/property/test_ir_lowering.py",
+    "tests/conformance/test_keras_layers.py",
 )
 """The modules that take longest. A worker takes a whole module (`--dist loadscope`): a long one at the end keeps the other waiting."""
 

@@ -26,6 +26,8 @@ ASKING = (
     "tests/corpus/test_shape_bugs.py",
     "tests/e2e/cli/test_demo.py",
     "tests/e2e/cli/test_demo_keeps_its_meaning.py",
+    "tests/runtime/test_optimizers.py",
+    "tests/runtime/test_ten_programs.py",
 )
 """The tests that use `kept_answers`."""
 

@@ -67,9 +67,12 @@ def test_all_changes_together_keep_what_the_program_does(program: Program) -> No
             for each in verification.functions
             if each.status.value in ("different", "fails")
         ]
+        assert wrong == []
         whole = verification.program
+        assert not verification.functions or (whole is not None and whole.difference is None)
         return json.dumps([wrong, "not run" if whole is None else whole.difference, len(verification.functions)])
 
+    # what is wrong is never kept
     wrong, difference, functions = json.loads(RUNS.answer(question(program, planned, inspect.getsource(run)), ask))
     assert wrong == []
     assert difference is None or not functions

@@ -6,9 +6,12 @@ import contextlib
 import io
 import os
 from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
+from kept_answers import Harness
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -140,3 +143,28 @@ class Comparison:
 def same() -> Comparison:
     """Call it with a function that builds `(step, state)`."""
     return Comparison()
+
+
+SHIM = tuple(sorted((Path(__file__).parents[2] / "terra_refactor" / "runtime").glob("*.py")))
+"""What the shim does is in these files and nowhere else."""
+
+
+@cache
+def harness_of(module: Path) -> Harness:
+    """For what a module of tests compares: the answers hold for these texts of the shim, the module and this file."""
+    return Harness(f"shim_{module.stem.removeprefix('test_')}", (*SHIM, Path(__file__), module))
+
+
+@pytest.fixture
+def agrees(same: Comparison, request: pytest.FixtureRequest) -> Callable[..., None]:
+    """As `same`, for tests that compare once and look at nothing else: what agreed is not compared again until something changes."""
+
+    def check(build: Any, calls: int = 6) -> None:
+        def ask() -> str:
+            same(build, calls)
+            return "agrees"
+
+        answer = harness_of(request.node.path).answer(f"{request.node.name} {calls}", ask)
+        assert answer == "agrees"
+
+    return check

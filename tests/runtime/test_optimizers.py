@@ -65,14 +65,14 @@ def training(optimizer: Any, log: Any = None) -> Any:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_every_optimizer_with_schedule_and_clipping(same: Any, name: str) -> None:
+def test_every_optimizer_with_schedule_and_clipping(agrees: Any, name: str) -> None:
     schedule = (0.0, 50)
 
     def build() -> Any:
         rate = CosineDecay(*schedule, warmup_target=0.05, warmup_steps=3)
         return training(make(name, rate, global_clipnorm=1.0))
 
-    same(build, calls=8)
+    agrees(build, calls=8)
 
 
 OPTIONS: list[dict[str, Any]] = [
@@ -85,8 +85,8 @@ OPTIONS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("options", OPTIONS, ids="-".join)
 @pytest.mark.parametrize("name", ["SGD", "AdamW", "Nadam", "Lion"])
-def test_every_option(same: Any, name: str, options: dict[str, Any]) -> None:
-    same(lambda: training(make(name, 0.05, **options)), calls=8)
+def test_every_option(agrees: Any, name: str, options: dict[str, Any]) -> None:
+    agrees(lambda: training(make(name, 0.05, **options)), calls=8)
 
 
 def test_a_learning_rate_set_at_each_step(same: Any) -> None:
@@ -124,14 +124,14 @@ class Told(keras.optimizers.schedules.LearningRateSchedule):
 
 @pytest.mark.parametrize("number", [False, True], ids=["tensor", "number"])
 @pytest.mark.parametrize("name", ALL)
-def test_a_schedule_of_the_program_is_called_as_often_as_keras_calls_it(same: Any, name: str, number: bool) -> None:
+def test_a_schedule_of_the_program_is_called_as_often_as_keras_calls_it(agrees: Any, name: str, number: bool) -> None:
     def build() -> Any:
         log: list[Any] = []
         takes_decay = name not in ("LossScaleOptimizer", "MultiOptimizer")
         options = {"weight_decay": 0.01} if takes_decay else {}
         return training(make(name, Told(log, number), **options), log)
 
-    same(build, calls=8)
+    agrees(build, calls=8)
 
 
 def test_a_schedule_of_the_program_leaves_the_update_whole(same: Any) -> None:
