@@ -59,6 +59,7 @@ def test_all_changes_together_keep_what_the_program_does(program: Program) -> No
     from corpus.evaluate import plan, run  # noqa: PLC0415 - the other tests need less
 
     planned = plan(program, "speculative")
+    assert not planned.report.errors, "where nothing is planned nothing is shown"
 
     def ask() -> str:
         verification = run(planned, program, record=True)
