@@ -11,6 +11,7 @@ LONGEST_FIRST = (
     "tests/runtime/test_ten_programs.py",
     "tests/runtime/test_optimizers.py",
     "tests/property/test_paths.py",
+    "tests/e2e/lsp/test_bad_input_of_clients.py",
     "tests/unit/verify/test_session.py",
     "tests/runtime/test_memory.py",
     "tests/corpus/test_trying.py",
