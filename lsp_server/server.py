@@ -198,10 +198,11 @@ def make_server() -> TerraServer:
         diagnostics,
         hover,
         inlay_hints,
+        symbols,
         synchronization,
     )
 
     server = TerraServer()
-    for feature in (synchronization, diagnostics, hover, inlay_hints, code_lens, code_actions, commands):
+    for feature in (synchronization, diagnostics, hover, inlay_hints, code_lens, code_actions, symbols, commands):
         feature.register(server)
     return server

@@ -38,6 +38,8 @@ class EditorSettings:
     code_lens: bool = True
     every_lens: bool = False
     """Functions for which there is nothing to do have a lens, too."""
+    outline: bool = False
+    """The server answers requests for document symbols."""
     whole_workspace: bool = False
     """Findings of files that are not open are shown, too; what counts is what was set when the server started."""
     configuration: str | None = None
@@ -96,6 +98,7 @@ def parse_settings(data: Any) -> EditorSettings:
         unknown_sizes=flag(hints, "unknownSizes", False, "inlayHints.unknownSizes"),
         code_lens=flag(data.get("codeLens"), "enable", True, "codeLens.enable"),
         every_lens=flag(data.get("codeLens"), "everyFunction", False, "codeLens.everyFunction"),
+        outline=flag(data.get("outline"), "enable", False, "outline.enable"),
         whole_workspace=mode == _MODES[1],
         configuration=configuration if isinstance(configuration, str) and configuration else None,
         options=options,

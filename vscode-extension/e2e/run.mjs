@@ -39,6 +39,7 @@ const bench = new Workbench({
 
 const steps = [
     ["diagnostics appear", diagnostics],
+    ["a rule's page is shown as a page", rulePage],
     ["hover shows a shape, and the card of a function", hover],
     ["inlay hints show shapes", hints],
     ["a quick fix adds decorator and import to the file", quickFix],
@@ -62,6 +63,26 @@ async function diagnostics() {
     await bench.run("View: Focus Problems");
     await bench.page.locator(".markers-panel .monaco-list-row:has-text('TR401')").waitFor();
     await bench.shot("diagnostics");
+    await bench.run("View: Hide Panel");
+    await bench.page.locator(".markers-panel").waitFor({ state: "hidden" });
+}
+
+async function rulePage() {
+    await bench.open("train.py");
+    await bench.run("View: Focus Problems");
+    await bench.page.locator(".markers-panel .monaco-list-row:has-text('TR401') a.monaco-link").first().click();
+    await bench.page.locator(".tab.active:has-text('TR401')").waitFor();
+    await until(async () => {
+        for (const frame of bench.page.frames()) {
+            const heading = await frame.locator("h1").first().innerText({ timeout: 1000 }).catch(() => "");
+            if (heading.includes("TR401") && !heading.includes("#")) {
+                return true;
+            }
+        }
+        return false;
+    }, "the rule's page is not shown as a page");
+    await bench.shot("rule-page");
+    await bench.run("View: Close Editor");
     await bench.run("View: Hide Panel");
     await bench.page.locator(".markers-panel").waitFor({ state: "hidden" });
 }

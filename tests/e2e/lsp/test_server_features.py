@@ -273,7 +273,10 @@ def test_settings_of_the_editor_win_over_the_project(folder: Path) -> None:
         shapes = talk.open("shapes.py")
         await talk.until(lambda: len(talk.registered) > 0)
         assert await talk.rules(shapes) == []
-        talk.settings = {None: {}, folder.as_uri(): {"ignore": ["TR401"], "inlayHints": {"bindings": False}}}
+        outline = types.DocumentSymbolParams(types.TextDocumentIdentifier(shapes))
+        assert await talk.client.text_document_document_symbol_async(outline) is None
+        own = {"ignore": ["TR401"], "inlayHints": {"bindings": False}, "outline": {"enable": True}}
+        talk.settings = {None: {}, folder.as_uri(): own}
         talk.client.workspace_did_change_configuration(types.DidChangeConfigurationParams({}))
         await talk.until(lambda: talk.refreshed > 0)
         assert await talk.rules(shapes) == ["TR506"]
@@ -283,6 +286,8 @@ def test_settings_of_the_editor_win_over_the_project(folder: Path) -> None:
             )
         )
         assert not hints
+        (symbol,) = await talk.client.text_document_document_symbol_async(outline)
+        assert (symbol.name, symbol.detail) == ("scale", "safe · Add @tf.function")
 
     converse(folder, modern(), scenario)
 

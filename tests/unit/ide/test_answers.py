@@ -15,6 +15,8 @@ from terra_refactor.ide.diagnostics import Tag, diagnostics
 from terra_refactor.ide.hover import hover
 from terra_refactor.ide.inlay_hints import HintKind, hint_details, inlay_hints
 from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.ide.symbols import symbols
+from terra_refactor.ir.function import FunctionKind
 from terra_refactor.rules.rule import Severity
 from terra_refactor.syntax.location import Span
 
@@ -211,6 +213,19 @@ def test_the_card_links_the_lines_of_hazards(tmp_path: Path) -> None:
     answer = hover(snapshot, path, line, 10, line_link="[{}](there)".format)
     assert answer is not None
     assert f"TR101 [{line + 1}](there): " in answer.text
+
+
+def test_symbols_hold_classes_and_what_was_decided(tmp_path: Path) -> None:
+    snapshot, path = model(tmp_path)
+    net, nothing = symbols(snapshot, path)
+    assert [(symbol.name, symbol.kind) for symbol in (net, nothing)] == [
+        ("Net", FunctionKind.CLASS_BODY),
+        ("nothing", FunctionKind.FUNCTION),
+    ]
+    assert [method.name for method in net.inner] == ["__init__", "step", "shout"]
+    assert net.inner[1].detail == "safe · Add @tf.function"
+    assert net.name_span.line == line_of("class Net")
+    assert net.span.encloses(net.inner[2].span)
 
 
 def test_a_file_that_does_not_parse_has_one_quiet_diagnostic(tmp_path: Path) -> None:
