@@ -8,14 +8,14 @@ Ignores: what is no tensor, and tensors of which neither element type nor shape 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.value import Value
-from terra_refactor.ide.size_names import named_parameter, named_values
+from terra_refactor.ide.size_names import named_values
 from terra_refactor.ide.snapshot import Snapshot, line_text, tensorflow_name
 from terra_refactor.ide.values import hint_text, is_plain_tensor, tensor_text
 from terra_refactor.ir import ops
@@ -71,7 +71,7 @@ def inlay_hints(
         contexts = snapshot.contexts(function)
         if function.kind is FunctionKind.CLASS_BODY or not contexts:
             continue
-        named = named_values(snapshot, function)
+        parameters, named = named_values(snapshot, function)
         for span, kind, name, result in _bindings(function):
             if kind not in wanted or not first_line <= span.line <= last_line:
                 continue
@@ -80,7 +80,7 @@ def inlay_hints(
             if text is not None:
                 found.setdefault(span, Hint(span, text, kind, function.id, name))
         if HintKind.PARAMETER in wanted:
-            for hint in _parameters(snapshot, path, function, tensor, unknown_sizes):
+            for hint in _parameters(snapshot, path, function, tensor, parameters, unknown_sizes):
                 if first_line <= hint.span.line <= last_line:
                     found.setdefault(hint.span, hint)
     return tuple(found[span] for span in sorted(found))
@@ -154,7 +154,12 @@ def _text(snapshot: Snapshot, named: Value | None, values: Sequence[Value], unkn
 
 
 def _parameters(
-    snapshot: Snapshot, path: str, function: Function, tensor: str | None, unknown_sizes: bool
+    snapshot: Snapshot,
+    path: str,
+    function: Function,
+    tensor: str | None,
+    named: Mapping[str, Value],
+    unknown_sizes: bool,
 ) -> Iterator[Hint]:
     facts = snapshot.facts.functions.get(function.id)
     if facts is None:
@@ -165,7 +170,7 @@ def _parameters(
         if known is None or not known.values:
             continue
         values: tuple[Value, ...] = known.values
-        text = _text(snapshot, named_parameter(snapshot, function, parameter.name), values, unknown_sizes)
+        text = _text(snapshot, named.get(parameter.name), values, unknown_sizes)
         if text is not None:
             plain = tensor is not None and is_plain_tensor(values) and function.kind is not FunctionKind.LAMBDA
             annotation = f": {tensor}" if plain and not parameter.has_annotation else None

@@ -1,7 +1,6 @@
 """Names for sizes that the analysis does not know: the words that the source itself has for them.
 
-Computes: for the operations of one function, values in which unknown sizes are symbols. Needs: a snapshot. Gives: `named_values`,
-`named_parameter`.
+Computes: for the operations of one function, values in which unknown sizes are symbols. Needs: a snapshot. Gives: `named_values`.
 
     batch = tf.shape(x)[0]                                     the first size of x is `batch`
     x = tf.reshape(x, (batch, -1, self.heads, self.depth))     float32 (batch, ?, heads, depth)
@@ -63,18 +62,12 @@ _WIDTHS = ("units", "filters", "output_dim")
 """Settings of layers that are a size of their output."""
 
 
-def named_values(snapshot: Snapshot, function: Function) -> Mapping[OpId, Value]:
-    """The values of operations that have more names of sizes than the analysis gave them; the others are absent."""
-    contexts = snapshot.contexts(function)
-    if not contexts or function.kind is FunctionKind.CLASS_BODY:
-        return {}
-    return _Naming(snapshot, function).run()
-
-
-def named_parameter(snapshot: Snapshot, function: Function, name: str) -> Value | None:
-    """The value of a parameter with the names that the function gives to its sizes."""
-    contexts = snapshot.contexts(function)
-    return _Naming(snapshot, function).parameters().get(name) if contexts else None
+def named_values(snapshot: Snapshot, function: Function) -> tuple[Mapping[str, Value], Mapping[OpId, Value]]:
+    """The parameters, and the values of those operations that have more names of sizes than the analysis gave them."""
+    if not snapshot.contexts(function) or function.kind is FunctionKind.CLASS_BODY:
+        return {}, {}
+    naming = _Naming(snapshot, function)
+    return naming.parameters, naming.run()
 
 
 class _Naming:
@@ -98,14 +91,15 @@ class _Naming:
         self._stable = {name for name, number in stored.items() if number == 1}
         self._changed_attributes = attributes
         self._read = self._read_off()
+        self.parameters = self._parameters()
 
     def run(self) -> Mapping[OpId, Value]:
         """The values of the whole function."""
-        self._variables = self.parameters()
+        self._variables = dict(self.parameters)
         self._block(self._function.body)
         return self._found
 
-    def parameters(self) -> dict[str, Value]:
+    def _parameters(self) -> dict[str, Value]:
         """The parameters as they come in."""
         found: dict[str, Value] = {}
         for parameter in self._function.parameters:

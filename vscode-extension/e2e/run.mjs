@@ -276,7 +276,6 @@ async function darkReport() {
         return false;
     }, "the report is not dark, or its code cannot be read");
     await bench.shot("dark-report");
-    await bench.set({ "workbench.colorTheme": "Default Light Modern" });
 }
 
 async function workspace() {
@@ -290,7 +289,7 @@ async function workspace() {
 }
 
 async function wrongPath() {
-    await bench.set({ "terra-refactor.path": ["/no/such/server"] });
+    await bench.set({ "terra-refactor.path": ["/no/such/server"], "workbench.colorTheme": "Default Light Modern" });
     await bench.open("train.py");
     await bench.notification("/no/such/server").waitFor();
     await bench.shot("wrong-path");
