@@ -32,8 +32,8 @@ class LazyTensor(Tensor):  # type: ignore[misc]
 
     def __init__(self, run: Any, owner: list[Any], slot: int, dtype: Any, shape: Any, value: Any = None) -> None:
         # Tensor.__init__ builds a graph tensor; none of its state applies here.
-        self._run = run
-        self._owner = owner
+        self._run: Any = run
+        self._owner: Any = owner
         self._slot = slot
         self._lazy_dtype = dtype
         self._lazy_shape = shape
