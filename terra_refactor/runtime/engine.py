@@ -261,7 +261,9 @@ def _real(value: Any, seen: dict[int, Any]) -> Any:
 def _make_real_in(failure: BaseException) -> None:
     """An exception that leaves carries real tensors."""
     if not _interrupts(failure):
-        failure.args = _real(failure.args, {})
+        args = _real(failure.args, {})
+        if args is not failure.args:
+            failure.args = args
         _real(vars(failure), {})
 
 

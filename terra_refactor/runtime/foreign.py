@@ -14,7 +14,7 @@ from typing import Any
 from terra_refactor.runtime.executor import wait_for_segments
 from terra_refactor.runtime.state import thread
 
-_STILL = 0.05  # seconds without a hooked call after which a thread is taken to be blocked in Python
+STILL = 0.05  # seconds without a hooked call after which a thread is taken to be blocked in Python
 
 _runs: dict[int, Any] = {}
 
@@ -72,7 +72,7 @@ def _end_deferral(run: Any) -> None:
         return
     run.shared = True
     since = time.monotonic()
-    while run.pending and time.monotonic() - since < _STILL:
+    while run.pending and time.monotonic() - since < STILL:
         time.sleep(0.001)
     with run.lock:
         if run.pending and not run.depth and not run.tapes:

@@ -14,7 +14,7 @@ import os
 import sys
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from terra_refactor.runtime.encoding import keras_scope_active
@@ -82,7 +82,9 @@ _NOT_RUN_IN_A_CALL = (
     "quantize",
     "count_",
 )
+_MACHINERY = ("keras.src.trainers.", "keras.src.saving.", "keras.src.export.", "keras.src.models.model")
 _watched: dict[type, tuple[tuple[type, Any, str, Any], ...]] = {}
+_every_watched: list[tuple[type, Any, str, Any]] = []  # the same, each once
 
 
 def is_library_code(function: Any) -> bool:
@@ -96,7 +98,9 @@ def _methods(kind: type) -> tuple[tuple[type, Any, str, Any], ...]:
     return tuple(
         (each, vars(each), name, function)
         for each in kind.__mro__
-        if each.__module__.startswith("keras.") and each not in (KerasLayer, KerasOperation)
+        if each.__module__.startswith("keras.")
+        and not each.__module__.startswith(_MACHINERY)
+        and each not in (KerasLayer, KerasOperation)
         for name, function in vars(each).items()
         if isinstance(function, types.FunctionType) and not name.startswith(_NOT_RUN_IN_A_CALL)
     )
@@ -109,10 +113,11 @@ def library_class(kind: type) -> bool:
     methods = _watched.get(kind)
     if methods is None:
         methods = _watched[kind] = _methods(kind)
+        _collect_watched()
     return all(is_library_code(function) for *_, function in methods)
 
 
-def _has_changed(methods: tuple[tuple[type, Any, str, Any], ...]) -> bool:
+def _has_changed(methods: Sequence[tuple[type, Any, str, Any]]) -> bool:
     for _, attributes, name, function in methods:  # noqa: SIM110  (at each call of a layer: `any` takes twice as long)
         if attributes.get(name) is not function:
             return True
@@ -121,12 +126,18 @@ def _has_changed(methods: tuple[tuple[type, Any, str, Any], ...]) -> bool:
 
 def notice_patched_classes() -> None:
     """When a method of a class was replaced, the paths that took its objects whole no longer hold."""
+    if not _has_changed(_every_watched):
+        return
     changed = [kind for kind, methods in _watched.items() if _has_changed(methods)]
-    if changed:
-        _run_pending_as_it_was(changed)
-        for kind in changed:
-            del _watched[kind]
-        Epoch.advance()
+    _run_pending_as_it_was(changed)
+    for kind in changed:
+        del _watched[kind]
+    _collect_watched()
+    Epoch.advance()
+
+
+def _collect_watched() -> None:
+    _every_watched[:] = {(each[0], each[2]): each for methods in _watched.values() for each in methods}.values()
 
 
 def _run_pending_as_it_was(changed: list[type]) -> None:

@@ -23,6 +23,7 @@ import numpy as np
 from terra_refactor.runtime import flush, run_tapes
 from terra_refactor.runtime.encoding import LARGE_ARRAY, SMALL_ARRAY, Encoder, Fact, Unencodable, note_assignment
 from terra_refactor.runtime.executor import wait_for_segments
+from terra_refactor.runtime.foreign import STILL
 from terra_refactor.runtime.keras_hooks import global_settings, notice_patched_classes
 from terra_refactor.runtime.lazy_tensor import LazyTensor, real_of
 from terra_refactor.runtime.observe import Observation, op_definition
@@ -178,6 +179,10 @@ class Run(Encoder):
 
     def force_from_elsewhere(self, lazy: LazyTensor) -> None:
         """A deferred tensor was handed to another thread, which asks for its value."""
+        self.shared = True  # the owner runs what is pending at its next call, unless it is blocked
+        since = time.monotonic()
+        while lazy._value is None and time.monotonic() - since < STILL:
+            time.sleep(0.001)
         with self.lock:
             if lazy._value is None and not self.depth:
                 self.cut()
