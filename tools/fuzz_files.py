@@ -228,7 +228,9 @@ def _options() -> argparse.ArgumentParser:
     )
     parser.add_argument("--memory", type=float, default=4.0, help="GiB that a worker may take")
     parser.add_argument("--most-bytes", type=int, default=12_000)
-    parser.add_argument("--keep", type=Path)
+    parser.add_argument(
+        "--keep", type=lambda folder: Path(folder).absolute(), help="where mutants are kept that break a promise"
+    )
     parser.add_argument("--server", action="store_true", help="try the language server, over its pipes")
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--share", type=Path, help=argparse.SUPPRESS)

@@ -8,7 +8,9 @@ Approximates: an instance that stands for any subclass (`Interpreter.open_instan
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from terra_refactor.analysis.modules import library_member
@@ -80,12 +82,20 @@ def bases_of(frame: Frame, cls: Value) -> tuple[Value, ...]:
 def resolution_order(frame: Frame, cls: Value) -> tuple[Value, ...]:
     """The method resolution order (C3); library classes stand for themselves and their bases. Depth first where C3 has no answer."""
     settled = frame.state.settled
-    if not isinstance(cls, Reference) or cls.object not in settled.objects:
-        return _linearize(frame, cls, {})
-    known = settled.orders.get(cls.object)
-    if known is None:
-        known = settled.orders[cls.object] = _linearize(frame, cls, {})
-    return known
+    if not isinstance(cls, Reference):
+        return (cls,)
+    if cls.object in settled.objects:
+        known = settled.orders.get(cls.object)
+        if known is None:
+            known = settled.orders[cls.object] = _linearize(frame, cls, {})
+        return known
+    earlier = settled.latest_orders.get(cls.object)
+    if earlier is not None and all(bases_of(frame, each) == bases for each, bases in earlier[1]):
+        return earlier[0]
+    orders: dict[Value, tuple[Value, ...]] = {}
+    order = _linearize(frame, cls, orders)
+    settled.latest_orders[cls.object] = order, tuple((each, bases_of(frame, each)) for each in orders)
+    return order
 
 
 def _linearize(frame: Frame, cls: Value, known: dict[Value, tuple[Value, ...]]) -> tuple[Value, ...]:
@@ -99,20 +109,27 @@ def _linearize(frame: Frame, cls: Value, known: dict[Value, tuple[Value, ...]]) 
 
 def _linearized(frame: Frame, cls: Value, known: dict[Value, tuple[Value, ...]]) -> tuple[Value, ...]:
     bases = bases_of(frame, cls)
-    parts = [list(_linearize(frame, base, known)) for base in bases if base != cls] + [list(bases)]
-    order: list[Value] = [cls]
-    while any(parts):
+    parts = [deque(_linearize(frame, base, known)) for base in bases if base != cls]
+    parts = [part for part in (*parts, deque(bases)) if part]
+    # how many parts have a class behind their first
+    behind = Counter(each for part in parts for each in islice(part, 1, None))
+    order: dict[Value, None] = {cls: None}
+    while parts:
+        head = next((part[0] for part in parts if not behind[part[0]]), parts[0][0])
+        order[head] = None
         for part in parts:
-            if part and not any(part[0] in other[1:] for other in parts):
-                head = part[0]
-                break
-        else:
-            head = next(part[0] for part in parts if part)
-        if head not in order:
-            order.append(head)
-        for part in parts:
-            while head in part:
-                part.remove(head)
+            if behind[head] and head in part:
+                # C3 has no answer: it is taken out wherever it stands
+                behind.subtract(islice(part, 1, None))
+                left = [each for each in part if each != head]
+                part.clear()
+                part.extend(left)
+                behind.update(islice(part, 1, None))
+            elif part[0] == head:
+                part.popleft()
+                if part:
+                    behind[part[0]] -= 1
+        parts = [part for part in parts if part]
     return tuple(order)
 
 

@@ -37,7 +37,7 @@ class SettledHeap:
     After the modules have run these are the globals that no function assigns, and the attributes of classes.
     """
 
-    __slots__ = ("fields", "noted", "objects", "orders")
+    __slots__ = ("fields", "latest_orders", "noted", "objects", "orders")
 
     def __init__(self) -> None:
         self.noted = False
@@ -47,6 +47,8 @@ class SettledHeap:
         """Objects of which every field is settled: what `fields` does not have is not set."""
         self.orders: dict[ObjectId, tuple[Value, ...]] = {}
         """The method resolution orders of settled classes, as far as they were asked for."""
+        self.latest_orders: dict[ObjectId, tuple[tuple[Value, ...], tuple[tuple[Value, tuple[Value, ...]], ...]]] = {}
+        """Those of classes that are not settled, with the bases of each class for which they hold."""
 
 
 class Naming:

@@ -48,12 +48,59 @@ class Nesting:
         depth: the largest number of syntax tree levels within one statement: brackets and operators that may nest in each other, or
             branches of one `if` (`elif` nests in the tree).
         depth_line: the line of that place, counted from 1.
+        work: what statements that are deep cost LibCST's parser, in microseconds, roughly.
+        work_line: the line of the statement that costs most, counted from 1.
     """
 
     brackets: int
     brackets_line: int
     depth: int
     depth_line: int
+    work: int
+    work_line: int
+
+
+_ORDINARY_DEPTH, _ORDINARY_BRACKETS, _ORDINARY_CHAIN = 100, 20, 50
+"""Of a statement: what is not deeper costs what its length says."""
+
+
+class _ParserWork:
+    """What deep statements cost LibCST: the square of their depth and of their brackets, and the cube of a chain `f(a)(b)[c]`."""
+
+    __slots__ = ("brackets", "chain", "depth", "outer", "total", "worst", "worst_at")
+
+    def __init__(self) -> None:
+        self.total = self.worst = self.worst_at = 0
+        self.depth = self.brackets = 0
+        self.chain = 0
+        self.outer: list[int] = []
+
+    def opened(self) -> None:
+        self.outer.append(self.chain)
+        self.brackets = max(self.brackets, len(self.outer))
+        self.chain = 0
+
+    def closed(self, at: int) -> None:
+        self.chain_ended(at)
+        self.chain = self.outer.pop() + 1
+
+    def chain_ended(self, at: int) -> None:
+        if self.chain > _ORDINARY_CHAIN:
+            self._add(self.chain**3 // 550, at)
+        self.chain = 0
+
+    def statement_ended(self, at: int) -> None:
+        self.chain_ended(at)
+        if self.depth > _ORDINARY_DEPTH:
+            self._add(self.depth**2 // 5, at)
+        if self.brackets > _ORDINARY_BRACKETS:
+            self._add(10 * self.brackets**2, at)
+        self.depth = self.brackets = 0
+
+    def _add(self, work: int, at: int) -> None:
+        self.total += work
+        if work > self.worst:
+            self.worst, self.worst_at = work, at
 
 
 class LogicalLines:
@@ -109,15 +156,19 @@ def measure_nesting(text: str) -> Nesting:
     outer_sum = 0
     links = 0
     branches = 0
+    work = _ParserWork()
     for found in _TOKEN.finditer(text):
         match found.lastgroup:
             case "link":
                 links += 1
+                if found.group() != ".":
+                    work.chain_ended(found.start())
                 if found.group() == "elif":
                     branches += 1
                     if branches > depth:
                         depth, depth_at = branches, found.start()
             case "open":
+                work.opened()
                 outer.append(links)
                 outer_sum += links + 1
                 links = 0
@@ -125,19 +176,25 @@ def measure_nesting(text: str) -> Nesting:
                     brackets, brackets_at = len(outer), found.start()
             case "close":
                 if outer:
+                    work.closed(found.start())
                     inside = links
                     links = outer.pop()
                     outer_sum -= links + 1
+                    work.depth = max(work.depth, outer_sum + inside)
                     links += 1  # a call or subscript is a link of its own: f(a)(b)(c)
                     if outer_sum + inside > depth:
                         depth, depth_at = outer_sum + inside, found.start()
             case "comma":
+                work.chain_ended(found.start())
                 if outer:
+                    work.depth = max(work.depth, outer_sum + links)
                     if outer_sum + links > depth:
                         depth, depth_at = outer_sum + links, found.start()
                     links = 0
             case "newline":
                 if not outer:
+                    work.depth = max(work.depth, links)
+                    work.statement_ended(found.start())
                     links = 0
                     if branches and _TOP_LEVEL_STATEMENT.match(text, found.end()):
                         branches = 0
@@ -153,7 +210,10 @@ def measure_nesting(text: str) -> Nesting:
                 pass
         if outer_sum + links > depth:
             depth, depth_at = outer_sum + links, found.start()
-    return Nesting(brackets, _line_at(text, brackets_at), depth, _line_at(text, depth_at))
+    work.depth = max(work.depth, outer_sum + links)
+    work.statement_ended(len(text))
+    lines = [_line_at(text, at) for at in (brackets_at, depth_at, work.worst_at)]
+    return Nesting(brackets, lines[0], depth, lines[1], work.total, lines[2])
 
 
 def measure_patterns(text: str) -> tuple[int, int]:

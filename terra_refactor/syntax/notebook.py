@@ -1,6 +1,6 @@
 """Notebooks: one module made of the code cells, and the way back into the JSON document.
 
-Computes: the module text of a notebook (nbformat 4) and the place of every cell in it.
+Computes: the module text of a notebook (nbformat 4 or 3) and the place of every cell in it.
 Needs: the text of the `.ipynb` document. Gives: `Notebook`, which maps lines both ways and writes an edited module text back so that
 nothing but the edited cells' sources changes in the document.
 Ignores: outputs, metadata and other kinds of cells; they are kept as they are.
@@ -18,7 +18,7 @@ from __future__ import annotations
 import bisect
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -198,7 +198,7 @@ def read_notebook(document: str, path: str) -> Notebook:
     """Read the text of an `.ipynb` document.
 
     Raises:
-        SourceError: it is not JSON, not a notebook, not of nbformat 4, or not in Python.
+        SourceError: it is not JSON, not a notebook, not of nbformat 3 or 4, or not in Python.
     """
     try:
         data = _DECODER.decode(document)
@@ -208,25 +208,29 @@ def read_notebook(document: str, path: str) -> Notebook:
         raise SourceError(path, "is not a notebook: its JSON is nested too deeply") from error
     except ValueError as error:
         raise SourceError(path, "is not a notebook: its JSON holds a number of too many digits") from error
-    _check_notebook(data, path)
-    fields = dict(_source_fields(document))
-    indices = [index for index, cell in enumerate(data["cells"]) if cell.get("cell_type") == "code" and index in fields]
-    sources = [_joined_source(data["cells"][index]["source"], path) for index in indices]
+    cells = _checked_cells(data, path)
+    is_old = data["nbformat"] == 3
+    source_key = "input" if is_old else "source"
+    places = _cells_of_worksheets(document) if is_old else _cells(document)
+    fields = dict(_source_fields(document, places, source_key))
+    indices = [index for index, cell in enumerate(cells) if _is_python(cell) and index in fields]
+    sources = [_joined_source(cells[index][source_key], path) for index in indices]
     sign = "%%"
     while any(f"# {sign} cell " in source or f"# {sign} kept " in source for source in sources):
         sign += "%"
     return _assemble(document, indices, sources, [fields[index] for index in indices], sign)
 
 
-def _check_notebook(data: Any, path: str) -> None:
+def _checked_cells(data: Any, path: str) -> list[Any]:
+    """The cells of a notebook, if it is one in Python."""
     if not isinstance(data, dict) or "nbformat" not in data:
         raise SourceError(path, "is not a notebook: it has no nbformat")
-    if data["nbformat"] != 4:
+    if data["nbformat"] not in (3, 4):
         raise SourceError(
             path,
-            f"is a notebook of nbformat {data['nbformat']}; only 4 is read (`jupyter nbconvert --to notebook` updates it)",
+            f"is a notebook of nbformat {data['nbformat']}; only 3 and 4 are read (`jupyter nbconvert --to notebook` updates it)",
         )
-    cells = data.get("cells")
+    cells = _old_cells(data) if data["nbformat"] == 3 else data.get("cells")
     if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
         raise SourceError(path, "is not a notebook: it has no list of cells")
     metadata = data.get("metadata")
@@ -236,6 +240,21 @@ def _check_notebook(data: Any, path: str) -> None:
             language = info.get("language" if key == "kernelspec" else "name") if isinstance(info, dict) else None
             if isinstance(language, str) and language and language.lower() not in {"python", "python3", "ipython"}:
                 raise SourceError(path, f"is a notebook in {language}, not in Python")
+    return cells
+
+
+def _old_cells(data: Any) -> list[Any] | None:
+    """The cells of a notebook of nbformat 3, which lie in worksheets; None if they do not."""
+    worksheets = data.get("worksheets")
+    if not isinstance(worksheets, list) or not all(isinstance(sheet, dict) for sheet in worksheets):
+        return None
+    parts = [sheet.get("cells", []) for sheet in worksheets]
+    return [cell for part in parts for cell in part] if all(isinstance(part, list) for part in parts) else None
+
+
+def _is_python(cell: Any) -> bool:
+    """Whether it is a code cell; one of nbformat 3 has a language of its own."""
+    return cell.get("cell_type") == "code" and cell.get("language") in (None, "", "python")
 
 
 def _joined_source(source: Any, path: str) -> str:
@@ -316,14 +335,26 @@ def _placeholder(line: str) -> str | None:
     return None
 
 
-def _source_fields(document: str) -> Iterator[tuple[int, _SourceField]]:
+def _source_fields(document: str, cells: Iterable[int], source_key: str) -> Iterator[tuple[int, _SourceField]]:
     """The place of each cell's source in the document, by the cell's index. The document is known to be valid JSON."""
-    for key, start in _members(document, _skip(document, 0)):
-        if key == "cells":
-            for index, cell in enumerate(_elements(document, start)):
-                for name, value in _members(document, cell):
-                    if name == "source":
-                        yield index, _SourceField(value, _value_end(document, value), document[value] == "[")
+    for index, cell in enumerate(cells):
+        for name, value in _members(document, cell):
+            if name == source_key:
+                yield index, _SourceField(value, _value_end(document, value), document[value] == "[")
+
+
+def _cells(document: str, at: int = 0) -> Iterator[int]:
+    """Offset of every cell of the object that begins at `at`: of the last `cells`, which is the one that counts."""
+    found = [start for key, start in _members(document, _skip(document, at)) if key == "cells"]
+    if found:
+        yield from _elements(document, found[-1])
+
+
+def _cells_of_worksheets(document: str) -> Iterator[int]:
+    found = [start for key, start in _members(document, _skip(document, 0)) if key == "worksheets"]
+    if found:
+        for sheet in _elements(document, found[-1]):
+            yield from _cells(document, sheet)
 
 
 def _skip(text: str, at: int) -> int:

@@ -30,6 +30,9 @@ MAX_DEPTH = 3_000
 MAX_CHARACTERS = 4_000_000
 """Maximum length of one source text, about ten seconds of parsing; what is larger is data."""
 
+MAX_WORK = 5_000_000
+"""What deep statements of a text may cost the parser in all: about five seconds. A chain of 1,400 calls does."""
+
 MAX_PATTERN_TRIES = 1 << 19
 """What the nested patterns of a text may cost; see `measure_patterns`. So many take the parser about a second."""
 
@@ -69,6 +72,9 @@ def parse_module(source: Source) -> ParsedModule:
     if nesting.depth > MAX_DEPTH:
         message = f"is nested too deeply to be analysed: about {nesting.depth:,} levels of operators or branches in one statement"
         raise SourceError(source.path, message, nesting.depth_line)
+    if nesting.work > MAX_WORK:
+        message = "is nested too deeply to be analysed: long chains of calls, or deep expressions, in many statements"
+        raise SourceError(source.path, message, nesting.work_line)
     tries, pattern_line = measure_patterns(source.text)
     if tries > MAX_PATTERN_TRIES:
         raise SourceError(source.path, "is nested too deeply to be analysed: a pattern of `case`", pattern_line)

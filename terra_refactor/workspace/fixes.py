@@ -8,6 +8,7 @@ take them, which the finding's rule and the decision's assumptions say.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from terra_refactor.classify.decision import Action, Decision, Level
@@ -76,15 +77,18 @@ def fix_findings(report: WorkspaceReport, findings: Sequence[Finding], level: Le
     files: list[FileRefactoring] = []
     for path, found in sorted(by_path.items()):
         source = report.sources[path]
+        # parsing after each of many fixes takes long: first all that do not overlap, and one by one only if they do not parse together
+        apart = _apart([fixes[finding] for finding in found if _is_allowed(finding, level)])
+        is_parsed = _parses(source, apart)
         edits: tuple[Edit, ...] = ()
         changes: list[Change] = []
         for finding in found:
             assumptions = finding.cure.assumptions if finding.cure is not None else ()
             outcome, reason = Outcome.DONE, finding.message
-            if assumptions and not allows(level, Level.SPECULATIVE):
+            if not _is_allowed(finding, level):
                 outcome, reason = Outcome.SKIPPED, f"needs --level {Level.SPECULATIVE.value}"
             else:
-                together = _together(source, edits, fixes[finding])
+                together = _together(source, edits, fixes[finding], is_parsed=is_parsed)
                 if together is None:
                     outcome, reason = Outcome.SKIPPED, "another fix changes the same text; run it once more"
                 else:
@@ -113,16 +117,40 @@ def followed_by(files: Mapping[str, FileRefactoring], more: Iterable[FileRefacto
     return result
 
 
-def _together(source: Source, edits: tuple[Edit, ...], more: tuple[Edit, ...]) -> tuple[Edit, ...] | None:
-    """All the edits; None if they overlap, or if the text does not parse after them."""
+def _is_allowed(finding: Finding, level: Level) -> bool:
+    assumptions = finding.cure.assumptions if finding.cure is not None else ()
+    return not assumptions or allows(level, Level.SPECULATIVE)
+
+
+def _apart(fixes: Sequence[tuple[Edit, ...]]) -> tuple[Edit, ...]:
+    """The edits of all fixes that do not overlap with those before them."""
+    edits: tuple[Edit, ...] = ()
+    for fix in fixes:
+        with suppress(ValueError):
+            edits = check_edits((*edits, *fix))
+    return edits
+
+
+def _parses(source: Source, edits: tuple[Edit, ...]) -> bool:
+    """Whether the text parses after the edits, and can be written."""
     try:
-        together = check_edits((*edits, *more))
-        changed = replace(source, text=apply_edits(source.text, together))
+        changed = replace(source, text=apply_edits(source.text, edits))
         parse_module(changed)
         source.encode(changed.text)
     except (SourceError, ValueError):
+        return False
+    return True
+
+
+def _together(
+    source: Source, edits: tuple[Edit, ...], more: tuple[Edit, ...], *, is_parsed: bool
+) -> tuple[Edit, ...] | None:
+    """All the edits; None if they overlap, or if the text does not parse after them, unless that is known."""
+    try:
+        together = check_edits((*edits, *more))
+    except (SourceError, ValueError):
         return None
-    return together
+    return together if is_parsed or _parses(source, together) else None
 
 
 def edits_of_file(source: Source, edits: Sequence[Edit]) -> tuple[tuple[Span, str], ...]:

@@ -118,3 +118,16 @@ def test_lists_of_the_same_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     started = time.process_time()
     assert set(of(source, tmp_path, monkeypatch)) == {"costly"}
     assert time.process_time() - started < SECONDS
+
+
+def test_a_key_beyond_those_that_are_told_apart_leaves_the_others_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("terra_refactor.analysis.transfer.mappings.MAX_KEYS", 2)
+    stores = "".join(f"TABLE['{number}'] = tf.ones([{number}, 3])\n" for number in (2, 4, 5))
+    body = f"TABLE = {{}}\n{stores}def costly(x):\n    return TABLE['2'] + x\n"
+    (tmp_path / "table.py").write_text(f"import tensorflow as tf\n{body}\ncostly(tf.ones([5, 3]))\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    # were one of several tables meant, the failure would not be certain of this shape
+    (finding,) = [each for each in analyze(["table.py"], OPTIONS).findings if each.rule == "TR401"]
+    assert "(2, 3)" in finding.message or "[2, 3]" in finding.message

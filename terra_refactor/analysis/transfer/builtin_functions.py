@@ -255,10 +255,20 @@ def make_tuple(
 def make_set(
     interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
 ) -> Value | None:
+    return _new_set_of(interpreter, frame, op, arguments, "set")
+
+
+def make_frozenset(
+    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
+) -> Value | None:
+    return _new_set_of(interpreter, frame, op, arguments, "frozenset")
+
+
+def _new_set_of(interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, name: str) -> Value:
     element: Value = BOTTOM
     if arguments.positional:
         element = iterate(interpreter, frame, op, arguments.positional[0]).element
-    return new_set(interpreter, frame, op, element)
+    return new_set(interpreter, frame, op, element, name)
 
 
 def make_dict(
@@ -601,7 +611,7 @@ BUILTINS: Final[dict[str, BuiltinHandler]] = {
     "builtins.list": make_list,
     "builtins.tuple": make_tuple,
     "builtins.set": make_set,
-    "builtins.frozenset": make_set,
+    "builtins.frozenset": make_frozenset,
     "builtins.dict": make_dict,
     "collections.OrderedDict": make_ordered_dict,
     "collections.defaultdict": make_default_dict,

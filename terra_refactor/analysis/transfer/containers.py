@@ -124,9 +124,9 @@ def new_list(
     return Reference(number)
 
 
-def new_set(interpreter: Interpreter, frame: Frame, op: int, element: Value) -> Value:
-    """A new set of such elements, made by operation `op`."""
-    number = interpreter.allocate(frame, op, ObjectKind.SET, "set")
+def new_set(interpreter: Interpreter, frame: Frame, op: int, element: Value, name: str = "set") -> Value:
+    """A new set of such elements, made by operation `op`; `name` is that of its class."""
+    number = interpreter.allocate(frame, op, ObjectKind.SET, name)
     frame.state.set((number, ITEMS), FrozenList(None, element))
     return Reference(number)
 

@@ -134,6 +134,9 @@ def with_item(content: FrozenDict, index: Value, value: Value, *, single: bool) 
             rest = BOTTOM
         items[index] = value if single else join(UNBOUND if known is None else known, value)
         return FrozenDict(tuple(items.items()), rest)
+    if isinstance(index, Constant) and all(key != index for key, _ in content.items):
+        # a key that is none of these: they keep what they have
+        return FrozenDict(content.items, value if content.rest is None else join(content.rest, value))
     items_joined = tuple((key, join(old, value)) for key, old in content.items)
     return FrozenDict(items_joined, value if content.rest is None else join(content.rest, value))
 

@@ -23,6 +23,8 @@ from terra_refactor.rules.view import ClassOutline, ContextView
 _HASHABLE: Final = ("frozen=True", "eq=False", "unsafe_hash=True")
 """Arguments of `dataclass` with which its objects can be hashed (frozen ones if their fields can)."""
 _NO_STRUCTURES: Final = frozenset({"set", "dict_keys", "dict_items"})
+_FROZEN: Final = "frozenset"
+"""It has a hash, but TensorFlow compares it by identity."""
 _OWN_TYPE: Final = ("__hash__", "__tf_tracing_type__", "__tf_flatten__")
 
 
@@ -34,7 +36,14 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             continue
         reads = [op.id for op in view.code.ops if isinstance(op, ops.LoadName) and op.name == parameter.name]
         place = next(iter(reads), None)
-        if place is not None:
+        if place is not None and names == {_FROZEN}:
+            yield LocalHazard(
+                place,
+                f"`{parameter.name}` is a frozenset: a traced function is traced again for each new one, even if they are equal",
+                f"`{parameter.name}` is the same object in most calls: a graph is traced for each",
+                boundary=True,
+            )
+        elif place is not None:
             yield LocalHazard(
                 place,
                 f"`{parameter.name}` is a {names.pop()}, which compares by value and has no hash: a traced function cannot take it",
@@ -81,7 +90,8 @@ RULE: Final = Rule(
         "A traced function tells its graphs apart by its arguments, and needs a hash of those that are no tensors, nor lists, tuples or "
         "dicts of them. Sets, views of dicts, deques and dataclasses have none, and slices only from Python 3.12 on: `TypeError: Could not "
         "generate a generic TraceType for P(...). Please verify that it is immutable/hashable`. A method of such an object cannot be "
-        "traced either: `TypeError: unhashable type`."
+        "traced either: `TypeError: unhashable type`. A frozenset has a hash, but is told apart by identity: the function is "
+        "traced again for each new one."
     ),
     samples=Samples(
         bad="""\

@@ -153,7 +153,8 @@ def test_an_edit_that_loses_a_cell_is_refused() -> None:
     [
         (b"{", "is not a notebook"),
         (b"[]", "no nbformat"),
-        (b'{"nbformat": 3, "worksheets": []}', "nbformat 3; only 4 is read"),
+        (b'{"nbformat": 2, "worksheets": []}', "nbformat 2; only 3 and 4 are read"),
+        (b'{"nbformat": 3, "cells": []}', "no list of cells"),
         (b'{"nbformat": 4}', "no list of cells"),
         (b'{"nbformat": 4, "cells": [{"cell_type": "code", "source": 1}]}', "neither text nor a list"),
         (b'{"nbformat": 4, "cells": [], "metadata": {"kernelspec": {"language": "R"}}}', "in R, not in Python"),
@@ -169,3 +170,18 @@ def test_no_code_at_all() -> None:
     source = notebook(MARKDOWN)
     assert (source.text, source.cells) == ("", ())
     assert parse_module(source).module.body == ()
+
+
+def test_a_notebook_of_nbformat_3() -> None:
+    code = {"cell_type": "code", "language": "python"}
+    first = {
+        "cells": [{"cell_type": "markdown", "source": ["# x"]}, {**code, "input": ["x = 1\n", "%time\n", "y = x"]}]
+    }
+    second = {"cells": [{**code, "language": "ruby", "input": "puts 1"}, {**code, "input": "z = y"}]}
+    document = json.dumps({"worksheets": [first, second], "metadata": {"name": ""}, "nbformat": 3}, indent=1)
+    source = source_from_bytes(document.encode(), "old.ipynb")
+    assert [cell.source for cell in source.cells] == ["x = 1\n%time\ny = x", "z = y"]
+    edited = source.text.replace("z = y", "z = y + 1").replace("x = 1", "x = 2")
+    back = json.loads(source.encode(edited))
+    assert back["worksheets"][0]["cells"][1]["input"] == ["x = 2\n", "%time\n", "y = x"]
+    assert [cell["input"] for cell in back["worksheets"][1]["cells"]] == ["puts 1", "z = y + 1"]

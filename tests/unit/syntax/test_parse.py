@@ -86,3 +86,25 @@ def test_20000_lines_and_a_long_flat_list() -> None:
 def test_nesting_is_counted_outside_of_strings_and_comments() -> None:
     assert measure_nesting('# (((((\nx = \'((((\' + """\n((((""" + f(a[1])\n').brackets == 2
     assert measure_nesting("x = f'{{{{{{ {a[b[0]]}'\n").brackets == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("x = 1\ny = f" + "(x)" * 1_500, 2),
+        ("x = f" + "(x)\\\n[1]" * 800, 801),
+        (("x = f" + "(a, f" * 150 + ")" * 150 + "\n") * 30, 1),
+        (("x = g(" + "+ ".join(["x "] * 1_000) + ")\n") * 60, 1),
+    ],
+    ids=["calls", "subscripts", "brackets", "operators"],
+)
+def test_what_would_take_the_parser_too_long(text: str, line: int) -> None:
+    with pytest.raises(SourceError, match="long chains of calls, or deep expressions") as told:
+        parse_module(source_from_text(text))
+    assert told.value.line == line
+
+
+def test_ordinary_code_costs_the_parser_nothing_more() -> None:
+    text = "".join(f"x = f({number}, [g(a.b.c(1)(2)[3]) for a in b if c]) + 1 - 2\n" for number in range(2_000))
+    text += "TABLE = [" + "(f(1)(2)(3), {'a': [1, 2 + 3]}),\n" * 2_000 + "]\n"
+    assert measure_nesting(text).work == 0

@@ -318,3 +318,21 @@ def test_a_callee_that_is_decorated_already_counts_as_one_that_is_to_be(tmp_path
     assert "@tf.function" in first.new_text
     path.write_text(first.new_text)
     assert not [file for file in fix([str(path)], options).files if file.changed]
+
+
+def test_many_fixes_are_parsed_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from terra_refactor.workspace import fixes  # noqa: PLC0415
+
+    parsed: list[object] = []
+    parse = fixes.parse_module
+    monkeypatch.setattr(fixes, "parse_module", lambda source: parsed.append(source) or parse(source))
+    prints = "".join(f'    print("step {number}", x)\n' for number in range(12))
+    path = tmp_path / "many.py"
+    path.write_text(
+        f"import tensorflow as tf\n\n\n@tf.function\ndef f(x: tf.Tensor):\n{prints}    return x + 1\n", encoding="utf-8"
+    )
+    config = Config(jobs=1, level="speculative")
+    fixed = fix([str(path)], Options(config=config, use_cache=False), of_findings=True, rounds=1)
+    changes = [change for file in fixed.files for change in file.changes if change.outcome.value == "done"]
+    assert len(changes) >= 10
+    assert len(parsed) == 1
