@@ -6,6 +6,7 @@ everything that an editor asks for, runs the commands that it is offered, and sa
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -52,7 +53,8 @@ class Server:
             self.process = subprocess.Popen(
                 command, cwd=self.folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
             )
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
         uri = self.folder.as_uri()
         self.request(
             "initialize",
@@ -76,6 +78,11 @@ class Server:
         else:
             self.process.kill()
             self.process.wait()
+        self._listener.join(self.patience)
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(OSError):
+                pipe.close()
 
     def seconds(self) -> float:
         """The processor time that the server has taken; the clock's where the system does not tell."""

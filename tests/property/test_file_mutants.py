@@ -13,6 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from file_mutants import LEVELS, mutant_of, mutant_of_notebook, trial
+from server_mutants import Server, server_trial
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 FILES = sorted(path for path in (CORPUS / "programs").rglob("*.py") if 500 < path.stat().st_size < 5_000)
@@ -40,3 +41,16 @@ def test_a_mutant_of_a_notebook_keeps_the_promises(seed: int, tmp_path: Path, mo
     document = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
     data = mutant_of_notebook(document, random, texts)
     assert list(trial(Path("mutant.ipynb"), document, data, lambda _: None)) == []
+
+
+def test_the_server_keeps_the_promises(tmp_path: Path) -> None:
+    pytest.importorskip("pygls")
+    folder = tmp_path / "project"
+    folder.mkdir()
+    with Server(folder, patience=120.0) as server:
+        for seed in range(4):
+            random = Random(f"server {seed}")
+            texts = [path.read_text(encoding="utf-8") for path in random.sample(FILES, 3)]
+            mutant = mutant_of(texts[0], random, texts).decode("utf-8", "replace")
+            (folder / "mutant.py").write_text(texts[0], encoding="utf-8")
+            assert list(server_trial(server, "mutant.py", texts[0], mutant, random, limit=60.0)) == []
