@@ -1,0 +1,317 @@
+"""An error needs proof: types come from calls of TensorFlow, and what a graph freezes must matter to somebody."""
+
+from __future__ import annotations
+
+import pytest
+from analysis_support import analyze_text
+
+from terra_refactor.classify.decision import Action
+from terra_refactor.domain.evidence import Evidence
+from terra_refactor.rules.rule import Severity
+
+PRINTED = """\
+import tensorflow as tf
+
+
+@tf.function
+def graph(a, b):
+    return a + b
+
+
+print("a + b = %d" % graph(int(input()), int(input())))
+"""
+
+SUPPOSED = """\
+import tensorflow as tf
+
+
+class Agent:
+    def __init__(self, body):
+        self.body = body
+
+    @tf.function
+    def act(self, given):
+        return self.unroll(given), tf.tanh(given)
+
+    @tf.function
+    def known(self):
+        return self.unroll(tf.stack(self.body(), axis=1))
+
+    def unroll(self, given):
+        return self.split(given)
+
+    def split(self, pair):
+        action, state = pair  # error
+        return tf.tanh(action) + state
+"""
+
+ANNOTATED = """\
+import tensorflow as tf
+
+
+@tf.function
+def rows(x: tf.Tensor):
+    return tf.stack([row * 2.0 for row in x])
+
+
+@tf.function
+def computed_rows(x: tf.Tensor):
+    return tf.stack([row * 2.0 for row in tf.tanh(x)])  # error
+
+
+@tf.function
+def called_rows(x: tf.Tensor):
+    return tf.stack([row * 2.0 for row in x])  # error
+
+
+def main(data):
+    called_rows(tf.ones([2, 3]))
+    rows(data)
+"""
+
+PLACEHOLDERS = """\
+import tensorflow as tf
+
+
+@tf.function
+def double(x):
+    return x * 2
+
+
+@tf.function
+def direct(x):
+    return x * 2  # error
+
+
+inputs = tf.keras.Input([3])
+by_name = tf.keras.layers.Lambda(double)(inputs)
+by_lambda = tf.keras.layers.Lambda(lambda t: double(t))(inputs)
+activated = tf.keras.layers.Activation(double)(inputs)
+outputs = tf.keras.layers.Dense(2)(by_lambda)
+direct(inputs)
+"""
+
+KERAS_2_OR_3 = """\
+import tensorflow as tf
+
+
+class Gate(tf.keras.layers.Layer):
+    def call(self, x):
+        if tf.reduce_sum(x) > 0:
+            return x
+        return x * 2
+
+
+@tf.autograph.experimental.do_not_convert
+def plain(x):
+    if tf.reduce_sum(x) > 0:  # error
+        return x
+    return x * 2
+
+
+gate = Gate()
+
+
+@tf.function
+def step(x):
+    return gate(x) + plain(x)
+
+
+step(tf.ones([2]))
+"""
+
+THE_SAME_EACH_TIME = """\
+import tensorflow as tf
+
+
+class Prenet(tf.keras.layers.Layer):
+    def __init__(self, rate):
+        super().__init__()
+        self.rate = tf.Variable(rate, trainable=False)
+        self.drop = tf.keras.layers.Dropout(0.5)
+        self.sizes = None
+        self.count = 0
+        self.mode = "none"
+        self.unread = 0
+
+    def call(self, x):
+        self.drop.rate = self.rate
+        self.sizes = (x.shape[0], 1.0 / x.shape[1])
+        self.count = self.count + 1  # error
+        self.unread = self.unread + 1
+        self.mode = "graph"  # error
+        return self.drop(x) * self.sizes[1]
+
+    def reset(self):
+        self.mode = "eager"
+
+
+net = Prenet(0.1)
+
+
+@tf.function
+def step(x):
+    return net(x)
+
+
+step(tf.ones([2, 3]))
+print(net.drop.rate, net.sizes, net.count, net.mode)
+"""
+
+KEPT_OBJECTS = """\
+import tensorflow as tf
+
+
+class Model:
+    def __init__(self, size):
+        self.size = tf.constant(size)
+
+    def run(self, x):
+        return x * self.size
+
+
+class Lazy:
+    def run(self, x):
+        if not hasattr(self, "model"):
+            self.model = Model(2.0)
+        self.last = tf.tanh(x)  # error
+        return self.model.run(x)
+
+
+lazy = Lazy()
+tf.function(lazy.run)(tf.ones([2]))
+print(lazy.last, lazy.model)
+"""
+
+PROVOKED = """\
+import unittest
+import pytest
+import tensorflow as tf
+
+
+@tf.function
+def pair(inputs):
+    first, second = inputs
+    return tf.matmul(first, second)
+
+
+@tf.function
+def other(inputs):
+    first, second = inputs  # error
+    return tf.matmul(first, second)
+
+
+class Tests(unittest.TestCase):
+    def test_bad(self):
+        with self.assertRaises(ValueError):
+            pair(tf.ones([2, 2]))
+
+    def test_good(self):
+        pair((tf.ones([2, 2]), tf.ones([2, 2])))
+
+
+def test_bad():
+    with pytest.raises(ValueError):
+        pair(tf.ones([2, 2]))
+    other(tf.ones([2, 2, 2]))
+"""
+
+STRUCTURES_OVER_TIME = """\
+import tensorflow.compat.v1 as tf
+
+
+def unroll(cell, image, reward):
+    return tf.nn.dynamic_rnn(cell, (image, reward), dtype=tf.float32)
+
+
+unroll(tf.nn.rnn_cell.GRUCell(4), tf.ones([3, 50, 1]), tf.ones([3, 50, 2]))
+tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(4), tf.ones([3, 50]), dtype=tf.float32)  # error
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PRINTED,
+        SUPPOSED,
+        ANNOTATED,
+        PLACEHOLDERS,
+        KERAS_2_OR_3,
+        THE_SAME_EACH_TIME,
+        KEPT_OBJECTS,
+        PROVOKED,
+        STRUCTURES_OVER_TIME,
+    ],
+)
+def test_only_what_is_proven_is_an_error(text: str) -> None:
+    result = analyze_text(text)
+    assert all(context.problem is None for context in result.facts.contexts)
+    found = {finding.span.line for finding in result.findings if finding.severity is Severity.ERROR}
+    assert found == {number for number, line in enumerate(text.splitlines(), 1) if line.endswith("# error")}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        (ANNOTATED, 6, "if `x` is a tensor, which no call shows"),
+        (KERAS_2_OR_3, 6, "under Keras 3"),
+        (THE_SAME_EACH_TIME, 15, "each call would set it to the same value"),
+        (THE_SAME_EACH_TIME, 18, "if somebody looks at it"),
+    ],
+)
+def test_a_warning_says_what_is_not_proven(text: str, line: int, said: str) -> None:
+    found = [each for each in analyze_text(text).findings if each.span.line == line]
+    assert found and all(each.severity is Severity.WARNING for each in found)
+    assert said in found[0].message
+
+
+def test_a_decorator_stays_where_the_type_is_only_supposed() -> None:
+    result = analyze_text(ANNOTATED)
+    assert result.decision("rows").action is Action.NONE
+    assert result.decision("called_rows").action is Action.REMOVE_TF_FUNCTION
+
+
+UNKNOWN_CALLER = """\
+import tensorflow as tf
+
+
+def annotated(x: tf.Tensor, y: tf.Tensor):
+    for _ in range(20):
+        x = tf.matmul(x, y)
+    return x
+
+
+def used(x, y):
+    for _ in range(20):
+        x = tf.matmul(x, y)
+    return x
+
+
+def joined(x, y):
+    for _ in range(20):
+        x = tf.matmul(x, y)
+    return x
+
+
+def main(loader):
+    joined(tf.ones([2, 2]), tf.ones([2, 2]))
+    for batch in loader:
+        annotated(batch["a"], batch["b"])
+        used(batch["a"], batch["b"])
+        joined(batch["a"], batch["b"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "evidence"),
+    [("annotated", Evidence.ANNOTATION), ("used", Evidence.USAGE), ("joined", Evidence.DATAFLOW)],
+)
+def test_an_unknown_argument_does_not_beat_what_is_known(function: str, evidence: Evidence) -> None:
+    decision = analyze_text(UNKNOWN_CALLER).decision(function)
+    assert [parameter.evidence for parameter in decision.parameters] == [evidence, evidence]
+    assert decision.action is Action.ADD_TF_FUNCTION
+
+
+def test_calls_that_are_to_fail_are_no_evidence() -> None:
+    decision = analyze_text(PROVOKED.replace("@tf.function\n", "")).decision("pair")
+    assert not [hazard for hazard in decision.hazards if hazard.rule == "TR303"]
