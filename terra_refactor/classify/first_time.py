@@ -1,8 +1,8 @@
 """Code that runs only the first time: under a test for state that is missing until that code sets it.
 
-Computes: whether an operation is under `if self.x is None`, `if key not in self.cache`, `if not hasattr(self, "x")` or `if not self.built`,
-and whether what is tested is set there. Needs: the code of the function, and what it writes through its calls. Gives: `runs_first_time`.
-Ignores: state that somebody takes away again, or that is set after the branch.
+Computes: whether an operation is under `if self.x is None`, `if key not in self.cache`, `if not hasattr(self, "x")`, `if not self.built` or
+`if self.first_call`, and whether what is tested is set there. Needs: the code of the function, and what it writes through its calls.
+Gives: `runs_first_time`. Ignores: state that somebody takes away again, or that is set after the branch.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ def runs_first_time(
             tested = _missing(index, holder.test, in_then)
             if tested is not None and (tested is _FLAGS or _are_set(index, tested, guarded, written_through_calls)):
                 return True
+            if _is_lowered(index, _raised(index, holder.test, in_then), guarded):
+                return True
         inner, parent = parent, index.parents[parent]
     return False
 
@@ -93,6 +95,34 @@ def _missing(index: CodeIndex, test: OpId, truth: bool) -> frozenset[str] | None
             return _FLAGS if _FLAGS in parts else frozenset().union(*parts) if parts else None
         case _:
             return None
+
+
+def _raised(index: CodeIndex, test: OpId, truth: bool) -> frozenset[str]:
+    """The flags that are true where the test has that truth: `self.first_call`."""
+    op = _value(index, test)
+    match op:
+        case ops.Unary(operator="not"):
+            return _raised(index, op.operand, not truth)
+        case ops.LoadAttribute() if truth:
+            return _kept_at(index, test)
+        case ops.LoadName(scope=ops.Scope.GLOBAL | ops.Scope.FREE) if truth:
+            return _kept_at(index, test)
+        case ops.ShortCircuit(operator="and") if truth:
+            return _raised(index, op.left, True) | _raised(index, op.value, True)
+        case _:
+            return frozenset()
+
+
+def _is_lowered(index: CodeIndex, flags: frozenset[str], guarded: Iterable[Op]) -> bool:
+    """Whether the guarded operations set one of the flags to False."""
+    return any(
+        isinstance(op, ops.StoreAttribute | ops.StoreName)
+        and op.value is not None
+        and isinstance(lowered := index.ops[op.value], ops.Literal)
+        and lowered.value is False
+        and not flags.isdisjoint(_set_by(index, op))
+        for op in guarded
+    )
 
 
 def _kept_at(index: CodeIndex, number: OpId) -> frozenset[str]:

@@ -35,14 +35,18 @@ class Agent:
 
     @tf.function
     def known(self):
-        return self.unroll(tf.stack(self.body(), axis=1))
+        return self.rows(tf.stack(self.body(), axis=1))
 
     def unroll(self, given):
         return self.split(given)
 
     def split(self, pair):
-        action, state = pair  # error
+        action, state = pair
         return tf.tanh(action) + state
+
+    def rows(self, tensor):
+        first, second = tensor  # error
+        return first + second
 """
 
 ANNOTATED = """\
@@ -229,6 +233,33 @@ tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(4), tf.ones([3, 50]), dtype=tf.float32)
 """
 
 
+FIRST_CALL = """\
+import tensorflow as tf
+
+
+class Accumulator:
+    def __init__(self):
+        self.first_call = True
+        self.slots = []
+
+    def reinit(self):
+        self.slots = [tf.Variable(tf.zeros([2]))]
+
+    @tf.function
+    def step(self, x):
+        if self.first_call:
+            self.reinit()
+            self.first_call = False
+        return self.slots[0].assign_add(x)
+
+
+accumulator = Accumulator()
+print(accumulator.step(tf.ones([2])), accumulator.step(tf.ones([2])))
+"""
+
+EACH_CALL = FIRST_CALL.replace("call = False", "call = True").replace("zeros([2]))]", "zeros([2]))]  # error")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -241,6 +272,8 @@ tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(4), tf.ones([3, 50]), dtype=tf.float32)
         KEPT_OBJECTS,
         PROVOKED,
         STRUCTURES_OVER_TIME,
+        FIRST_CALL,
+        EACH_CALL,
     ],
 )
 def test_only_what_is_proven_is_an_error(text: str) -> None:
