@@ -69,10 +69,12 @@ _WORTH_CO_EXECUTING: Final = frozenset(
 _SET_UP: Final = frozenset({"TR311", "TR603"})
 """Hazards of code that builds models: it runs once, and speed is not its problem."""
 _CALLED_ONCE: Final = "the program calls it once: a trace costs more than one call saves"
-_SET_UP_ONLY: Final = (
-    "it is called once for each object that is set up, or once in a run: a trace costs more than that saves"
-)
-_NEVER_CALLED: Final = "the script never calls it: a graph would not help"
+_SELDOM: Final = {
+    Frequency.NEVER: "the script never calls it: a graph would not help",
+    Frequency.IN_GRAPHS: "every call in the project is in a graph: it is part of that",
+    Frequency.SET_UP: "it is called once for each object that is set up, or once in a run: a trace costs more than that saves",
+}
+"""Why a function that is called so often has nothing from a graph of its own."""
 _DEFINED_ANEW: Final = "it is defined anew at each call of the function around it: each of them would be traced anew"
 _OF_TENSORFLOW_1: Final = "its program is one of TensorFlow 1, or turns eager execution off: it builds graphs already"
 _DECIDED_KINDS: Final = (FunctionKind.FUNCTION, FunctionKind.METHOD, FunctionKind.NESTED, FunctionKind.LAMBDA)
@@ -282,7 +284,7 @@ class _Decider:
             return bomb
         frequency = Frequency.REPEATED if calls is not None else self.frequency.of(identity, is_graph)
         if frequency < Frequency.UNKNOWN:
-            return _NEVER_CALLED if frequency is Frequency.NEVER else _SET_UP_ONLY
+            return _SELDOM[frequency]
         judgement.paid_after = needed if calls is None and MARGIN * needed > OFTEN else None
         judgement.seen_repeated = frequency is Frequency.REPEATED
         if calls is None or calls >= MARGIN * needed:

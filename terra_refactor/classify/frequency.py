@@ -37,11 +37,13 @@ class Frequency(IntEnum):
 
     NEVER = 0
     """A program that is started here is seen not to."""
-    SET_UP = 1
+    IN_GRAPHS = 1
+    """All calls of it are made in graphs."""
+    SET_UP = 2
     """Once for each object that is made, or once in a run."""
-    UNKNOWN = 2
+    UNKNOWN = 3
     """Nothing in the project shows it: others may call it."""
-    REPEATED = 3
+    REPEATED = 4
     """In a loop, or by a framework."""
 
 
@@ -64,8 +66,9 @@ class CallFrequency:
                 ends.add(self._without_callers(code))
             elif facts.functions[current].open_callers or current in self.given:
                 ends.add(Frequency.UNKNOWN)
-            for caller, op in places:
+            for caller, op, certain in places:
                 if is_graph(caller):
+                    ends.update([Frequency.IN_GRAPHS] if certain else ())
                     continue
                 found = self._at(caller, op)
                 if found is Frequency.REPEATED:
@@ -110,13 +113,16 @@ class CallFrequency:
         made = None if outer is None else self.hazards.codes.class_made_of(outer, code.parent)
         return made is None or bool(made.bases)
 
-    def _places(self, code: Function) -> Iterator[_Place]:
-        """The calls of a function, and those of an unknown object that may be."""
+    def _places(self, code: Function) -> Iterator[tuple[FunctionId, OpId, bool]]:
+        """The calls of a function, and those of an unknown object that may be; whether it is one for sure."""
         facts = self.hazards.whole_facts
         found = {(facts.function_of(caller.context), caller.op) for caller in facts.functions[code.id].callers}
-        yield from found
+        found |= self.by_function.get(code.id, set())
+        for caller, op in found:
+            yield caller, op, True
         more = self.by_name.get(code.name, set()) if code.kind is FunctionKind.METHOD else set[_Place]()
-        yield from (more | self.by_function.get(code.id, set())) - found
+        for caller, op in more - found:
+            yield caller, op, False
 
     @cached_property
     def by_name(self) -> dict[str, set[_Place]]:
