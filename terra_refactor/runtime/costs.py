@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import enum
 import logging
-import statistics
 from typing import Final
 
 _log = logging.getLogger("terra_refactor.runtime")
@@ -48,6 +47,11 @@ class Way(enum.Enum):
     TIMED = "under the shim, and timed to its end"
     EAGER = "eagerly, and timed"
     RESTS = "eagerly"
+
+
+def _typical(times: list[float]) -> float:
+    """What a call takes when nothing else disturbs it: a low quartile, which one lucky call in five does not make."""
+    return sorted(times)[len(times) // 4]
 
 
 class Costs:
@@ -99,7 +103,7 @@ class Costs:
         if way is Way.TIMED:
             self.timed.append(seconds)
             self.operations = max(self.operations, operations)
-            if len(self.timed) == TIMED and statistics.median(self.timed) < self.operations * EAGER_OPERATION:
+            if len(self.timed) == TIMED and _typical(self.timed) < self.operations * EAGER_OPERATION:
                 self._won()
         elif self.until_measured:
             self._warm_up(missed)
@@ -115,10 +119,10 @@ class Costs:
 
     def _ran_eagerly(self, seconds: float) -> None:
         self.eager.append(seconds)
-        shim = statistics.median(self.timed)
+        shim = _typical(self.timed)
         decided = seconds > CLEARLY * shim or len(self.eager) == TIMED_EAGERLY
         if decided:
-            eager = seconds if seconds > CLEARLY * shim else statistics.median(self.eager)
+            eager = seconds if seconds > CLEARLY * shim else _typical(self.eager)
             self.shim_seconds, self.eager_seconds = shim, eager
             if shim > LOSES * eager:
                 self._lost()
@@ -132,7 +136,7 @@ class Costs:
 
     def _won(self) -> None:
         if self.eager_seconds is None:
-            self.shim_seconds = statistics.median(self.timed)
+            self.shim_seconds = _typical(self.timed)
         self._start_over()
         self.rest = FIRST_REST
         self.until_measured = self.settled_for
