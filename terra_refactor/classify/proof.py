@@ -64,7 +64,7 @@ class Proof:
         self.facts = hazards.whole_facts
         self._known: dict[tuple[ContextId, OpId], bool] = {}
         self._parameters: dict[tuple[ContextId, str], bool] = {}
-        self._setters: dict[str, list[tuple[FunctionId, OpId]]] | None = None
+        self._setters: dict[str, list[tuple[FunctionId, OpId, OpId]]] | None = None
         self._depth = 0
 
     # --- hazards -------------------------------------------------------------------------------------------------------------------
@@ -219,8 +219,10 @@ class Proof:
             if any(True for _ in self._deciding(inner, op.id)) or self._varies(inner, op, op.value):
                 return False
             value = inner.values[op.value]
-            for identity, number in self._setters_of(op.name):
+            for identity, number, target in self._setters_of(op.name):
                 if self._is_constructor(identity) or (identity, number) == (inner.function, op.value):
+                    continue
+                if identity == inner.function and _are_apart(inner.values[target], inner.values[op.object]):
                     continue
                 others = [setter.values[number] for setter in self.facts.contexts_of(identity)]
                 if not isinstance(value, Constant) or any(other not in (None, value) for other in others):
@@ -239,13 +241,13 @@ class Proof:
                 return True
             if isinstance(op, ops.LoadAttribute):
                 owner = context.values[op.object]
-                if op.name == store.name and (
-                    changed is None or owner is None or not set(members(owner)).isdisjoint(members(changed))
-                ):
+                if op.name == store.name and not _are_apart(owner, changed):
                     return True
                 if any(
-                    not self._is_constructor(setter) and (setter, given) != (context.function, store.value)
-                    for setter, given in self._setters_of(op.name)
+                    not self._is_constructor(setter)
+                    and (setter, given) != (context.function, store.value)
+                    and not (setter == context.function and _are_apart(context.values[target], owner))
+                    for setter, given, target in self._setters_of(op.name)
                 ):
                     return True
             elif isinstance(op, ops.Call):
@@ -386,21 +388,21 @@ class Proof:
             return True  # of a module or a library
         setting = [
             (setter, number)
-            for identity, number in self._setters_of(op.name)
+            for identity, number, _ in self._setters_of(op.name)
             for setter in self.facts.contexts_of(identity)
             if self._is_relevant(setter.values[number])
         ]
         return bool(setting) and all(self.is_proven(setter, number) for setter, number in setting)
 
-    def _setters_of(self, attribute: str) -> list[tuple[FunctionId, OpId]]:
-        """The values that the program gives attributes of that name, each with the function that does."""
+    def _setters_of(self, attribute: str) -> list[tuple[FunctionId, OpId, OpId]]:
+        """The functions that set attributes of that name, with the value and the object of each."""
         if self._setters is None:
             self._setters = {}
             for module in self.hazards.whole_program.modules.values():
                 for function in module.functions:
                     for store in self.hazards.index(function.id).of_kind(ops.StoreAttribute):
                         if store.value is not None:
-                            self._setters.setdefault(store.name, []).append((function.id, store.value))
+                            self._setters.setdefault(store.name, []).append((function.id, store.value, store.object))
         return self._setters.get(attribute, [])
 
     def _of_item(self, context: ContextFacts, number: OpId) -> bool:
@@ -511,6 +513,11 @@ class Proof:
 
 def _is_array(value: Value) -> bool:
     return any(isinstance(member, TensorValue) or is_symbolic_number(member) for member in members(value))
+
+
+def _are_apart(one: Value | None, other: Value | None) -> bool:
+    """Whether two results of one context are certainly other objects."""
+    return one is not None and other is not None and set(members(one)).isdisjoint(members(other))
 
 
 def _is_any_variable(value: Value) -> bool:
