@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from terra_refactor.analysis.facts import FunctionFacts
 from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
@@ -36,6 +37,10 @@ _RENAMED = {
 """Former arguments of `tf.function`, and what they are called now; None where nothing took their place. Source:
 TensorFlow's release notes.
 """
+
+
+FIRST_THAT_SAVES: Final = 3
+"""Relaxed shapes save the trace of the third shape: the first is traced as it is, the second relaxed. A batch and its rest are two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +130,7 @@ def proposal_for(
     if not relax:
         return None
     arguments = (*kept, ("reduce_retracing", "True"))
-    varying = _varying_shapes(found, parameters)
+    varying = _varying_shapes(found, parameters, 2 if found.hybrid is None else FIRST_THAT_SAVES)
     if varying is not None:
         return Proposal(arguments, f"`{varying}` comes in several shapes, each of which is traced (TR202)")
     if found.hybrid is None:
@@ -146,13 +151,13 @@ def _unknown_sizes(parameters: tuple[ParameterDecision, ...]) -> str | None:
     return None
 
 
-def _varying_shapes(found: FunctionFacts, parameters: tuple[ParameterDecision, ...]) -> str | None:
-    """A parameter that calls bring in several shapes of one rank and dtype."""
+def _varying_shapes(found: FunctionFacts, parameters: tuple[ParameterDecision, ...], least: int) -> str | None:
+    """A parameter that calls bring in so many shapes, or more, of one rank and dtype."""
     for parameter in parameters:
         if parameter.kind is not ParameterValueKind.TENSOR or parameter.evidence is not Evidence.DATAFLOW:
             continue
         known = {type_ for type_ in parameter.types if type_.shape is not None and type_.dtype is not None}
         ranks = {(len(type_.shape), type_.dtype) for type_ in known if type_.shape is not None}
-        if len(known) > 1 and len(ranks) == 1:
+        if len(known) >= least and len(ranks) == 1:
             return parameter.name
     return None

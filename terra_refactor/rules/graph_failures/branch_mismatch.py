@@ -53,6 +53,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _fails_where_not_taken(view)
     yield from _changing_conditions(view)
     yield from _expressions(view)
+    yield from _by_rank(view)
     if not any(fact.kind in (BranchKind.TENSOR, BranchKind.DATASET) for fact in view.branches.values()):
         return
     staging = staging_of(view)
@@ -68,6 +69,28 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             )
         if not site.is_loop:
             yield from _branch(view, staging, site)
+
+
+def _by_rank(view: ContextView) -> Iterator[LocalHazard]:
+    """Branches for tensors of one rank and of another, `if tf.rank(x) == 1:`: a trace runs both on the one that it gets."""
+    branches: tuple[ops.If | ops.IfExpression, ...] = (*view.reached(ops.If), *view.reached(ops.IfExpression))
+    for branch in branches:
+        fact, test = view.branches.get(branch.id), view.op(branch.test)
+        if fact is None or fact.kind is not BranchKind.TENSOR or not isinstance(test, ops.Compare):
+            continue
+        for side in (test.left, test.right):
+            asked = view.op(view.behind_name(side))
+            call = view.calls.get(asked.id)
+            if not isinstance(asked, ops.Call) or call is None or "tensorflow.rank" not in call.library:
+                continue
+            given = members(view.value(asked.arguments[0].value)) if asked.arguments else ()
+            if any(not isinstance(each, TensorValue) or each.type.shape is None for each in given):
+                written = view.written(asked.arguments[0].value)
+                yield LocalHazard(
+                    branch.id,
+                    f"`{view.written(asked.id)}` is a tensor: a trace runs both sides of the condition, whatever the rank is",
+                    f"both sides can be traced whatever rank `{written}` has",
+                )
 
 
 def _expressions(view: ContextView) -> Iterator[LocalHazard]:

@@ -15,7 +15,7 @@ from terra_refactor.classify.decide import DecisionOptions
 
 RELAXED = (("reduce_retracing", "True"),)
 ROWS = "f(tf.boolean_mask(tf.ones([100, 3]), tf.random.uniform([100]) > 0.5))"
-VARYING = "f(tf.ones([2, 3]))\nf(tf.ones([4, 3]))"
+VARYING = "f(tf.ones([2, 3]))\nf(tf.ones([4, 3]))\nf(tf.ones([5, 3]))"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,10 @@ from terra_refactor.classify.decide import DecisionOptions
         ("@tf.function\ndef f(x):\n    return x * random.random()\n\nf(tf.ones([3]))", ["TR105"]),  # says it all
         ("@tf.function\ndef f(x):\n    y = 1\n\nf(1)", ["TR502"]),
         ("def f(x):\n    return tf.tanh(x) * 2.0\n\nf(tf.ones([3]))", ["TR506"]),
-        ("@tf.function\ndef f(x):\n    return tf.tanh(x)\n\nf(tf.ones([3]))\nf(tf.ones([4]))", ["TR202"]),
+        (
+            "@tf.function\ndef f(x):\n    return tf.tanh(x)\n\nf(tf.ones([3]))\nf(tf.ones([4]))\nf(tf.ones([5]))",
+            ["TR202"],
+        ),
         ("@tf.function\ndef f(x):\n    return tf.tanh(x)\n\nf(tf.ones([3]))", []),
     ],
 )
