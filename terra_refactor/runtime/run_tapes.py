@@ -42,10 +42,10 @@ class TapeState:
 
 def real_push(tape: Any) -> None:
     """Really enter a tape."""
+    tape._recording = False  # first: `with` leaves a tape alone that does not record, and cannot leave one that is not there
     if type(tape._tape) is VirtualTape:
         tape._tape = None
-    tape._recording = False
-    thread.tapes.append(tape)  # first: an interruption must leave no tape that nobody knows
+    thread.tapes.append(tape)  # before it is entered: an interruption must leave no tape that nobody knows
     try:
         original_push(tape)
     except BaseException:

@@ -356,7 +356,8 @@ def item_of(interpreter: Interpreter, frame: Frame, op: int, container: Value, i
         case ShapeValue():
             return _shape_item(container, index)
         case TensorValue():
-            interpreter.note_usage(index, frame)
+            if container.kind is not TensorKind.NDARRAY:
+                interpreter.note_usage(index, frame)
             return index_rule(container, freeze(frame, index))
         case TupleValue():
             return _sequence_item(interpreter, frame, op, container.elements, index, as_tuple=True)

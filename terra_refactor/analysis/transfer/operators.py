@@ -266,8 +266,10 @@ def _with_unknown(
     interpreter: Interpreter, frame: Frame, symbol: str, left: Value, right: Value, *, in_place: bool = False
 ) -> Value:
     """A tensor or array combined with an unknown value."""
-    for side in (left, right):
-        interpreter.note_usage(side, frame)
+    if not any(isinstance(side, TensorValue) and side.kind is TensorKind.NDARRAY for side in (left, right)):
+        # beside an array stands an array or a number as well
+        for side in (left, right):
+            interpreter.note_usage(side, frame)
     if isinstance(left, TensorValue) and isinstance(right, UnknownValue):
         if in_place and left.kind is TensorKind.NDARRAY and not right.may_be_tensor:
             return operator_rule(symbol, left, right, in_place=True)
