@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Final, TypeAlias
 
 from terra_refactor.analysis.facts import EntryKind, ObjectKind, ProgramFacts
 from terra_refactor.domain.value import (
@@ -60,7 +60,8 @@ class Fresh:
 def freshness(codes: Codes, facts: ProgramFacts, code: Function) -> Fresh:
     """The freshest arguments of a function."""
     own = 1 if code.kind is FunctionKind.METHOD else 0
-    found = [_of_parameter(codes, facts, code.id, parameter.name, 0) for parameter in code.parameters[own:]]
+    known: _Known = {}
+    found = [_of_parameter(codes, facts, code.id, parameter.name, 0, known) for parameter in code.parameters[own:]]
     return max(found, key=lambda fresh: fresh.how, default=Fresh(Freshness.NEVER))
 
 
@@ -78,7 +79,20 @@ def runs_once(codes: Codes, facts: ProgramFacts, identity: FunctionId, depth: in
     return not _loops_around(codes, caller, op) and runs_once(codes, facts, caller, depth + 1)
 
 
-def _of_parameter(codes: Codes, facts: ProgramFacts, identity: FunctionId, name: str, depth: int) -> Fresh:
+_Known: TypeAlias = dict[tuple[FunctionId, str, int], Fresh]
+"""Answers by function, parameter and depth: many ways lead up to the same caller."""
+
+
+def _of_parameter(
+    codes: Codes, facts: ProgramFacts, identity: FunctionId, name: str, depth: int, known: _Known
+) -> Fresh:
+    key = identity, name, depth
+    if key not in known:
+        known[key] = _by_callers(codes, facts, identity, name, depth, known)
+    return known[key]
+
+
+def _by_callers(codes: Codes, facts: ProgramFacts, identity: FunctionId, name: str, depth: int, known: _Known) -> Fresh:
     code = codes.program.function(identity)
     worst = Fresh(Freshness.NEVER, name)
     for caller in facts.functions[identity].callers if depth < _MAX_DEPTH else ():
@@ -90,7 +104,7 @@ def _of_parameter(codes: Codes, facts: ProgramFacts, identity: FunctionId, name:
         number = _given_for(view, call, code, name)
         if number is None:
             continue
-        how = _freshness_of(view, call.id, number, depth)
+        how = _freshness_of(view, call.id, number, depth, known)
         if how > worst.how:
             worst = Fresh(how, name, view.written(number))
     return worst
@@ -111,19 +125,19 @@ def _given_for(view: ContextView, call: ops.Call, code: Function, name: str) -> 
     return given[position] if 0 <= position < len(given) else None
 
 
-def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int) -> Freshness:
+def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int, known: _Known) -> Freshness:
     made = view.behind_name(number)
     op = view.op(made)
     alternatives = members(view.value(number))
     if isinstance(op, ops.BuildContainer):
-        elements = (_freshness_of_element(view, call, element.value, depth) for element in op.elements)
+        elements = (_freshness_of_element(view, call, element.value, depth, known) for element in op.elements)
         return max((*elements, _is_resized(view, call, alternatives)), default=Freshness.NEVER)
     if isinstance(op, ops.BuildDict):
-        items = (_freshness_of_element(view, call, item.value, depth) for item in op.items)
+        items = (_freshness_of_element(view, call, item.value, depth, known) for item in op.items)
         return max((*items, _is_resized(view, call, alternatives)), default=Freshness.NEVER)
     if isinstance(op, ops.Call) and any(_is_attrs_object(view, member) for member in alternatives):
         # a structure, which is told apart by what is in it
-        fields = (_freshness_of_element(view, call, argument.value, depth) for argument in op.arguments)
+        fields = (_freshness_of_element(view, call, argument.value, depth, known) for argument in op.arguments)
         return max(fields, default=Freshness.NEVER)
     if _is_view_of_dict(view, op):
         return Freshness.REFUSED
@@ -134,12 +148,12 @@ def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int) -> Fr
     match op:
         case ops.LoadName(name=name, scope=ops.Scope.LOCAL | ops.Scope.CELL):
             found = [
-                _related(view, call, store.value, _freshness_of(view, store.value, store.value, depth + 1))
+                _related(view, call, store.value, _freshness_of(view, store.value, store.value, depth + 1, known))
                 for store in view.code.stores.get(name, ())
                 if store.value is not None and depth < _MAX_DEPTH
             ]
             if any(parameter.name == name for parameter in view.function.parameters):
-                given = _of_parameter(view.codes, view.facts, view.function.id, name, depth + 1).how
+                given = _of_parameter(view.codes, view.facts, view.function.id, name, depth + 1, known).how
                 repeated = view.innermost_loop(call) is not None
                 found.append(min(given, Freshness.SOMETIMES) if repeated else given)
             return max(found, default=Freshness.NEVER)
@@ -151,13 +165,13 @@ def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int) -> Fr
             return max((_made(view, call, op, member) for member in alternatives), default=Freshness.NEVER)
 
 
-def _freshness_of_element(view: ContextView, call: OpId, number: OpId, depth: int) -> Freshness:
+def _freshness_of_element(view: ContextView, call: OpId, number: OpId, depth: int, known: _Known) -> Freshness:
     """What is in a display: numbers that change there are other structures."""
     if any(isinstance(member, Scalar) and not member.symbolic for member in members(view.value(number))):
         loop = view.innermost_loop(call)
         changing = {op.name for op in walk((loop,)) if isinstance(op, ops.StoreName)} if loop is not None else set()
         return Freshness.ALWAYS if _reads(view, number, changing) else Freshness.SOMETIMES
-    return _freshness_of(view, call, number, depth + 1) if depth < _MAX_DEPTH else Freshness.SOMETIMES
+    return _freshness_of(view, call, number, depth + 1, known) if depth < _MAX_DEPTH else Freshness.SOMETIMES
 
 
 def _reads(view: ContextView, number: OpId, names: set[str]) -> bool:
