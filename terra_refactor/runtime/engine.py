@@ -14,9 +14,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+import terra_refactor.runtime.tf_internals  # noqa: F401 - first of all: it says what to install where TensorFlow is missing
+
+# isort: split
 import numpy as np
 
-import terra_refactor.runtime.tf_internals  # noqa: F401 - first of all: it says what to install where TensorFlow is missing
 from terra_refactor.runtime import api_hooks, foreign, run_tapes, self_test
 from terra_refactor.runtime.costs import Way
 from terra_refactor.runtime.executor import restore_executor, wait_for_other_threads, wait_for_segments

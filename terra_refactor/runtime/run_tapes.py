@@ -42,7 +42,9 @@ class TapeState:
 
 def real_push(tape: Any) -> None:
     """Really enter a tape."""
-    tape._recording = False  # first: `with` leaves a tape alone that does not record, and cannot leave one that is not there
+    tape._recording = (
+        False  # first: `with` leaves a tape alone that does not record, and cannot leave one that is not there
+    )
     if type(tape._tape) is VirtualTape:
         tape._tape = None
     thread.tapes.append(tape)  # before it is entered: an interruption must leave no tape that nobody knows

@@ -30,7 +30,8 @@ def step(x: tf.Tensor) -> tf.Tensor:
     return x
 
 
-step(tf.zeros([2, 3]))
+for _ in range(100):
+    step(tf.zeros([2, 3]))
 """
 
 UNREADABLE: Mapping[str, tuple[bytes, int, str]] = {

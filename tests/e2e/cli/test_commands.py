@@ -32,7 +32,7 @@ def noisy(x):
     return x * 2
 
 
-for size in range(3):
+for size in range(300):
     step(tf.zeros([2, 4]), tf.zeros([4, 4]))
     noisy(tf.zeros([2]))
 """

@@ -27,14 +27,26 @@ def outer(values: tf.Tensor, helper):
     helper.note("done")
     return total
 """
+REPEATED = """
+
+def train(helper):
+    while helper.goes_on():
+        inner(tf.ones([3]))
+"""
 
 
 @pytest.mark.parametrize(
-    ("level", "decorated"), [("safe", ["def inner(x):"]), ("speculative", ["def outer(values: tf.Tensor, helper):"])]
+    ("text", "level", "decorated"),
+    [
+        (PROGRAM + REPEATED, "safe", ["def inner(x):"]),
+        (PROGRAM, "speculative", ["def outer(values: tf.Tensor, helper):"]),
+    ],
 )
-def test_only_the_outermost_function_of_a_level_is_decorated(tmp_path: Path, level: str, decorated: list[str]) -> None:
+def test_only_the_outermost_function_of_a_level_is_decorated(
+    tmp_path: Path, text: str, level: str, decorated: list[str]
+) -> None:
     path = tmp_path / "program.py"
-    path.write_text(PROGRAM, encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     arguments = ["fix", "--isolated", "--no-cache", "--level", level, str(path)]
     assert CliRunner().invoke(app, [*arguments, "--write"]).exit_code == 0
     lines = path.read_text(encoding="utf-8").splitlines()

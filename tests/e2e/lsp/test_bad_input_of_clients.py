@@ -31,7 +31,8 @@ def scale(x):
         y = tf.nn.relu(y + 1.0)
     return y
 
-scale(tf.ones([2, 3]))
+for _ in range(100):
+    scale(tf.ones([2, 3]))
 """
 LONG = "import tensorflow as tf\n" + "".join(
     f"def f{number}(x):\n    return tf.nn.relu(x) + {number}.0\n\n" for number in range(10_000)

@@ -31,6 +31,9 @@ import tensorflow as tf
 from shapes import scale
 
 result = scale(tf.ones([2, 3]), tf.ones([3, 4]))
+
+for _ in range(1000):
+    scale(tf.zeros([2, 3]), tf.zeros([3, 4]))
 """
 LOOP = """\
 for _ in range(1000):
