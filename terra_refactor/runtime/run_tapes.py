@@ -56,11 +56,14 @@ def real_push(tape: Any) -> None:
 
 
 def drop(tape: Any) -> None:
-    """Stop a tape that an interruption left behind, whatever state it is in."""
-    thread.tapes = [other for other in thread.tapes if other is not tape]
+    """Stop a tape that an interruption left behind, whatever state it is in.
+
+    A tape that does not record is not among TensorFlow's: to remove it again would release it twice, and crash the process.
+    """
+    if tape._recording and tape._tape is not None and type(tape._tape) is not VirtualTape:
+        tape._recording, _ = False, _remove(tape._tape._tape)  # on one line: nothing interrupts between the two
     tape._recording = False
-    if tape._tape is not None and type(tape._tape) is not VirtualTape:
-        _remove(tape._tape._tape)
+    thread.tapes = [other for other in thread.tapes if other is not tape]
 
 
 def real_pop(tape: Any) -> None:
