@@ -9,7 +9,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from lsp_server.edits import workspace_edit
-from lsp_server.features.commands import ASK_REASON
+from lsp_server.features.commands import ASK_REASON, PROVE_HERE
 from lsp_server.features.diagnostics import problems_of
 from lsp_server.requests import decoded, encoded
 from lsp_server.server import TerraServer
@@ -71,6 +71,8 @@ def register(server: TerraServer) -> None:
         ]
         for offer in one_for_each_change(wanted):
             found.append(_encoded(server, snapshot, offer, kind_of(offer), shown, uri))
+            if server.client.asks_reason and asked and offer.request.task is Task.REFACTOR and offer.assumptions:
+                found.append(_proven(offer, kind_of(offer), uri))
         return found
 
     @server.feature(types.CODE_ACTION_RESOLVE)
@@ -93,6 +95,13 @@ def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> 
         return not kind.startswith(("source.", "notebook."))
     wanted = [str(getattr(each, "value", each)) for each in only]
     return any(kind == each or kind.startswith(f"{each}.") or not each for each in wanted)
+
+
+def _proven(offer: Offer, kind: str, uri: str) -> types.CodeAction:
+    """The same change, if running the program shows that what is assumed holds."""
+    title = f"Prove by running, then {offer.title[:1].lower()}{offer.title[1:]}"
+    arguments = [uri, offer.request.qualname, offer.request.line]
+    return types.CodeAction(title, kind=kind, command=types.Command(title, PROVE_HERE, arguments=arguments))
 
 
 def _encoded(

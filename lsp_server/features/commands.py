@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import functools
 import os
+import sys
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Callable
@@ -14,14 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from lsp_server.edits import workspace_edit
 from lsp_server.features.diagnostics import publish_closed
 from lsp_server.requests import decoded
 from lsp_server.server import TerraServer
 from terra_refactor.errors import SourceError, TerraError
+from terra_refactor.ide.causes import way_to
 from terra_refactor.ide.code_actions import NewText, NotPossible, Request, Task, perform
 from terra_refactor.ide.explanations import function_text
+from terra_refactor.ide.proving import Proof, change_around, prove
 from terra_refactor.ide.session import Session, StaleError
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ide.whole_project import Totals, report_of, safe_changes, totals
@@ -30,6 +34,8 @@ from terra_refactor.workspace.workspace import cache_folder_of
 
 APPLY_FUNCTION = "terra-refactor.applyFunction"
 EXPLAIN_FUNCTION = "terra-refactor.explainFunction"
+PROVE = "terra-refactor.prove"
+CAUSES = "terra-refactor.causes"
 SUPPRESS = "terra-refactor.suppress"
 APPLY_SAFE = "terra-refactor.applyAllSafe"
 ANALYZE_WORKSPACE = "terra-refactor.analyzeWorkspace"
@@ -37,6 +43,9 @@ WRITE_REPORT = "terra-refactor.writeReport"
 CLEAR_CACHE = "terra-refactor.clearCache"
 ASK_REASON = "terra-refactor.suppressWithReason"
 """A command of the client that asks for a reason and calls `SUPPRESS`."""
+PROVE_HERE = "terra-refactor.proveChange"
+"""A command of the same client that asks whether the program may run, and calls `PROVE`."""
+_RUN = "Run It"
 
 
 def register(server: TerraServer) -> None:
@@ -57,6 +66,69 @@ def register(server: TerraServer) -> None:
                 if not server.client.asks_reason:
                     server.window_show_message(types.ShowMessageParams(types.MessageType.Info, text))
                 return text
+        return None
+
+    @server.command(CAUSES)
+    async def causes(uri: str, line: int) -> list[dict[str, Any]]:
+        """The ways from the innermost function around a line (from 1) to what keeps it from being a graph, what is certain first."""
+        path, line, _ = server.documents.place(uri, types.Position(line - 1, 0))
+        snapshot = await server.snapshot(path)
+        decision = None if snapshot is None else snapshot.decision_around(path, line)
+        if snapshot is None or decision is None:
+            return []
+        ways = []
+        for hazard in sorted(decision.hazards, key=lambda hazard: hazard.assumed):
+            steps = []
+            for place in way_to(snapshot, decision, hazard):
+                located = server.documents.locate(snapshot.sources[place.path], place.span)
+                if located is not None:
+                    start, end = (
+                        {"line": at.line, "character": at.character} for at in (located[1].start, located[1].end)
+                    )
+                    steps.append({"uri": located[0], "range": {"start": start, "end": end}, "message": place.message})
+            ways.append({"function": decision.qualname, "rule": hazard.rule, "message": hazard.message, "steps": steps})
+        if ways and server.client.shows_documents and not server.client.asks_reason:
+            place = way_to(snapshot, decision, min(decision.hazards, key=lambda hazard: hazard.assumed))[-1]
+            located = server.documents.locate(snapshot.sources[place.path], place.span)
+            if located is not None:
+                shown = types.ShowDocumentParams(located[0], selection=located[1], take_focus=True)
+                await server.window_show_document_async(shown)
+        return ways
+
+    @server.command(PROVE)
+    async def prove_change(uri: str, qualname: str, line: int, how: dict[str, Any]) -> dict[str, Any] | None:
+        """Runs the program with and without a change, and makes the change if both are the same. `how` may name the interpreter that has
+        TensorFlow (`python`) and a command to run instead of generated calls (`run`). Without a name it is the innermost function around
+        the line."""
+        path = server.documents.path_of(uri)
+        snapshot = await server.snapshot(path)
+        if snapshot is None:
+            return None
+        request: Request | NotPossible = Request(Task.REFACTOR, path, qualname, line)
+        if not qualname:
+            path, line, _ = server.documents.place(uri, types.Position(line - 1, 0))
+            request = change_around(snapshot, path, line)
+        if isinstance(request, NotPossible):
+            server.tell(request.reason)
+            return None
+        if not (server.client.asks_reason or await _agrees(server)):
+            return None
+        python, run = (str(how.get(name) or "") for name in ("python", "run"))
+        shown: list[Proof] = []
+        async with _progress(server, f"Running {request.qualname} with and without the change") as progress:
+            # in a thread of its own: the analysis goes on meanwhile
+            result = await asyncio.to_thread(
+                prove, snapshot, request, python or sys.executable, run, progress.is_cancelled
+            )
+            if isinstance(result, Proof):
+                shown.append(result)
+            else:
+                server.tell(result.reason)
+        for proof in shown:  # none if it was cancelled or nothing could be run
+            applied = proof.holds and await _apply(server, request)
+            if not server.client.asks_reason:
+                server.window_show_message(types.ShowMessageParams(types.MessageType.Info, proof.sentence))
+            return {"status": proof.status.value, "applied": applied, "sentence": proof.sentence, "page": proof.page}
         return None
 
     @server.command(SUPPRESS)
@@ -148,6 +220,20 @@ async def _apply(server: TerraServer, request: Request) -> bool:
             return applied.applied
     server.tell(result.reason)
     return False
+
+
+async def _agrees(server: TerraServer) -> bool:
+    """Whether the user lets their code run; of an editor that cannot ask, no."""
+    question = types.ShowMessageRequestParams(
+        types.MessageType.Warning,
+        "terra-refactor: this runs the code of the project, with your rights.",
+        [types.MessageActionItem(_RUN), types.MessageActionItem("Cancel")],
+    )
+    try:
+        answer = await server.window_show_message_request_async(question)
+    except JsonRpcException:
+        return False
+    return answer is not None and answer.title == _RUN
 
 
 def _is_closed_notebook(server: TerraServer, snapshot: Snapshot, path: str) -> bool:

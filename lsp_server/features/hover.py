@@ -21,11 +21,11 @@ def register(server: TerraServer) -> None:
             return None
         source = snapshot.sources[path]
 
-        def line_link(number: int) -> str:
-            place = server.documents.locate(source, Span(number, 1, number, 1))
-            return f"line {number}" if place is None else f"[line {number}]({place[0]}#L{place[1].start.line + 1})"
+        def place_link(file: str, number: int, words: str) -> str:
+            place = server.documents.locate(snapshot.sources[file], Span(number, 1, number, 1))
+            return words if place is None else f"[{words}]({place[0]}#L{place[1].start.line + 1})"
 
-        found = hover(snapshot, path, line, column, rule_link, line_link)
+        found = hover(snapshot, path, line, column, rule_link, place_link)
         if found is None:
             return None
         located = server.documents.locate(source, found.span)

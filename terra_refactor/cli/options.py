@@ -7,8 +7,6 @@ commands take whole: `RunOptions`, `VerifyOptions`.
 from __future__ import annotations
 
 import os
-import re
-import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -24,6 +22,7 @@ from terra_refactor.cli.output import err
 from terra_refactor.config import Config, as_toml, load_config
 from terra_refactor.errors import UsageError
 from terra_refactor.syntax.source import STDIN_NAME
+from terra_refactor.verify.commands import script_of, tests_of
 from terra_refactor.verify.verdict import Limits, Script, Tests
 from terra_refactor.workspace.components import Coverage
 from terra_refactor.workspace.loading import StandardInput
@@ -209,31 +208,15 @@ class VerifyOptions:
             memory=usual.memory if self.memory is None else int(self.memory * (1 << 30)),
         )
         source: Script | Tests | None = None
-        if self.run is not None:
-            source = _script(self.run)
-        elif self.tests is not None:
-            source = Tests(f"pytest {self.tests}", tuple(_split("--pytest", self.tests)))
+        option, read, text = (
+            ("--run", script_of, self.run) if self.run is not None else ("--pytest", tests_of, self.tests)
+        )
+        if text is not None:
+            try:
+                source = read(text)
+            except UsageError as error:
+                raise UsageError(f"{option}: {error}") from error
         return Setting(interpreter, source, limits)
-
-
-def _script(command: str) -> Script:
-    words = _split("--run", command)
-    if words and re.fullmatch(r"(.*[\\/])?python[\d.]*(\.exe)?", words[0]):
-        words = words[1:]
-    while words and words[0] in ("-u", "-B", "-O"):
-        words = words[1:]
-    if len(words) > 1 and words[0] == "-m":
-        return Script(command, None, words[1], tuple(words[2:]))
-    if not words or words[0].startswith("-"):
-        raise UsageError(f"--run: `{command}` is neither `python SCRIPT ...` nor `python -m MODULE ...`")
-    return Script(command, words[0], None, tuple(words[1:]))
-
-
-def _split(option: str, command: str) -> list[str]:
-    try:
-        return shlex.split(command)
-    except ValueError as error:
-        raise UsageError(f"{option}: {error}") from error
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,7 @@
-"""Where the cause of a finding is, beside the calls that lead to it: what else writes the state that a graph keeps (TR106).
+"""Where the cause of something is: the calls from a function to what keeps it from being a graph, and what else writes the state that a
+graph keeps (TR106).
 
-Computes: places. Needs: a snapshot and a finding. Gives: `writing_places`.
+Computes: places. Needs: a snapshot, and a finding or a hazard. Gives: `writing_places`, `way_to`.
 Ignores: constructors, which write before anything is traced, and what a module body writes to its own containers: that is no effect.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from terra_refactor.classify.decision import Decision, Hazard
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.rules.rule import Finding, RelatedPlace
@@ -35,6 +37,30 @@ def writing_places(snapshot: Snapshot, finding: Finding) -> tuple[RelatedPlace, 
                 span, path = _span_and_path(snapshot, effect.site)
                 places[RelatedPlace(path, span, f"`{effect.target}` is changed here, in {function.qualname}")] = None
     return tuple(sorted(places, key=lambda place: (place.path, place.span)))[:_MOST]
+
+
+def way_to(snapshot: Snapshot, decision: Decision, hazard: Hazard) -> tuple[RelatedPlace, ...]:
+    """The places from a decided function to the code that is the hazard: each call, outermost first, then the code itself. It is shorter
+    where a function on the way is not decided about (a module's body, a lambda)."""
+    places: list[RelatedPlace] = []
+    decisions = {other.function: other for each in snapshot.decisions.values() for other in each}
+    while True:
+        said = f"{decision.qualname} calls {hazard.via[0]}" if hazard.via else hazard.message
+        places.append(RelatedPlace(decision.path, hazard.span, said))
+        if not hazard.via:
+            return tuple(places)
+        following = [
+            (callee, reason)
+            for callee in (decisions.get(function) for function in decision.callees)
+            if callee is not None and callee.qualname == hazard.via[0]
+            for reason in callee.hazards
+            if (reason.rule, reason.via) == (hazard.rule, hazard.via[1:])
+        ]
+        if not following:
+            return tuple(places)
+        # of several the one that says the same
+        message = hazard.message
+        decision, hazard = min(following, key=lambda found: found[1].message != message)
 
 
 def _effects(snapshot: Snapshot, kind: EffectKind) -> Iterator[Effect]:

@@ -1,7 +1,7 @@
 """Code actions: what an editor offers at a place, and the text after one of them.
 
 Computes: the offers for some lines, cheaply; and, when one is asked for, the new text. Needs: a snapshot. Gives: `code_actions`,
-`perform`, `one_for_each_change`, `Offer`, `Request`, `NewText`.
+`perform`, `refactored`, `one_for_each_change`, `Offer`, `Request`, `NewText`.
 Ignores: how edits are sent; `NewText` holds the whole new text of one file.
 
 Levels are those of the decision. What is not certain is never among the safe fixes, and carries its assumptions.
@@ -22,7 +22,7 @@ from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.refactor.cures import TITLES, cure_of
 from terra_refactor.refactor.plan import refactor_file
-from terra_refactor.refactor.result import Change, Outcome
+from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
 from terra_refactor.refactor.transforms.context import NotMade
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.edit import apply_edits
@@ -303,18 +303,24 @@ def perform(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
             assert_never(request.task)
 
 
-def _refactored(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
+def refactored(snapshot: Snapshot, request: Request) -> tuple[Decision, FileRefactoring] | NotPossible:
+    """The file with one function's change in it, and the decision that it follows."""
     for decision in snapshot.decisions.get(request.path, ()):
         if decision.line == request.line and decision.qualname == request.qualname:
-            done = refactor_file(
-                snapshot.sources[request.path], [decision], Level.COEXEC, frozenset({decision.qualname})
-            )
+            source = snapshot.sources[request.path]
+            done = refactor_file(source, [decision], Level.COEXEC, frozenset({decision.qualname}))
             failure = _failure(done.changes)
-            if failure is not None:
-                return NotPossible(failure)
-            title = f"{change_title(decision)}: {decision.qualname}"
-            return NewText(request.path, done.new_text, title, _assumptions(decision))
+            return (decision, done) if failure is None else NotPossible(failure)
     return NotPossible(f"{request.qualname} is not there any more")
+
+
+def _refactored(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
+    done = refactored(snapshot, request)
+    if isinstance(done, NotPossible):
+        return done
+    decision, file = done
+    title = f"{change_title(decision)}: {decision.qualname}"
+    return NewText(request.path, file.new_text, title, _assumptions(decision))
 
 
 def _cured(snapshot: Snapshot, request: Request) -> NewText | NotPossible:

@@ -1,6 +1,6 @@
 """Decisions in sentences: what hover, code lens and the titles of actions say of a function.
 
-Computes: Markdown, or a sentence. Needs: a decision. Gives: `verdict`, `action_title`, `change_title`,
+Computes: Markdown, or a sentence. Needs: a decision, and for a card its snapshot. Gives: `verdict`, `action_title`, `change_title`,
 `hazards_in_words`, `assumptions_in_words`, `function_card`, `function_text`.
 """
 
@@ -10,7 +10,9 @@ from collections.abc import Callable
 
 from typing_extensions import assert_never
 
-from terra_refactor.classify.decision import Action, Classification, Decision, Level, ParameterDecision
+from terra_refactor.classify.decision import Action, Classification, Decision, Hazard, Level, ParameterDecision
+from terra_refactor.ide.causes import way_to
+from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ide.values import types_text
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.workspace.printable import as_code, in_markdown
@@ -87,11 +89,20 @@ def function_text(decision: Decision) -> str:
     return f"{decision.qualname}: {verdict(decision)}. {decision.reason[:1].upper()}{decision.reason[1:]}.{assumed}"
 
 
+PlaceLink = Callable[[str, int, str], str]
+"""Makes words a link to a line of a file, or leaves them as they are."""
+
+
+def plain_place(_path: str, _line: int, words: str) -> str:
+    """The words without a link."""
+    return words
+
+
 def function_card(
-    decision: Decision, rule_link: Callable[[str], str], line_link: Callable[[int], str] = "line {}".format
+    snapshot: Snapshot, decision: Decision, rule_link: Callable[[str], str], place_link: PlaceLink = plain_place
 ) -> str:
-    """Everything that is known about a function, as Markdown. `rule_link` makes a rule's id a link, or plain text, `line_link` a line of
-    the function's file: from a hazard to the call that leads to it, whose own card names the next."""
+    """Everything that is known about a function, as Markdown. `rule_link` makes a rule's id a link, or plain text; `place_link` the calls
+    that lead to a hazard, each of which can be followed."""
     reason = in_markdown(decision.reason)
     lines = [f"**{in_markdown(decision.qualname)}**: {verdict(decision)}", reason[:1].upper() + reason[1:] + "."]
     if decision.action is not Action.NONE and decision.level is not Level.SAFE:
@@ -108,12 +119,11 @@ def function_card(
             "Assumes:\n" + "\n".join(_limited([f"- {in_markdown(sentence)}" for sentence in decision.assumptions]))
         )
     hazards = [
-        f"- {rule_link(hazard.rule)} {line_link(hazard.span.line)}: {in_markdown(hazard.message)}"
-        + (f" (through {in_markdown(' → '.join(hazard.via))})" if hazard.via else "")
-        for hazard in decision.hazards
+        f"- {rule_link(hazard.rule)} {_way(snapshot, decision, hazard, place_link)}: {in_markdown(hazard.message)}"
+        for hazard in decision.hazards[:_MOST_ROWS]
     ]
     if hazards:
-        lines.append("Hazards:\n" + "\n".join(_limited(hazards)))
+        lines.append("Hazards:\n" + "\n".join(_limited(hazards, len(decision.hazards))))
     effects = [
         f"- {in_markdown(effect.detail)} (line {effect.span.line}"
         f"{', through ' + in_markdown(' → '.join(effect.via)) if effect.via else ''})"
@@ -124,11 +134,22 @@ def function_card(
     return "\n\n".join(line for line in lines if line)
 
 
+def _way(snapshot: Snapshot, decision: Decision, hazard: Hazard, place_link: PlaceLink) -> str:
+    """`line 14 → helper, line 3 → log, line 8`: each part leads to its place, the last to what happens there."""
+    functions = (decision.qualname, *hazard.via)
+    parts = [
+        place_link(place.path, place.span.line, f"{f'{in_markdown(name)}, ' if at else ''}line {place.span.line}")
+        for at, (name, place) in enumerate(zip(functions, way_to(snapshot, decision, hazard), strict=False))
+    ]
+    return " → ".join([*parts, *map(in_markdown, functions[len(parts) :])])
+
+
 def _parameter_row(parameter: ParameterDecision) -> str:
     types = f" {as_code(types_text(parameter.types))}" if parameter.types else ""
     return f"- {as_code(parameter.name)}: {parameter.kind.value}{types} ({parameter.evidence.value})"
 
 
-def _limited(rows: list[str]) -> list[str]:
-    left = len(rows) - _MOST_ROWS
+def _limited(rows: list[str], count: int = 0) -> list[str]:
+    """The first of some rows, and how many there are besides; `count` is their number where only the first were made."""
+    left = max(len(rows), count) - _MOST_ROWS
     return rows if left <= 0 else [*rows[:_MOST_ROWS], f"- … and {left} more"]

@@ -16,7 +16,7 @@ from keyword import iskeyword
 
 from terra_refactor.domain.value import Bottom, Reference, UnknownValue, Value, members
 from terra_refactor.ide.diagnostics import diagnostics
-from terra_refactor.ide.explanations import function_card
+from terra_refactor.ide.explanations import PlaceLink, function_card, plain_place
 from terra_refactor.ide.layers import layer_card
 from terra_refactor.ide.names import fenced, parameter_reason, unknown_reason, value_card
 from terra_refactor.ide.operations import call_text, callers_of, operator_text, reached
@@ -54,13 +54,13 @@ def hover(
     line: int,
     column: int,
     rule_link: Callable[[str], str] = plain_rule,
-    line_link: Callable[[int], str] = "line {}".format,
+    place_link: PlaceLink = plain_place,
 ) -> HoverAnswer | None:
     """The answer for a place (both counted from 1), or None where there is nothing to tell. The links are for rules' pages and for
-    lines of this file."""
+    lines of files."""
     parts: list[str] = []
     span: Span | None = None
-    card = _card(snapshot, path, line, column, rule_link, line_link)
+    card = _card(snapshot, path, line, column, rule_link, place_link)
     if card is not None:
         span, text = card
         parts.append(text)
@@ -81,7 +81,7 @@ def _card(
     line: int,
     column: int,
     rule_link: Callable[[str], str],
-    line_link: Callable[[int], str],
+    place_link: PlaceLink,
 ) -> tuple[Span, str] | None:
     for function in snapshot.functions(path):
         if function.kind not in NAMED:
@@ -92,7 +92,7 @@ def _card(
             if span.contains(line, column):
                 for decision in snapshot.decisions.get(path, ()):
                     if decision.function == function.id:
-                        return span, function_card(decision, rule_link, line_link)
+                        return span, function_card(snapshot, decision, rule_link, place_link)
     return None
 
 

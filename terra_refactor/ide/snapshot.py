@@ -70,6 +70,15 @@ class Snapshot:
             if function.span.contains(line, column):
                 yield function
 
+    def decision_around(self, path: str, line: int) -> Decision | None:
+        """The innermost decided function whose lines hold a line (from 1); of lambdas none."""
+        around = [
+            decision
+            for decision in self.decisions.get(path, ())
+            if decision.line <= line <= decision.end_line and decision.kind is not FunctionKind.LAMBDA
+        ]
+        return min(around, key=lambda decision: decision.end_line - decision.line, default=None)
+
 
 def tensorflow_name(snapshot: Snapshot, path: str) -> str | None:
     """How the module's top level names TensorFlow; None if it does not import it there as a module."""

@@ -1,7 +1,7 @@
 """One child process, watched: it may print, exit, fork, hang or allocate, and costs nothing but itself.
 
 Computes: how the process ended. Needs: the interpreter, the request and the limits. Gives: `run_child`; `Child`, for one that is to wait
-before it does its job; `Ended`.
+before it does its job; `Ended`, `CancelledError`.
 
 The child leads a session of its own, and when it ends or is stopped everything of that session is killed. What it prints goes to
 files; what it found out is in other files, written by our code only. Nothing is read from pipes, so nothing can block.
@@ -20,6 +20,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from terra_refactor.errors import TerraError
 
 BOOTSTRAP: Final = Path(__file__).parent / "child" / "bootstrap.py"
 _POLL: Final = 0.05
@@ -43,26 +45,53 @@ class Ended:
         return f"the process ended with exit code {self.code}"
 
 
+class CancelledError(TerraError):
+    """Somebody gave up waiting; the process is gone."""
+
+
+def never() -> bool:
+    """Nobody gives up."""
+    return False
+
+
 def run_child(
-    python: str, job: str, request: Mapping[str, Any], folder: Path, *, seconds: float, idle: float | None, output: int
+    python: str,
+    job: str,
+    request: Mapping[str, Any],
+    folder: Path,
+    *,
+    seconds: float,
+    idle: float | None,
+    output: int,
+    cancelled: Callable[[], bool] = never,
 ) -> Ended:
     """Run a job (see `child.main`) and wait for its end.
 
-    `idle` is the time that may pass between two events. Raises OSError if the interpreter cannot be started.
+    `idle` is the time that may pass between two events; `cancelled` is asked while it runs. Raises OSError if the interpreter cannot be
+    started, CancelledError if it was cancelled.
     """
-    with Child(python, job, request, folder, output) as child:
+    with Child(python, job, request, folder, output, cancelled) as child:
         return child.end(seconds, idle)
 
 
 class Child:
     """A child process; used as a context, at whose end it is killed if it still runs.
 
-    Raises OSError if the interpreter cannot be started.
+    Raises OSError if the interpreter cannot be started; its methods raise CancelledError when `cancelled` says so.
     """
 
-    def __init__(self, python: str, job: str, request: Mapping[str, Any], folder: Path, output: int) -> None:
+    def __init__(
+        self,
+        python: str,
+        job: str,
+        request: Mapping[str, Any],
+        folder: Path,
+        output: int,
+        cancelled: Callable[[], bool] = never,
+    ) -> None:
         self._folder = folder
         self._output = output
+        self._cancelled = cancelled
         self._process = _start(python, job, request, folder)
 
     def __enter__(self) -> Child:
@@ -73,13 +102,14 @@ class Child:
 
     def end(self, seconds: float, idle: float | None = None) -> Ended:
         """Wait for its end, so long at most; `idle` is the time that may pass between two events."""
-        ended = _wait(self._process, self._folder, seconds, idle, self._output, None)
+        ended = _wait(self._process, self._folder, seconds, idle, self._output, None, self._cancelled)
         assert ended is not None
         return ended
 
     def first_event(self, seconds: float) -> Ended | None:
         """Wait until it says something, or ends; gives how it ended if it has."""
-        return _wait(self._process, self._folder, seconds, None, self._output, self._folder / "events.jsonl")
+        events = self._folder / "events.jsonl"
+        return _wait(self._process, self._folder, seconds, None, self._output, events, self._cancelled)
 
 
 def _start(python: str, job: str, request: Mapping[str, Any], folder: Path) -> subprocess.Popen[bytes]:
@@ -114,6 +144,7 @@ def _wait(
     idle: float | None,
     output: int,
     until_written: Path | None,
+    cancelled: Callable[[], bool],
 ) -> Ended | None:
     """How the child ended; None if it has not, but a file is no longer empty that was waited for."""
     started = time.monotonic()
@@ -123,6 +154,8 @@ def _wait(
             return Ended(child.wait(_POLL), None)
         except subprocess.TimeoutExpired:
             pass
+        if cancelled():
+            raise CancelledError("cancelled")
         if until_written is not None and until_written.stat().st_size:
             return None
         now = time.monotonic()

@@ -19,7 +19,7 @@ import os
 import shutil
 import statistics
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -32,7 +32,7 @@ from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
 from terra_refactor.syntax.source import Source
 from terra_refactor.verify.child.instrument import definitions
 from terra_refactor.verify.copies import copy_project, project_folder
-from terra_refactor.verify.process import Child, Ended, run_child
+from terra_refactor.verify.process import Child, Ended, never, run_child
 from terra_refactor.verify.recipes import constructor_recipes, job_of
 from terra_refactor.verify.verdict import (
     FunctionVerdict,
@@ -62,12 +62,14 @@ class Setting:
         source: what to run; None to call the functions on arguments made from what is known of them.
         limits: what each process may use.
         record: whether calls are recorded in full; without it only times are taken, and nothing is seeded.
+        cancelled: asked while something runs; once it is true, `verify_changes` raises CancelledError.
     """
 
     python: str
     source: Script | Tests | None = None
     limits: Limits = field(default_factory=Limits)
     record: bool = True
+    cancelled: Callable[[], bool] = never
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ def verify_changes(
 
     Raises:
         UsageError: the interpreter cannot be started, or has no TensorFlow; a script is not below the project's folder; a copy fails.
+        CancelledError: the setting's `cancelled` said so.
     """
     chosen = _chosen(files, decisions)
     if not chosen:
@@ -191,7 +194,12 @@ class _Session:
             for version, request in requests.items():
                 gate = self.work / f"{version}.gate"
                 child = Child(
-                    self.setting.python, "run", {**request, "gate": str(gate)}, self._folder(version), limits.output
+                    self.setting.python,
+                    "run",
+                    {**request, "gate": str(gate)},
+                    self._folder(version),
+                    limits.output,
+                    self.setting.cancelled,
                 )
                 children[version] = stack.enter_context(child), gate
             for version, (child, _) in children.items():
@@ -250,6 +258,7 @@ class _Session:
                 seconds=limits.run_seconds,
                 idle=limits.function_seconds,
                 output=limits.output,
+                cancelled=self.setting.cancelled,
             )
             self._check_tensorflow(version, ended)
             begun = [event["function"] for event in self._events(version) if event["event"] == "begin"]
@@ -347,7 +356,14 @@ class _Session:
         folder = self.work / "compare.run"
         folder.mkdir(exist_ok=True)
         ended = run_child(
-            self.setting.python, "compare", request, folder, seconds=600, idle=None, output=self.setting.limits.output
+            self.setting.python,
+            "compare",
+            request,
+            folder,
+            seconds=600,
+            idle=None,
+            output=self.setting.limits.output,
+            cancelled=self.setting.cancelled,
         )
         try:
             with open(request["result"], encoding="utf-8") as stream:

@@ -44,6 +44,8 @@ const steps = [
     ["inlay hints show shapes", hints],
     ["a quick fix adds decorator and import to the file", quickFix],
     ["a speculative change asks for confirmation", speculative],
+    ["a change is proven by running the program, and then made", proving],
+    ["the way from a function to what keeps it from being a graph is shown", goToCause],
     ["all safe changes are previewed and applied", allSafe],
     ["a double click on a parameter's hint writes the annotation", doubleClick],
     ["what keeps a function from being a graph is cured", cureHazard],
@@ -159,6 +161,43 @@ async function speculative() {
     assert.equal(onDisk("guess.py"), before, "the file was changed before anybody confirmed");
     await confirm();
     await until(() => /@tf\.function[^\n]*\ndef train_step/.test(onDisk("guess.py")), "the confirmed change was not made");
+}
+
+async function proving() {
+    await bench.open("scale.py");
+    await bench.shows("values: float32 (4, 4)");
+    await bench.goTo(6, 6);
+    await bench.run("terra-refactor: Prove and Apply the Change of This Function (Runs the Program)");
+    await bench.page.locator(".monaco-dialog-box:has-text('A proof runs the program')").waitFor();
+    await bench.shot("proof-consent");
+    await bench.page.locator(".monaco-dialog-box .monaco-button:has-text('Run It')").click();
+    await bench.notification("smooth: the same with and without the change").waitFor({ timeout: 2 * PATIENCE });
+    await until(() => /@tf\.function[^\n]*\ndef smooth/.test(onDisk("scale.py")), "the proven change was not made");
+    await bench.shot("proven");
+    await bench.notification("smooth: the same").locator(".monaco-button:has-text('Show Comparison')").click();
+    await until(async () => {
+        for (const frame of bench.page.frames()) {
+            const text = await frame.locator("body").innerText({ timeout: 1000 }).catch(() => "");
+            if (text.includes("median of a call") && text.includes("No file of yours was changed")) {
+                return true;
+            }
+        }
+        return false;
+    }, "the comparison is not shown");
+    await bench.shot("proof");
+    await bench.run("View: Close Editor");
+}
+
+async function goToCause() {
+    await bench.open("cause.py");
+    await bench.shows("values: float32 (4, 4)");
+    await bench.goTo(10, 6);
+    await bench.run("terra-refactor: Go to the Cause");
+    const peek = bench.page.locator(".peekview-widget");
+    await peek.locator(".ref-tree .monaco-list-row:has-text('print')").first().waitFor();
+    await bench.shot("cause");
+    await bench.page.keyboard.press("Escape");
+    await peek.waitFor({ state: "detached" });
 }
 
 /** Ticks every change of the preview and applies it. */

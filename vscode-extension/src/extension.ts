@@ -15,7 +15,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     const holder = (server = new ServerHolder(context, status));
     context.subscriptions.push(
         status,
-        ...registerCommands(holder),
+        ...registerCommands(holder, context.workspaceState),
         vscode.workspace.onDidChangeConfiguration((event) => {
             if (STARTING_SETTINGS.some((name) => event.affectsConfiguration(name))) {
                 void holder.restart(true);

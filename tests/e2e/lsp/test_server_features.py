@@ -528,3 +528,69 @@ def test_every_answer_is_of_the_protocols_type(folder: Path) -> None:
         structured = converter.structure(answer, response)
         again = json.loads(json.dumps(converter.unstructure(structured, response)))
         assert again["result"] == answer["result"], method
+
+
+NOISY = """\
+import tensorflow as tf
+
+def log(x):
+    print(x)
+
+class Net:
+    def inner(self, x):
+        log(x)
+        return x * 2.0
+
+    def step(self, x):
+        return self.inner(x) + 1.0
+
+net = Net()
+for _ in range(1000):
+    net.step(tf.ones([2, 3]))
+"""
+
+
+def test_the_way_to_the_cause_names_each_call(tmp_path: Path) -> None:
+    (tmp_path / "noisy.py").write_text(NOISY)
+
+    async def scenario(talk: Conversation) -> None:
+        noisy = talk.open("noisy.py")
+        (way,) = await talk.command("terra-refactor.causes", noisy, 12)
+        assert (way["function"], way["rule"]) == ("Net.step", "TR101")
+        assert [step["range"]["start"]["line"] + 1 for step in way["steps"]] == [12, 8, 4]
+        assert [step["message"] for step in way["steps"]][:2] == ["Net.step calls Net.inner", "Net.inner calls log"]
+        assert await talk.command("terra-refactor.causes", noisy, 1) == []
+        name = types.HoverParams(types.TextDocumentIdentifier(noisy), types.Position(10, 9))
+        card = (await talk.client.text_document_hover_async(name)).contents.value
+        assert f"[line 12]({noisy}#L12) → [Net.inner, line 8]({noisy}#L8) → [log, line 4]({noisy}#L4)" in card
+
+    converse(tmp_path, modern(), scenario)
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_a_change_is_made_if_running_both_versions_shows_the_same(folder: Path) -> None:
+    async def scenario(talk: Conversation) -> None:
+        shapes = talk.open("shapes.py")
+        proof = await talk.command("terra-refactor.prove", shapes, "scale", 3, {"run": "python main.py"})
+        assert proof is not None, talk.shown
+        assert (proof["status"], proof["applied"]) == ("same", True), proof["sentence"]
+        assert "| traces | – | 1 in" in proof["page"]
+        (edit,) = talk.applied
+        assert "@tf.function\ndef scale" in applied(SHAPES, edit.edit.document_changes[0].edits)
+        talk.change(shapes, SHAPES.replace("x, w)", "x, w )", 1))
+        assert await talk.command("terra-refactor.prove", shapes, "scale", 3, {}) is None
+        assert "what is not saved cannot be run" in talk.shown[-1]
+        assert len(talk.applied) == 1
+
+    converse(folder, modern(), scenario, options={"asksReason": True}, patience=120)
+
+
+def test_nothing_is_run_for_a_client_that_does_not_say_yes(folder: Path) -> None:
+    (folder / "main.py").write_text(f"{MAIN}open('ran', 'w')\n")
+
+    async def scenario(talk: Conversation) -> None:
+        assert await talk.command("terra-refactor.prove", talk.open("shapes.py"), "scale", 3, {}) is None
+
+    converse(folder, modern(), scenario)
+    assert not (folder / "ran").exists()

@@ -212,9 +212,9 @@ def test_stale_state_names_the_places_that_change_it(tmp_path: Path) -> None:
 def test_the_card_links_the_lines_of_hazards(tmp_path: Path) -> None:
     snapshot, path = model(tmp_path)
     line = line_of("def shout")
-    answer = hover(snapshot, path, line, 10, line_link="[{}](there)".format)
+    answer = hover(snapshot, path, line, 10, place_link="[{2}]({1})".format)
     assert answer is not None
-    assert f"TR101 [{line + 1}](there): " in answer.text
+    assert f"TR101 [line {line + 1}]({line + 1}): " in answer.text
 
 
 def test_symbols_hold_classes_and_what_was_decided(tmp_path: Path) -> None:

@@ -1,13 +1,27 @@
 // The commands of the palette, and those that the server's actions call in the editor.
 
 import * as vscode from "vscode";
+import { goToCause } from "./causes";
 import { log } from "./logger";
+import { Proving } from "./proving";
 import type { ServerHolder } from "./server";
 
-export function registerCommands(server: ServerHolder): vscode.Disposable[] {
+/** Has the server run one of its commands. */
+export type Ask = (command: string, ...args: unknown[]) => Promise<unknown>;
+
+export function registerCommands(server: ServerHolder, state: vscode.Memento): vscode.Disposable[] {
+    const asking: Ask = (command, ...args) => ask(server, command, ...args);
+    const proving = new Proving(asking, state);
     const register = (name: string, run: (...args: never[]) => unknown): vscode.Disposable =>
         vscode.commands.registerCommand(`terra-refactor.${name}`, run);
     return [
+        proving,
+        register("run.goToCause", () => goToCause(asking)),
+        register("run.proveChange", () => {
+            const editor = vscode.window.activeTextEditor;
+            return editor && proving.prove(editor.document.uri.toString(), "", editor.selection.active.line + 1);
+        }),
+        register("proveChange", (uri: string, qualname: string, line: number) => proving.prove(uri, qualname, line)),
         register("restart", () => server.restart(true)),
         register("showLog", () => log.show()),
         register("installServer", () => server.install()),

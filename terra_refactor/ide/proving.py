@@ -1,0 +1,145 @@
+"""A change that is tried before it is made: the program runs with and without it.
+
+Computes: the comparison of one function. Needs: a snapshot, the request for a refactoring, and what to run.
+Gives: `prove`, `change_around`, `Proof`.
+Ignores: whether the user agrees that their code runs: who calls this has asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from terra_refactor.classify.decision import Action
+from terra_refactor.errors import SourceError
+from terra_refactor.ide.code_actions import NotPossible, Request, Task, refactored
+from terra_refactor.ide.explanations import change_title
+from terra_refactor.ide.session import StaleError
+from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.syntax.source import Source, read_source
+from terra_refactor.verify.commands import source_of
+from terra_refactor.verify.process import CancelledError
+from terra_refactor.verify.session import MIN_TIMED, Setting, verify_changes
+from terra_refactor.verify.verdict import FunctionVerdict, ProgramVerdict, Status, Timing
+from terra_refactor.workspace.printable import as_code, in_markdown
+
+_WORDS = {
+    Status.SAME: "the same with and without the change",
+    Status.DIFFERENT: "different with the change",
+    Status.FAILS: "fails with the change",
+    Status.SLOWER: "the same, but slower with the change",
+    Status.NOT_REACHED: "not proven: no call could be compared",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What running both versions showed."""
+
+    status: Status
+    sentence: str
+    """For a message."""
+    page: str
+    """The comparison, as Markdown."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the change keeps what was compared, and costs no time."""
+        return self.status is Status.SAME
+
+
+def change_around(snapshot: Snapshot, path: str, line: int) -> Request | NotPossible:
+    """The change of the innermost function around a line (from 1)."""
+    decision = snapshot.decision_around(path, line)
+    if decision is None:
+        return NotPossible("there is no function here")
+    if decision.action is Action.NONE:
+        return NotPossible(f"there is no change of {decision.qualname} to prove: {decision.reason}")
+    return Request(Task.REFACTOR, path, decision.qualname, decision.line)
+
+
+def prove(
+    snapshot: Snapshot, request: Request, python: str, command: str, cancelled: Callable[[], bool]
+) -> Proof | NotPossible:
+    """Run the program with and without one refactoring. The files must be saved: what is on disk runs.
+
+    `python` is the interpreter that has TensorFlow; `command` is `python SCRIPT ...` or `pytest ...`, or empty to call the function on
+    generated arguments.
+
+    Raises:
+        UsageError: nothing can be run: no TensorFlow, no such script.
+        StaleError: `cancelled` said so.
+    """
+    setting = Setting(python, source_of(command), cancelled=cancelled)
+    on_disk = {path: _read(path) for path in snapshot.paths}
+    saved = {
+        path: read for path, read in on_disk.items() if read is not None and read.text == snapshot.sources[path].text
+    }
+    if len(saved) < len(on_disk):
+        return NotPossible(f"what is not saved cannot be run: {', '.join(sorted({*on_disk} - {*saved}))}")
+    done = refactored(snapshot, request)
+    if isinstance(done, NotPossible):
+        return done
+    decision, file = done
+    decisions = [each for path in snapshot.paths for each in snapshot.decisions.get(path, ())]
+    try:
+        verification = verify_changes([replace(file, source=saved[request.path])], decisions, saved, setting)
+    except CancelledError as error:
+        raise StaleError("cancelled") from error
+    (verdict,) = verification.functions
+    program = verification.program
+    status = verdict.status
+    if program is not None and program.difference is not None and status in (Status.SAME, Status.SLOWER):
+        status = Status.DIFFERENT
+    said = f"{decision.qualname}: {_WORDS[status]}{_measured(verdict)}"
+    if status not in (Status.SAME, Status.SLOWER):
+        why = verdict.detail or ("" if program is None or program.difference is None else program.difference)
+        said += f" ({why})" if why else ""
+    title = f"# {in_markdown(change_title(decision))}: {in_markdown(decision.qualname)}"
+    return Proof(status, said, "\n\n".join([title, *_page(verdict, program, status, verification.tensorflow)]) + "\n")
+
+
+def _read(path: str) -> Source | None:
+    """A file as it lies on disk; None if there is none that can be read."""
+    try:
+        return read_source(path)
+    except SourceError:
+        return None
+
+
+def _measured(verdict: FunctionVerdict) -> str:
+    if not verdict.compared:
+        return ""
+    # a few calls say nothing about time
+    timed = verdict.speedup is not None and min(verdict.before.calls, verdict.after.calls) >= MIN_TIMED
+    faster = f", {verdict.speedup:.1f} × as fast" if timed else ""
+    return f" in {verdict.compared} compared call{'s' if verdict.compared != 1 else ''}{faster}"
+
+
+def _page(
+    verdict: FunctionVerdict, program: ProgramVerdict | None, status: Status, tensorflow: str | None
+) -> list[str]:
+    parts = [f"**{_WORDS[status][:1].upper()}{_WORDS[status][1:]}**{_measured(verdict)}."]
+    if verdict.detail:
+        parts.append(in_markdown(verdict.detail))
+    rows = ["| | before | after |", "|---|---|---|"]
+    timings = (verdict.before, verdict.after)
+    rows.append(f"| calls | {' | '.join(str(each.calls) for each in timings)} |")
+    rows.append(f"| median of a call | {' | '.join(map(_median, timings))} |")
+    rows.append(f"| traces | {' | '.join(map(_traces, timings))} |")
+    parts.append("\n".join(rows))
+    if program is None:
+        parts.append("Run: the function alone, on generated arguments of the inferred types.")
+    else:
+        said = "output, exit code and variables are the same" if program.difference is None else program.difference
+        parts.append(f"Run: {as_code(program.command)}: {in_markdown(said)}.")
+    parts.append(f"With TensorFlow {tensorflow}, in copies of the project. No file of yours was changed by the runs.")
+    return parts
+
+
+def _median(timing: Timing) -> str:
+    return "–" if timing.median is None else f"{timing.median * 1e6:,.0f} µs"
+
+
+def _traces(timing: Timing) -> str:
+    return "–" if timing.traces is None else f"{timing.traces} in {timing.tracing:.2f} s"
