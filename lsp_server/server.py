@@ -92,6 +92,10 @@ class TerraServer(LanguageServer):
         self.publishing: asyncio.Future[None] | None = None
         self._tasks: set[asyncio.Future[Any]] = set()
 
+    def settings_changed(self) -> None:
+        """Follows what the settings of the whole editor say about the server itself."""
+        logging.getLogger().setLevel(self.settings.get("", EditorSettings()).log_level.upper())
+
     def keep(self, task: asyncio.Future[Any]) -> None:
         """Keeps a task of the server's own from being collected, and logs it if it fails."""
         self._tasks.add(task)
@@ -151,6 +155,7 @@ class TerraServer(LanguageServer):
             self.settings[""] = given
             for uri, data in (options.get("folders") or {}).items():
                 self.settings[uris.to_fs_path(uri) or uri] = parse_settings(data)
+            self.settings_changed()
         folders = params.workspace_folders
         if folders is None and params.root_uri is not None:
             folders = [types.WorkspaceFolder(params.root_uri, "")]

@@ -19,10 +19,12 @@ _OPTIONS = {
     "select": "select",
     "ignore": "ignore",
     "exclude": "exclude",
+    "severity": "severity",
     "minOps": "min_ops",
     "tfVersion": "tf_version",
 }
 """Settings that stand for a key of the configuration."""
+_LOG_LEVELS = ("error", "warning", "info", "debug")
 _MODES = ("openFilesOnly", "workspace")
 
 
@@ -42,6 +44,8 @@ class EditorSettings:
     """The server answers requests for document symbols."""
     whole_workspace: bool = False
     """Findings of files that are not open are shown, too; what counts is what was set when the server started."""
+    log_level: str = "warning"
+    """How much the server says in the log: `error`, `warning`, `info` or `debug`; what is set for the whole editor counts."""
     configuration: str | None = None
     """A configuration file instead of the one that is found."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -80,7 +84,7 @@ def parse_settings(data: Any) -> EditorSettings:
     options: dict[str, Any] = {}
     for name, key in _OPTIONS.items():
         value = data.get(name)
-        if value is None or value in ([], ""):
+        if value is None or value in ([], {}, ""):
             continue
         try:
             Config().with_options(**{key: value})
@@ -91,6 +95,10 @@ def parse_settings(data: Any) -> EditorSettings:
     mode = data.get("diagnosticMode")
     if mode is not None and mode not in _MODES:
         problems.append(f"`{SECTION}.diagnosticMode` takes {' or '.join(_MODES)}, not {mode!r}")
+    log_level = data.get("logLevel", "warning")
+    if log_level not in _LOG_LEVELS:
+        problems.append(f"`{SECTION}.logLevel` takes {', '.join(_LOG_LEVELS)}, not {log_level!r}")
+        log_level = "warning"
     configuration = data.get("configuration")
     return EditorSettings(
         enable=flag(data, "enable", True, "enable"),
@@ -100,6 +108,7 @@ def parse_settings(data: Any) -> EditorSettings:
         every_lens=flag(data.get("codeLens"), "everyFunction", False, "codeLens.everyFunction"),
         outline=flag(data.get("outline"), "enable", False, "outline.enable"),
         whole_workspace=mode == _MODES[1],
+        log_level=log_level,
         configuration=configuration if isinstance(configuration, str) and configuration else None,
         options=options,
         problems=tuple(problems),

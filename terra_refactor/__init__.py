@@ -1,6 +1,13 @@
 """terra-refactor: decides which TensorFlow 2 functions may run as graphs.
 
-Holds the version only. Importing a room must not import the others, so nothing is re-exported here.
+Holds the version, and the hook of IPython. Importing a room must not import the others, so nothing is re-exported here.
 """
 
 __version__ = "0.1.0"
+
+
+def load_ipython_extension(shell: object) -> None:
+    """What `%load_ext terra_refactor` calls: adds the magics `%terra` and `%%terra`."""
+    from terra_refactor.ide.ipython import register  # noqa: PLC0415 - no other importer pays for it
+
+    register(shell)

@@ -102,6 +102,7 @@ def register(server: TerraServer) -> None:
     async def configuration_changed(params: types.DidChangeConfigurationParams) -> None:
         if not server.client.reads_configuration and isinstance(params.settings, dict):
             server.settings[""] = parse_settings(params.settings.get(SECTION, params.settings))
+            server.settings_changed()
             documents.remake_sessions()
         await read_settings(server)
         changed()
@@ -138,6 +139,7 @@ async def read_settings(server: TerraServer) -> None:
         if value is not None:
             server.settings[path] = parse_settings(value)
     if server.settings != known:
+        server.settings_changed()
         server.documents.remake_sessions()
         server.scheduler.changed()
         publish_soon(server)

@@ -102,8 +102,15 @@ def test_leaves_import_only_leaves() -> None:
         assert {imported for imported, _ in imported_rooms(path)} <= set(LEAVES)
 
 
-def test_the_package_imports_no_room() -> None:
-    assert list(imported_rooms(ROOT / "terra_refactor" / "__init__.py")) == []
+def test_the_package_imports_no_room_until_ipython_asks() -> None:
+    package = ROOT / "terra_refactor" / "__init__.py"
+    hook = next(
+        node for node in ast.parse(package.read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)
+    )
+    assert hook.name == "load_ipython_extension"
+    (only,) = imported_rooms(package)
+    assert only[0] == "ide"
+    assert hook.lineno < only[1] <= (hook.end_lineno or 0)
 
 
 def test_the_language_server_stays_at_the_front_door() -> None:

@@ -594,3 +594,13 @@ def test_nothing_is_run_for_a_client_that_does_not_say_yes(folder: Path) -> None
 
     converse(folder, modern(), scenario)
     assert not (folder / "ran").exists()
+
+
+def test_severities_and_the_log_follow_the_settings(folder: Path) -> None:
+    async def scenario(talk: Conversation) -> None:
+        shapes = talk.open("shapes.py")
+        (found,) = (await talk.pull(shapes)).items
+        assert (found.code, found.severity) == ("TR506", types.DiagnosticSeverity.Error)
+        assert any("logLevel" in text and "loud" in text for text in talk.shown)
+
+    converse(folder, modern(), scenario, {None: {"severity": {"TR5": "error"}, "logLevel": "loud"}})

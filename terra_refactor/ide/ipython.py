@@ -1,0 +1,210 @@
+"""IPython and JupyterLab without an editor's language server: `%load_ext terra_refactor`.
+
+Computes: what is decided about the functions of a cell, and the cell after the changes. Needs: the running shell; the cells that it has run
+are the module, in their order. Gives: `register`, `decided`, `CellAnswer`.
+Ignores: cells that are no Python, and what other kernels have run.
+
+`%terra` says what is decided about all functions of the session. `%%terra` does so for its cell, then runs it; `%%terra --apply` makes the
+changes of a level (`--level`, as in `fix`) in the cell before it runs, and shows them.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import difflib
+import json
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from terra_refactor.classify.decision import Action, Decision, Level
+from terra_refactor.config import Config, load_config
+from terra_refactor.errors import SourceError, TerraError, UsageError
+from terra_refactor.ide.explanations import function_text
+from terra_refactor.ide.session import Session
+from terra_refactor.refactor.plan import refactor_file
+from terra_refactor.rules.rule import Finding
+from terra_refactor.syntax.source import Source, display_path, source_from_text
+from terra_refactor.workspace.printable import in_markdown, printable
+
+_NAME: Final = "session.ipynb"
+_MAGIC: Final = "%%terra"
+_PROJECT: Final = ("pyproject.toml", "terra-refactor.toml", "setup.py", "setup.cfg", ".git")
+"""A folder with one of these is a project, whose modules the cells may import; any other is not read, for it may be anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellAnswer:
+    """What is shown of a cell. `text` is the cell after the changes; the same as before where there are none."""
+
+    lines: tuple[str, ...]
+    text: str
+    diff: str = ""
+
+    def _repr_markdown_(self) -> str:
+        parts = ["\n".join(f"- {in_markdown(line)}" for line in self.lines)]
+        if self.diff:
+            parts.append(f"```diff\n{self.diff}```")
+        return "\n\n".join(parts)
+
+    def __repr__(self) -> str:
+        return "\n".join([*map(printable, self.lines), *([self.diff.rstrip("\n")] if self.diff else [])])
+
+
+def register(shell: Any) -> None:
+    """Adds the magics to a shell; IPython calls it for `%load_ext terra_refactor`."""
+
+    from IPython.core.error import UsageError as WrongUse  # noqa: PLC0415 - the shell that calls this has it
+    from IPython.display import display  # noqa: PLC0415
+
+    def whole(line: str) -> CellAnswer:
+        with _as_errors_of_the_shell(WrongUse):
+            _level(line)
+            return decided([*_history(shell).values()], os.getcwd(), numbers=[*_history(shell)])
+
+    def cell(line: str, text: str) -> None:
+        python = _python(shell, text)
+        with _as_errors_of_the_shell(WrongUse):
+            answer = decided([*_history(shell).values(), python], os.getcwd(), level=_level(line))
+        display(answer)  # type: ignore[no-untyped-call]
+        shell.run_cell(text if answer.text == python else answer.text)
+
+    shell.register_magic_function(whole, "line", "terra")
+    shell.register_magic_function(cell, "cell", "terra")
+
+
+@contextlib.contextmanager
+def _as_errors_of_the_shell(wrong_use: type[Exception]) -> Iterator[None]:
+    """What is wrong with a call or a cell is one line, and no trace."""
+    try:
+        yield
+    except TerraError as error:
+        raise wrong_use(str(error)) from None
+
+
+def _level(line: str) -> Level | None:
+    """The level of the changes to make, or None for none.
+
+    Raises:
+        UsageError: the words mean nothing.
+    """
+    words = shlex.split(line)
+    level = Level.SAFE
+    if "--level" in words:
+        at = words.index("--level")
+        named = words[at + 1] if at + 1 < len(words) else ""
+        if named not in [each.value for each in Level]:
+            raise UsageError(f"--level: {named or 'nothing'} is none of {', '.join(each.value for each in Level)}")
+        level = Level(named)
+        del words[at : at + 2]
+    unknown = [word for word in words if word != "--apply"]
+    if unknown:
+        raise UsageError(f"{unknown[0]}: %terra takes --apply and --level LEVEL")
+    return level if "--apply" in words else None
+
+
+def _history(shell: Any) -> dict[int, str]:
+    """The cells that have run, as Python, by their numbers; what does not parse was an error when it ran, too. The one that runs now is
+    not among them."""
+    found = {}
+    for number, raw in enumerate(shell.history_manager.input_hist_raw[:-1]):
+        head, _, rest = raw.partition("\n")
+        text = _python(shell, rest if head.startswith(_MAGIC) else raw)
+        if number and not _has_magic(text):
+            found[number] = text
+    return found
+
+
+def _python(shell: Any, text: str) -> str:
+    """A cell in which lines of IPython's own language stand as the calls that they mean."""
+    transformed: str = shell.transform_cell(text)
+    return transformed if _has_magic(text) else text
+
+
+def _has_magic(text: str) -> bool:
+    """Whether a text is no Python as it stands."""
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        return True
+    return False
+
+
+def decided(
+    cells: Sequence[str], folder: str, *, level: Level | None = None, numbers: Sequence[int] = ()
+) -> CellAnswer:
+    """The answer about the functions of the last cell; with the numbers that the shell gives them, about those of all cells. With a
+    level, the last cell is changed.
+
+    Raises:
+        SourceError: the cells are no Python.
+    """
+    inside = any(os.path.exists(os.path.join(folder, name)) for name in _PROJECT)
+    file = os.path.join(folder, _NAME)
+    session = Session(folder if inside else file, load_config(None, folder) if inside else Config())
+    path = display_path(file)
+    document = json.dumps(
+        {
+            "cells": [{"cell_type": "code", "metadata": {}, "source": text} for text in cells],
+            "metadata": {},
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
+    )
+    source = source_from_text(document, path)
+    session.set_buffer(path, source)
+    snapshot = session.snapshot(path)
+    if path in snapshot.errors:
+        raise SourceError(path, snapshot.errors[path].message)
+    last = len(cells) - 1
+    decisions = [each for each in snapshot.decisions.get(path, ()) if numbers or _cell_of(source, each.line) == last]
+    findings = [each for each in snapshot.findings.get(path, ()) if numbers or _cell_of(source, each.span.line) == last]
+    told = [each for each in decisions if _says_something(each)]
+    changing = {each.line for each in told if each.action is not Action.NONE}
+    lines = [*map(function_text, told)]
+    lines.extend(_told(source, each, numbers) for each in findings if not (each.fixable and each.span.line in changing))
+    text, diff = (cells[last] if cells else ""), ""
+    if level is not None and cells:
+        text, said = _changed(source, decisions, level, cells)
+        lines.extend(said)
+        before, after = (each.splitlines(keepends=True) for each in (_ended(cells[last]), _ended(text)))
+        diff = "".join(difflib.unified_diff(before, after, "cell", "cell, changed", n=1))
+    return CellAnswer(tuple(lines) or ("nothing here computes with tensors",), text, diff)
+
+
+def _says_something(decision: Decision) -> bool:
+    return decision.tensor_computation or decision.hybrid or decision.action is not Action.NONE
+
+
+def _cell_of(source: Source, line: int) -> int | None:
+    assert source.notebook is not None
+    place = source.notebook.cell_line(line)
+    return None if place is None else place[0]
+
+
+def _told(source: Source, finding: Finding, numbers: Sequence[int]) -> str:
+    assert source.notebook is not None
+    place = source.notebook.cell_line(finding.span.line)
+    if place is None:
+        return f"{finding.rule} {finding.message}"
+    cell = f"In[{numbers[place[0]]}], " if numbers else ""
+    return f"{cell}line {place[1]}: {finding.rule} {finding.message}"
+
+
+def _changed(
+    source: Source, decisions: Sequence[Decision], level: Level, cells: Sequence[str]
+) -> tuple[str, tuple[str, ...]]:
+    """The last cell after the changes. What needs another cell to change as well, such as an import, is not made, and said."""
+    assert source.notebook is not None
+    done = refactor_file(source, decisions, level)
+    changed = source.notebook.cell_sources(done.new_text, source.path)
+    if changed[:-1] != tuple(cells[:-1]):
+        return cells[-1], ("nothing is changed: the change needs `import tensorflow as tf` first",)
+    return changed[-1], ()
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("\n") else f"{text}\n"
