@@ -1,6 +1,6 @@
 // Checks what a .vsix holds: the bundle, one wheel of the server, and what is shown of the extension; no source maps, no sources, no tests.
 //
-//   node scripts/contents.mjs FILE.vsix
+//   node scripts/contents.mjs FILE.vsix [TARGET]
 import assert from "node:assert/strict";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
@@ -40,6 +40,13 @@ const wheels = [...entries.keys()].filter((name) => name.endsWith(".whl"));
 assert.equal(wheels.length, 1, "one wheel");
 const unwanted = [...entries.keys()].filter((name) => /__pycache__|\.pyc$|\/tests\//.test(name));
 assert.deepEqual(unwanted, [], "files that nothing imports");
+const target = process.argv[3];
+if (target !== undefined) {
+    const natives = [...entries.keys()].filter((name) => name.includes("/libcst/native."));
+    const system = { linux: /-linux-gnu\.so$/, darwin: /-darwin\.so$/, win32: /-win_amd64\.pyd$/ }[target.split("-")[0]];
+    assert.ok(natives.length > 0 && natives.every((name) => system.test(name)), `native modules of another platform: ${natives.join(", ")}`);
+    assert.ok((await read("extension.vsixmanifest")).includes(`TargetPlatform="${target}"`), "the package is not for that platform");
+}
 const bundle = await read("extension/dist/extension.js");
 assert.ok(!bundle.includes("sourceMappingURL"), "the bundle names a source map");
 assert.ok(!bundle.includes("node:test"), "the bundle holds tests");

@@ -8,14 +8,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { PLATFORMS } from "./targets.mjs";
 
-const PLATFORMS = {
-    "linux-x64": ["manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"],
-    "linux-arm64": ["manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"],
-    "darwin-x64": ["macosx_11_0_x86_64", "macosx_10_12_x86_64"],
-    "darwin-arm64": ["macosx_11_0_arm64"],
-    "win32-x64": ["win_amd64"],
-};
 const VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14"];
 /** What the server imports, in releases that run on every version above; typer and rich are only for the commands. */
 const PURE = [
