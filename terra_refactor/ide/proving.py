@@ -20,7 +20,7 @@ from terra_refactor.syntax.source import Source, read_source
 from terra_refactor.verify.commands import source_of
 from terra_refactor.verify.process import CancelledError
 from terra_refactor.verify.session import MIN_TIMED, Setting, verify_changes
-from terra_refactor.verify.verdict import FunctionVerdict, ProgramVerdict, Status, Timing
+from terra_refactor.verify.verdict import FunctionVerdict, NoTensorFlowError, ProgramVerdict, Status, Timing
 from terra_refactor.workspace.printable import as_code, in_markdown
 
 _WORDS = {
@@ -86,6 +86,11 @@ def prove(
         verification = verify_changes([replace(file, source=saved[request.path])], decisions, saved, setting)
     except CancelledError as error:
         raise StaleError("cancelled") from error
+    except NoTensorFlowError as error:
+        return NotPossible(
+            f"{error.python} cannot import TensorFlow ({error.said}). Choose the interpreter of the program with Python: Select "
+            "Interpreter, or name it in the setting `terra-refactor.interpreter`"
+        )
     (verdict,) = verification.functions
     program = verification.program
     status = verdict.status

@@ -37,6 +37,7 @@ from terra_refactor.verify.recipes import constructor_recipes, job_of
 from terra_refactor.verify.verdict import (
     FunctionVerdict,
     Limits,
+    NoTensorFlowError,
     ProgramVerdict,
     Script,
     Status,
@@ -344,10 +345,7 @@ class _Session:
             return
         for event in self._events(version):
             if event["event"] == "no tensorflow":
-                raise UsageError(
-                    f"{event['python']} cannot import TensorFlow ({event['message']}): --python names another interpreter, "
-                    "or install `terra-refactor[runtime]`"
-                )
+                raise NoTensorFlowError(event["python"], event["message"])
         said = (self.work / f"{version}.run" / "stderr").read_text(encoding="utf-8", errors="replace").strip()
         last = said.splitlines()[-1] if said else ""
         raise UsageError(f"{self.setting.python} did not start: {ended.description}{': ' + last if last else ''}")

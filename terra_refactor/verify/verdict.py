@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from terra_refactor.classify.decision import Action
+from terra_refactor.errors import UsageError
 
 
 class Status(Enum):
@@ -91,6 +92,22 @@ class Verification:
         """Whether something is not what it was."""
         wrong = any(verdict.status in (Status.DIFFERENT, Status.FAILS) for verdict in self.functions)
         return wrong or (self.program is not None and self.program.difference is not None)
+
+
+class NoTensorFlowError(UsageError):
+    """An interpreter that cannot import TensorFlow.
+
+    Attributes:
+        python: the interpreter.
+        said: what Python said of the import.
+    """
+
+    def __init__(self, python: str, said: str) -> None:
+        super().__init__(
+            f"{python} cannot import TensorFlow ({said}): --python names another interpreter, or install `terra-refactor[runtime]`"
+        )
+        self.python = python
+        self.said = said
 
 
 @dataclass(frozen=True, slots=True)

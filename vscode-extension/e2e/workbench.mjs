@@ -64,6 +64,16 @@ export class Workbench {
         }
     }
 
+    uninstall(extension) {
+        const done = spawnSync("node", [this.entry, ...this.arguments, "--uninstall-extension", extension], {
+            encoding: "utf-8",
+            timeout: 2 * PATIENCE,
+        });
+        if (done.status !== 0 || !done.stdout.includes("successfully uninstalled")) {
+            throw new Error(`the extension was not uninstalled:\n${done.stdout}${done.stderr}`);
+        }
+    }
+
     async start() {
         mkdirSync(path.dirname(this.settingsFile), { recursive: true });
         writeFileSync(this.settingsFile, JSON.stringify(this.settings));

@@ -1,0 +1,100 @@
+// The first day of somebody who has a project: install, open, read, change with proof, look at the whole, uninstall. Nothing is set up for it
+// but the interpreter of the project, and no step needs the manual.
+//
+//   node e2e/first-day.mjs --project FOLDER --file FILE --function NAME [--code-server DIR] [--python INTERPRETER] [--vsix FILE]
+//
+// FOLDER is copied. INTERPRETER has TensorFlow. Screenshots go to e2e/results; what each step took is printed.
+
+import assert from "node:assert/strict";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { PATIENCE, until, Workbench } from "./workbench.mjs";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const { values } = parseArgs({
+    options: {
+        "code-server": { type: "string", default: path.join(here, "../../.code-server") },
+        python: { type: "string", default: path.join(here, "../../.venv/bin/python") },
+        vsix: { type: "string", default: path.join(here, "../terra-refactor.vsix") },
+        project: { type: "string" },
+        file: { type: "string" },
+        function: { type: "string" },
+    },
+});
+const results = path.join(here, "results");
+rmSync(results, { recursive: true, force: true });
+mkdirSync(results, { recursive: true });
+const project = mkdtempSync(path.join(tmpdir(), "first-day-"));
+cpSync(path.resolve(values.project), project, { recursive: true });
+const text = () => readFileSync(path.join(project, values.file), "utf-8");
+const line = text().split("\n").findIndex((each) => each.includes(`def ${values.function}(`)) + 1;
+assert.ok(line > 0, `there is no function ${values.function}`);
+const column = text().split("\n")[line - 1].indexOf(values.function) + 2;
+const bench = new Workbench({
+    codeServer: path.resolve(values["code-server"]),
+    project,
+    results,
+    settings: { "terra-refactor.interpreter": path.resolve(values.python), "terra-refactor.importStrategy": "useBundled" },
+});
+
+const steps = {
+    "install and open the folder": async () => {
+        bench.install(path.resolve(values.vsix));
+        await bench.start();
+    },
+    "the first line above a function": async () => {
+        await bench.open(values.file);
+        await bench.goTo(line, column);
+        await bench.page.locator(".codelens-decoration").first().waitFor();
+        await bench.shot("opened");
+    },
+    "read why": async () => {
+        await bench.run("Show or Focus Hover");
+        await bench.page.locator(`.monaco-hover:visible:has-text("${values.function}")`).first().waitFor();
+        await bench.shot("card");
+        await bench.page.keyboard.press("Escape");
+    },
+    "prove and apply": async () => {
+        await bench.run("terra-refactor: Prove and Apply the Change of This Function (Runs the Program)");
+        await bench.page.locator(".monaco-dialog-box .monaco-button:has-text('Run It')").click();
+        await bench.page.locator(".notification-list-item:has-text('Show Comparison')").first().waitFor({ timeout: 3 * PATIENCE });
+        await bench.shot("proven");
+        const said = await bench.page.locator(".notification-list-item-message").allInnerTexts();
+        console.log(`        ${said.join("; ")}`);
+        await bench.run("Notifications: Clear All Notifications");
+    },
+    "the whole project": async () => {
+        await bench.run("terra-refactor: Show Report");
+        await until(async () => {
+            for (const frame of bench.page.frames()) {
+                if ((await frame.locator("body").innerText({ timeout: 1000 }).catch(() => "")).includes("Call graph")) {
+                    return true;
+                }
+            }
+            return false;
+        }, "there is no report");
+        await bench.shot("report");
+    },
+    uninstall: async () => {
+        bench.uninstall("terra-refactor.terra-refactor");
+    },
+};
+
+let failed = 0;
+try {
+    for (const [name, step] of Object.entries(steps)) {
+        const started = Date.now();
+        await step();
+        console.log(`ok      ${name} (${((Date.now() - started) / 1000).toFixed(1)} s)`);
+    }
+} catch (error) {
+    failed = 1;
+    console.log(`FAILED  ${error instanceof Error ? error.stack : String(error)}\n${await bench.evidence("first-day").catch(String)}`);
+} finally {
+    await bench.stop();
+    rmSync(project, { recursive: true, force: true });
+}
+process.exit(failed);
