@@ -9,7 +9,7 @@ import yauzl from "yauzl";
 const ALLOWED = [
     /^\[Content_Types\]\.xml$/,
     /^extension\.vsixmanifest$/,
-    /^extension\/(package\.json|readme\.md|changelog\.md|LICENSE(\.txt)?)$/,
+    /^extension\/(package\.json|package\.nls\.json|readme\.md|changelog\.md|LICENSE(\.txt)?)$/,
     /^extension\/dist\/extension\.js$/,
     /^extension\/bundled\/tool\/launch\.py$/,
     /^extension\/bundled\/wheels\/terra_refactor-[^/]+-py3-none-any\.whl$/,

@@ -39,7 +39,7 @@ export function registerCommands(server: ServerHolder, state: vscode.Memento): v
 /** Has the server run one of its commands; says so where there is no server. */
 async function ask(server: ServerHolder, command: string, ...args: unknown[]): Promise<unknown> {
     if (server.current === undefined) {
-        void vscode.window.showWarningMessage("terra-refactor: the server does not run. The log says why.", "Show Log").then((choice) => {
+        void vscode.window.showWarningMessage(vscode.l10n.t("terra-refactor: the server does not run. The log says why."), vscode.l10n.t("Show Log")).then((choice) => {
             if (choice !== undefined) {
                 log.show();
             }
@@ -51,9 +51,9 @@ async function ask(server: ServerHolder, command: string, ...args: unknown[]): P
 
 async function suppress(server: ServerHolder, uri: string, request: unknown): Promise<void> {
     const reason = await vscode.window.showInputBox({
-        title: "Ignore this finding here",
-        prompt: "Why is it no problem? The reason is written into the comment.",
-        placeHolder: "shown once on purpose",
+        title: vscode.l10n.t("Ignore this finding here"),
+        prompt: vscode.l10n.t("Why is it no problem? The reason is written into the comment."),
+        placeHolder: vscode.l10n.t("shown once on purpose"),
         ignoreFocusOut: true, // a reason that is half written is not thrown away
     });
     if (reason !== undefined) {

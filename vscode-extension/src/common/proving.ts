@@ -7,9 +7,9 @@ import { setting } from "./vscodeapi";
 
 const SCHEME = "terra-refactor-proof";
 const AGREED = "terra-refactor.runsCode";
-const RUN = "Run It";
-const COMPARISON = "Show Comparison";
-const ANYWAY = "Apply Anyway";
+const RUN = vscode.l10n.t("Run It");
+const COMPARISON = vscode.l10n.t("Show Comparison");
+const ANYWAY = vscode.l10n.t("Apply Anyway");
 
 interface Proof {
     readonly status: string;
@@ -37,7 +37,7 @@ export class Proving implements vscode.Disposable {
     /** The change of the innermost function around a line (from 1), or of the one that is named and begins there. */
     async prove(uri: string, qualname: string, line: number): Promise<void> {
         if (!vscode.workspace.isTrusted) {
-            void vscode.window.showWarningMessage("terra-refactor: a proof runs the program, and this workspace is not trusted.");
+            void vscode.window.showWarningMessage(vscode.l10n.t("terra-refactor: a proof runs the program, and this workspace is not trusted."));
             return;
         }
         if (!(await this.agrees()) || !(await vscode.workspace.saveAll(false))) {
@@ -53,8 +53,8 @@ export class Proving implements vscode.Disposable {
         this.pages.set(place, proof.page);
         const show = proof.status === "same" ? vscode.window.showInformationMessage : vscode.window.showWarningMessage;
         const choices = proof.applied || qualname === "" ? [COMPARISON] : [COMPARISON, ANYWAY];
-        const made = proof.applied ? " The change is made." : " Nothing is changed.";
-        const choice = await show(`${proof.sentence}.${made}`, ...choices);
+        const made = proof.applied ? vscode.l10n.t("The change is made.") : vscode.l10n.t("Nothing is changed.");
+        const choice = await show(`${proof.sentence}. ${made}`, ...choices);
         if (choice === COMPARISON) {
             await vscode.commands.executeCommand("markdown.showPreview", vscode.Uri.from({ scheme: SCHEME, path: place }));
         } else if (choice === ANYWAY) {
@@ -67,8 +67,8 @@ export class Proving implements vscode.Disposable {
         if (this.state.get(AGREED) === true) {
             return true;
         }
-        const detail = "It runs in copies of the project and with your rights: what it does outside of its folder, it does.";
-        const answer = await vscode.window.showWarningMessage("A proof runs the program of this workspace.", { modal: true, detail }, RUN);
+        const detail = vscode.l10n.t("It runs in copies of the project and with your rights: what it does outside of its folder, it does.");
+        const answer = await vscode.window.showWarningMessage(vscode.l10n.t("A proof runs the program of this workspace."), { modal: true, detail }, RUN);
         if (answer === RUN) {
             await this.state.update(AGREED, true);
         }

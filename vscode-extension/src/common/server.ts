@@ -21,10 +21,10 @@ export const SELECTOR = [
 
 /** Commands of the server that end in a change, perhaps after a preview. */
 const CHANGING = new Set(["terra-refactor.applyFunction", "terra-refactor.applyAllSafe"]);
-const INSTALL = "Install";
-const UPDATE = "Update";
-const SETTINGS = "Open Settings";
-const LOG = "Show Log";
+const INSTALL = vscode.l10n.t("Install");
+const UPDATE = vscode.l10n.t("Update");
+const SETTINGS = vscode.l10n.t("Open Settings");
+const LOG = vscode.l10n.t("Show Log");
 
 export class ServerHolder implements vscode.Disposable {
     private client: LanguageClient | undefined;
@@ -97,7 +97,7 @@ export class ServerHolder implements vscode.Disposable {
     }
 
     private async restartNow(always: boolean): Promise<void> {
-        this.status.busy("Looking for the server");
+        this.status.busy(vscode.l10n.t("Looking for the server"));
         const resolved = await resolveServer(this.settings(), this.world);
         if (!resolved.found) {
             await this.stop();
@@ -118,7 +118,7 @@ export class ServerHolder implements vscode.Disposable {
                 ? [server.command, [...server.args]]
                 : [server.interpreter, this.launch(server.from === CARRIED)];
         log.info(`starting ${[command, ...args].join(" ")} (${server.from})`);
-        this.status.busy("Starting the server");
+        this.status.busy(vscode.l10n.t("Starting the server"));
         const folder = workspaceFolders()[0]?.uri.fsPath;
         const options: ServerOptions = { command, args, options: folder === undefined ? {} : { cwd: folder } };
         const client = new LanguageClient(SECTION, "terra-refactor", options, this.clientOptions(server));
@@ -128,14 +128,14 @@ export class ServerHolder implements vscode.Disposable {
         } catch (error) {
             log.error(String(error));
             await this.stop();
-            this.tellFailed(`the server did not start (${[command, ...args].join(" ")}): ${String(error)}`);
+            this.tellFailed(vscode.l10n.t("the server did not start ({0}): {1}", [command, ...args].join(" "), String(error)));
             return;
         }
         this.running = server;
         client.onDidChangeState(({ newState }) => {
             if (newState === State.Stopped && this.client === client) {
                 setContext("ready", false);
-                this.status.failed("the server has stopped");
+                this.status.failed(vscode.l10n.t("the server has stopped"));
             } else if (newState === State.Running) {
                 this.tellReady(server);
             }
@@ -202,10 +202,10 @@ export class ServerHolder implements vscode.Disposable {
         log.error(reason);
         this.status.failed(reason);
         if (setting<string[]>("path", []).length > 0) {
-            void askError(`terra-refactor has no server to start: ${reason}.`, SETTINGS, LOG).then(answered);
+            void askError(vscode.l10n.t("terra-refactor has no server to start: {0}.", reason), SETTINGS, LOG).then(answered);
         } else {
             // no fault of the user's, and no word of Python's: that is in the log
-            void tell("terra-refactor: the server is not installed yet.", INSTALL, SETTINGS, LOG).then(answered);
+            void tell(vscode.l10n.t("terra-refactor: the server is not installed yet."), INSTALL, SETTINGS, LOG).then(answered);
         }
     }
 
@@ -214,7 +214,7 @@ export class ServerHolder implements vscode.Disposable {
         const wheel = bundledWheel(this.context.extensionPath);
         const carried = wheel === undefined ? undefined : wheelVersion(path.basename(wheel));
         if (carried !== undefined && carried !== version) {
-            void tell(`terra-refactor: the installed server is ${version}; this extension carries ${carried}.`, UPDATE).then(answered);
+            void tell(vscode.l10n.t("terra-refactor: the installed server is {0}; this extension carries {1}.", version, carried), UPDATE).then(answered);
         }
     }
 
@@ -222,19 +222,19 @@ export class ServerHolder implements vscode.Disposable {
     async install(): Promise<void> {
         const interpreter = await baseInterpreter(this.settings(), this.world);
         if (interpreter === undefined) {
-            await askError("terra-refactor: no Python 3.10 or newer was found. Name one in the setting `terra-refactor.interpreter`.", SETTINGS).then(answered);
+            await askError(vscode.l10n.t("terra-refactor: no Python 3.10 or newer was found. Name one in the setting `terra-refactor.interpreter`."), SETTINGS).then(answered);
             return;
         }
         try {
             log.info(`installing the server with ${interpreter}`);
-            await withProgress("terra-refactor: installing the server", async () => {
+            await withProgress(vscode.l10n.t("terra-refactor: installing the server"), async () => {
                 await this.stop(); // it may be of the environment that is made anew
                 const wheel = bundledWheel(this.context.extensionPath);
                 await installServer(interpreter, this.ownEnvironment, wheel, (line) => log.info(line));
             });
         } catch (error) {
             log.error(String(error));
-            void askError(`terra-refactor: the server could not be installed: ${String(error)}`, LOG).then(answered);
+            void askError(vscode.l10n.t("terra-refactor: the server could not be installed: {0}", String(error)), LOG).then(answered);
         }
         await this.restart(true);
     }

@@ -8,7 +8,7 @@ export class Status implements vscode.Disposable {
     constructor(selector: vscode.DocumentSelector) {
         this.item = vscode.languages.createLanguageStatusItem("terra-refactor.status", selector);
         this.item.name = "terra-refactor";
-        this.item.command = { command: "terra-refactor.showLog", title: "Show log" };
+        this.item.command = { command: "terra-refactor.showLog", title: vscode.l10n.t("Show log") };
     }
 
     busy(what: string): void {
@@ -28,7 +28,7 @@ export class Status implements vscode.Disposable {
     failed(why: string): void {
         this.item.busy = false;
         this.item.severity = vscode.LanguageStatusSeverity.Error;
-        this.item.text = "terra-refactor: no server";
+        this.item.text = vscode.l10n.t("terra-refactor: no server");
         this.item.detail = why;
     }
 
