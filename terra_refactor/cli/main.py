@@ -22,6 +22,7 @@ _COMMANDS: Final = {
     "lint": ("lint_command", "Find what fails, differs or is slow as a graph."),
     "fix": ("fix_command", "Make the changes, or show them."),
     "verify": ("verify_command", "Run the code before and after, and compare."),
+    "record": ("record_command", "Run a program and write what happened, for --evidence."),
     "explain": ("explain_command", "Say what a rule means."),
     "rules": ("rules_command", None),
     "batch": ("batch_command", None),

@@ -23,7 +23,8 @@ from typing import Any, Final
 
 from terra_refactor.errors import TerraError
 
-BOOTSTRAP: Final = Path(__file__).parent / "child" / "bootstrap.py"
+BOOTSTRAP: Final = Path(__file__).parents[1] / "bootstrap.py"
+_CHILD: Final = "terra_refactor.verify.child.main"
 _POLL: Final = 0.05
 
 
@@ -128,7 +129,7 @@ def _start(python: str, job: str, request: Mapping[str, Any], folder: Path) -> s
     events.touch()
     with open(folder / "stdout", "ab") as out, open(folder / "stderr", "ab") as err:
         return subprocess.Popen(
-            [python, str(BOOTSTRAP), job, stream.name],
+            [python, str(BOOTSTRAP), _CHILD, job, stream.name],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,

@@ -1,8 +1,8 @@
 """The process that executes user code: one version of the program, one job.
 
-Run as `bootstrap.py run REQUEST` (a JSON file). Jobs: `calls` (call functions on arguments made from recipes), `script`
-(run the user's script, as `python script.py ARGUMENTS` or `python -m module ARGUMENTS`), `tests` (run pytest).
-`bootstrap.py compare REQUEST` compares two recordings.
+Run as `bootstrap.py terra_refactor.verify.child.main run REQUEST` (a JSON file). Jobs: `calls` (call functions on arguments
+made from recipes), `script` (run the user's script, as `python script.py ARGUMENTS` or `python -m module ARGUMENTS`), `tests`
+(run pytest). With `compare` instead of `run` it compares two recordings.
 
 What happens is written to the run's folder, event by event; nothing is read from what user code prints, and nothing
 printed can be taken for a result.

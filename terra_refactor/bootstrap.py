@@ -3,16 +3,17 @@
 The interpreter is the user's, and this package may not be installed in it. Putting the folder of the package on `sys.path` would
 bring everything that is installed beside it, for another interpreter perhaps; so the package alone is registered.
 
-Run as `python bootstrap.py JOB REQUEST`; see `main.py`.
+Run as `python bootstrap.py MODULE ARGUMENT...`: calls the function `main` of that module of this package.
 """
 
+import importlib
 import importlib.util
 import os
 import sys
 
 
 def _register() -> None:
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    package = os.path.dirname(os.path.abspath(__file__))
     spec = importlib.util.spec_from_file_location(
         "terra_refactor", os.path.join(package, "__init__.py"), submodule_search_locations=[package]
     )
@@ -26,6 +27,4 @@ if __name__ == "__main__":
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
     _register()
-    from terra_refactor.verify.child.main import main
-
-    sys.exit(main(sys.argv[1], sys.argv[2]))
+    sys.exit(importlib.import_module(sys.argv[1]).main(*sys.argv[2:]))

@@ -1,0 +1,74 @@
+"""`record`: run a program, and write what its functions were called with."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from terra_refactor.cli.errors import guarded
+from terra_refactor.cli.output import emit, err
+from terra_refactor.errors import UsageError
+from terra_refactor.record.launch import run_recorded
+from terra_refactor.record.record_file import FunctionSeen, Record, to_json
+from terra_refactor.workspace.printable import printable
+
+_SHOWN = 5
+
+
+@guarded
+def record_command(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="-- COMMAND...",
+            help="python SCRIPT ..., python -m MODULE ..., or a Python script such as pytest.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where to write the record.")
+    ] = "terra-record.json",
+    root: Annotated[
+        str, typer.Option("--root", metavar="FOLDER", help="Functions of files below this folder are recorded.")
+    ] = ".",
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> int:
+    """Run your own command and write what happened: types, calls, time, traces. Runs the program; ends with its exit code."""
+    if not os.path.isdir(root):
+        raise UsageError(f"--root: there is no folder {root}")
+    if not quiet:
+        err().print("note: recording runs the program, with your permissions", soft_wrap=True)
+    recorded = run_recorded(command or [], root, output)
+    sys.stdout.flush()
+    emit(to_json(recorded.record), output)
+    if not quiet:
+        for line in summary(recorded.record, output):
+            err().print(printable(line), soft_wrap=True)
+    return recorded.exit_code
+
+
+def summary(record: Record, output: str) -> list[str]:
+    """What the run showed, in a few lines."""
+    traced = [each for each in record.functions if each.graph is not None and each.graph.traces]
+    lines = [
+        f"{output}: {len(record.functions)} functions of {len(record.files)} files in {record.seconds:.1f} s; "
+        f"{sum(each.graph.traces for each in traced if each.graph is not None)} traces of {len(traced)} tf.functions"
+    ]
+    lines += [f"warning: {notice}" for notice in record.notices]
+    if not record.complete:
+        lines.append("warning: a process did not come to its end; what it did in the last seconds may be missing")
+    again = sorted((each for each in traced if _retraces(each) > 1), key=_retraces, reverse=True)
+    for each in again[:_SHOWN]:
+        assert each.graph is not None
+        lines.append(
+            f"  {each.path}:{each.line} {each.qualname}: traced {each.graph.traces} times in {each.graph.calls} calls, "
+            f"{each.graph.tracing_seconds:.1f} s"
+        )
+    return lines
+
+
+def _retraces(function: FunctionSeen) -> int:
+    return 0 if function.graph is None else function.graph.traces - function.graph.objects

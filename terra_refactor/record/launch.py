@@ -1,0 +1,184 @@
+"""Runs a command of the user's under watch, and gathers what its processes saw.
+
+Computes: the record of a run. Needs: the command, and the folder whose functions are of interest. Gives: `run_recorded`, `Recorded`.
+
+The command must start Python: `python SCRIPT`, `python -m MODULE`, or a script that an installer made, such as `pytest`, whose first
+line names its interpreter. That interpreter runs the program through `bootstrap.py`, as `verify` does; this package need not be installed
+in it. The program has this process's environment, folder, and streams.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from terra_refactor import __version__
+from terra_refactor.errors import UsageError
+from terra_refactor.record.record_file import Record, from_process, merged
+
+BOOTSTRAP: Final = Path(__file__).parents[1] / "bootstrap.py"
+_CHILD: Final = "terra_refactor.record.child.main"
+_PYTHON: Final = re.compile(r"(.*[\\/])?(python|pypy)[\d.]*w?(\.exe)?", re.IGNORECASE)
+_WITH_VALUE: Final = ("-W", "-X")
+_EMPTY: Final = Record(".", "", None, 0.0, None, False, 0, (), {}, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What is run: an interpreter with its own options, and a script or module with its arguments."""
+
+    python: str
+    options: tuple[str, ...]
+    mode: str
+    target: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """How a run ended, and what was seen."""
+
+    exit_code: int
+    """Of the program; 128 and the number of the signal that killed it."""
+    record: Record
+
+
+def run_recorded(command: Sequence[str], root: str, output: str) -> Recorded:
+    """Run the command to its end. `output` is where the record is going to be, from which its paths count.
+
+    Raises:
+        UsageError: it starts no Python, or cannot be started.
+    """
+    program = program_of(command)
+    with tempfile.TemporaryDirectory(prefix="terra-refactor-record-") as folder:
+        request = Path(folder) / "request.json"
+        part = str(Path(folder) / "part")
+        content = {
+            "root": os.path.abspath(root),
+            "part": part,
+            "mode": program.mode,
+            "target": program.target,
+            "arguments": program.arguments,
+        }
+        request.write_text(json.dumps(content), encoding="utf-8")
+        line = [program.python, *program.options, str(BOOTSTRAP), _CHILD, str(request)]
+        try:
+            child = subprocess.Popen(line)
+        except OSError as error:
+            raise UsageError(f"record: {program.python} cannot be started: {error.strerror or error}") from error
+        with _signals_for(child):
+            code = child.wait()
+        record = _gathered(Path(folder), child.pid)
+    folder_of_record = os.path.dirname(os.path.abspath(output))
+    try:
+        shown = os.path.relpath(os.path.abspath(root), folder_of_record).replace(os.sep, "/")
+    except ValueError:  # another drive
+        shown = os.path.abspath(root)
+    code = code if code >= 0 else 128 - code
+    return Recorded(code, replace(record, root=shown, exit_code=code, tool_version=__version__))
+
+
+def program_of(command: Sequence[str]) -> Program:
+    """What a command runs.
+
+    Raises:
+        UsageError: no Python.
+    """
+    if not command:
+        raise UsageError("record: give a command after `--`, such as `record -- python train.py`")
+    name, *words = command
+    if _PYTHON.fullmatch(name):
+        python = shutil.which(name)
+        if python is None:
+            raise UsageError(f"record: there is no program `{name}`")
+        return _of_python(python, words, command)
+    if name.endswith(".py") and os.path.isfile(name) and not os.access(name, os.X_OK):
+        return Program(sys.executable, (), "script", name, tuple(words))
+    script = shutil.which(name)
+    if script is None:
+        raise UsageError(f"record: there is no program `{name}`")
+    interpreter = _interpreter_of(script)
+    if interpreter is None:
+        raise UsageError(
+            f"record: `{name}` is no Python program; record takes `python SCRIPT …`, `python -m MODULE …`, or a script such as `pytest`"
+        )
+    return Program(interpreter[0], tuple(interpreter[1:]), "script", script, tuple(words))
+
+
+def _of_python(python: str, words: list[str], command: Sequence[str]) -> Program:
+    options: list[str] = []
+    while words and words[0].startswith("-") and words[0] not in ("-m", "-c", "-"):
+        options.append(words.pop(0))
+        if options[-1] in _WITH_VALUE and words:
+            options.append(words.pop(0))
+    if len(words) > 1 and words[0] == "-m":
+        return Program(python, tuple(options), "module", words[1], tuple(words[2:]))
+    if not words or words[0].startswith("-"):
+        shown = " ".join(command)
+        raise UsageError(f"record: `{shown}` runs no file; record takes `python SCRIPT …` or `python -m MODULE …`")
+    if not os.path.exists(words[0]):
+        raise UsageError(f"record: there is no file `{words[0]}`")
+    return Program(python, tuple(options), "script", words[0], tuple(words[1:]))
+
+
+def _interpreter_of(script: str) -> list[str] | None:
+    """The Python that the first line of a script names, with its options; None if it names none."""
+    try:
+        with open(script, "rb") as stream:
+            first, second = stream.readline(4096), stream.readline(4096)
+    except OSError:
+        return None
+    if not first.startswith(b"#!"):
+        return None
+    words = first[2:].decode("utf-8", "replace").split()
+    if words and words[0].endswith("/sh"):
+        # what pip writes where the path of the interpreter is too long, or has spaces: '''exec' "/long path/python" "$0" "$@"
+        found = re.match(r"'''exec' \"?([^\"]+?)\"? \"\$0\"", second.decode("utf-8", "replace"))
+        words = [] if found is None else [found[1]]
+    elif words and os.path.basename(words[0]) == "env":
+        words = [word for word in words[1:] if word != "-S"]
+        words[:1] = [shutil.which(words[0]) or words[0]] if words else []
+    return words if words and _PYTHON.fullmatch(words[0]) else None
+
+
+@contextlib.contextmanager
+def _signals_for(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    """A keyboard's interrupt reaches the program itself; a request to end is handed on. What was seen is written all the same."""
+
+    def hand_on(number: int, _frame: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            child.send_signal(number)
+
+    before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+    before[signal.SIGTERM] = signal.signal(signal.SIGTERM, hand_on)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _gathered(folder: Path, first: int) -> Record:
+    """One record of the parts that the processes left, that of the program itself first."""
+    parts: list[tuple[bool, str, Record]] = []
+    for file in sorted(folder.glob("part.*")):
+        number = file.name.removeprefix("part.")
+        if not number.isdigit():
+            continue
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            parts.append((number != str(first), number, from_process(data)))
+    if not parts:
+        return replace(_EMPTY, notices=("the program left nothing: it was killed before anything was written",))
+    return merged(record for _, _, record in sorted(parts, key=lambda part: part[:2]))
