@@ -71,6 +71,7 @@ class Config:
     jobs: int = 0
     level: str = "safe"
     baseline: str | None = None
+    evidence: tuple[str, ...] = ()
     cache_dir: str | None = None
     project_models: Mapping[str, ProjectModel] = field(default_factory=dict)
     file: str | None = None
@@ -171,8 +172,8 @@ def _values(text: str, file: str, extended_by: tuple[str, ...], bounds: Path | N
             hint = f"; did you mean `{close[0]}`?" if close else f"; known keys are {', '.join(sorted(KEYS))}"
             raise UsageError(f"{where}: unknown key `{key}`{hint}")
         values[key.replace("-", "_")] = KEYS[key].check(value, f"{where}: `{key}`")
-        if key in ("extend", "baseline"):
-            check_inside(Path(file).parent / value, bounds, f"{where}: `{key}`", _HINT)
+        for named in (value,) if key in ("extend", "baseline") else value if key == "evidence" else ():
+            check_inside(Path(file).parent / named, bounds, f"{where}: `{key}`", _HINT)
     if "extend" not in values:
         return values
     base = str(Path(file).parent / values["extend"])
@@ -182,6 +183,8 @@ def _values(text: str, file: str, extended_by: tuple[str, ...], bounds: Path | N
     inherited = _values(_read(Path(base)), base, seen, bounds)
     if "baseline" in inherited:  # it counts from the file that it stands in
         inherited["baseline"] = os.path.abspath(Path(base).parent / inherited["baseline"])
+    if "evidence" in inherited:
+        inherited["evidence"] = tuple(os.path.abspath(Path(base).parent / each) for each in inherited["evidence"])
     for key in ("extend_select", "extend_exclude"):
         if key in inherited and key in values:
             values[key] = (*inherited[key], *values[key])
@@ -413,6 +416,11 @@ KEYS: Mapping[str, Key] = {
     "jobs": Key(_count, _WHOLE, "Number of worker processes; 0 for one per processor."),
     "level": Key(_level, {"enum": list(LEVELS)}, "How much `fix` may assume: `safe`, `speculative` or `coexec`."),
     "baseline": Key(_text, _PATH, "File of findings that are known already, relative to this file's folder."),
+    "evidence": Key(
+        _names,
+        _STRINGS,
+        "Files that `terra-refactor record` wrote, relative to this file's folder; see docs/record.md.",
+    ),
     "cache-dir": Key(
         _text,
         _PATH,

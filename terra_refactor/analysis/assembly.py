@@ -439,6 +439,8 @@ def _parameters(
                 # no call shows what it is, but its annotation or the body does
                 values, supposed = taken, ()
                 reason = Evidence.ANNOTATION if parameter.has_annotation else Evidence.USAGE
+                if reason is Evidence.USAGE and name not in interpreter.usage.get(identity, ()):
+                    reason = Evidence.RECORDED
         else:
             values = tuple(dict.fromkeys(context.parameters[name] for context in own if name in context.parameters))
             reason = evidence.get(name, Evidence.NONE)

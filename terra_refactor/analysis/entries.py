@@ -78,6 +78,7 @@ def entry_parameters(
     defaults = dict(function.defaults)
     iterated = interpreter.iterated_parameters(code)
     used = interpreter.usage_of(code.id) - iterated
+    recorded = interpreter.recorded.get(code.id, {})
     convention = _convention(code, framework)
     signature = _declared_signature(interpreter, code, receiver is not None)
     kind = EntryKind.FRAMEWORK if convention else EntryKind.UNCALLED
@@ -111,10 +112,22 @@ def entry_parameters(
             value, reason = replace(_unknown(name), reason=NAMED_LIKE_A_TENSOR), Evidence.KEYWORD
         else:
             value, reason = _unknown(name), Evidence.NONE
+        value, reason = _with_record(recorded.get(name), value, reason)
         if default is not None and reason is not Evidence.DEFAULT and name not in signature:
             value = join(value, default)
         values[name], evidence[name] = value, reason
     return values, evidence, kind
+
+
+def _with_record(recorded: Value | None, value: Value, reason: Evidence) -> tuple[Value, Evidence]:
+    """What is known of a parameter, with what came in recorded runs. That says more than nothing, than a name, and than a default."""
+    if recorded is None:
+        return value, reason
+    if reason in (Evidence.NONE, Evidence.KEYWORD):
+        return recorded, Evidence.RECORDED
+    if reason is Evidence.DEFAULT and (joined := join(value, recorded)) != value:
+        return joined, Evidence.RECORDED
+    return value, reason
 
 
 def _declared_signature(interpreter: Interpreter, code: Function, bound: bool) -> dict[str, Value]:
@@ -159,6 +172,7 @@ def as_evidence_says(
         return bound
     annotations = dict(function.annotations)
     used = interpreter.usage_of(code.id) - interpreter.iterated_parameters(code)
+    recorded = interpreter.recorded.get(code.id, {})
     result = dict(bound)
     for name in unknown:
         annotated = annotated_value(interpreter, annotations.get(name))
@@ -166,6 +180,8 @@ def as_evidence_says(
             result[name] = annotated
         elif annotated is None and name in used:
             result[name] = UNKNOWN_TENSOR
+        elif annotated is None and name in recorded and is_tensor(recorded[name]):
+            result[name] = recorded[name]
     return result
 
 

@@ -145,7 +145,7 @@ class SummaryStore:
 
     def begin(self, program: Program, models: Mapping[str, ProjectModel]) -> Adoption:
         """What of it holds for a program, and what users tell of it."""
-        modules = (tuple(program.modules), dict(program.stubs), dict(models))
+        modules = (tuple(program.modules), dict(program.stubs), dict(models), dict(program.recorded))
         if modules != self.modules or (self.first_size and len(self.objects.facts) > MAX_GROWTH * self.first_size):
             self.__init__()  # type: ignore[misc]
             self.modules = modules

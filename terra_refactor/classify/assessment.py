@@ -21,15 +21,17 @@ from terra_refactor.classify.decision import Classification, ParameterDecision, 
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
 from terra_refactor.classify.parameters import describe_parameters, reported_types
 from terra_refactor.classify.reach import abstract_methods, uses_static_sizes
+from terra_refactor.classify.recorded import recorded_types, shape_traces, traces_in_words
 from terra_refactor.classify.samples import samples_of
 from terra_refactor.classify.signature import Proposal, proposal_for, signature_text
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
-from terra_refactor.domain.evidence import Evidence
+from terra_refactor.domain.evidence import STRENGTH, Evidence
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import BOTTOM
 from terra_refactor.ir.function import ParameterKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Import, ImportFrom, ImportStar
+from terra_refactor.record.record_file import FunctionSeen
 from terra_refactor.rules.rule import INTERNAL
 from terra_refactor.syntax.deep_stack import has_deep_stack
 from terra_refactor.tf_model import registry
@@ -210,14 +212,20 @@ def _proposal(hazards: HazardMap, identity: FunctionId) -> Proposal | None:
     found = hazards.facts.functions[identity]
     # shapes are not relaxed where their sizes are used as Python values
     fixed = any(uses_static_sizes(hazards, context) for context in hazards.facts.contexts_of(identity))
-    return proposal_for(found, assess(hazards, identity).parameters, dict(found.hybrid or ()), relax=not fixed)
+    seen = hazards.program.recorded.get(identity)
+    cause = shape_traces(seen)
+    recorded = None
+    if seen is not None and cause is not None:
+        recorded = cause.parameter, traces_in_words(seen, cause)
+    parameters = assess(hazards, identity).parameters
+    return proposal_for(found, parameters, dict(found.hybrid or ()), relax=not fixed, recorded=recorded)
 
 
 def _portray(hazards: HazardMap, identity: FunctionId) -> Portrait:
     facts, code = hazards.facts, hazards.program.function(identity)
     found = facts.functions[identity]
     contexts = facts.contexts_of(identity)
-    described = assess(hazards, identity).parameters
+    described = _with_record(hazards.program.recorded.get(identity), assess(hazards, identity).parameters)
     callees = {
         facts.contexts[callee].function for context in contexts for call in context.calls for callee in call.callees
     }
@@ -236,6 +244,21 @@ def _portray(hazards: HazardMap, identity: FunctionId) -> Portrait:
         callees=tuple(sorted(callees)),
         input_signature=signature_text(code, found, described) if described or not code.parameters else None,
     )
+
+
+def _with_record(seen: FunctionSeen | None, parameters: tuple[ParameterDecision, ...]) -> tuple[ParameterDecision, ...]:
+    """The parameters as a report tells them: where nothing but a tensor is known, the types that came in a run."""
+    if seen is None:
+        return parameters
+    result = []
+    for parameter in parameters:
+        weaker = STRENGTH[parameter.evidence] <= STRENGTH[Evidence.RECORDED]
+        if weaker and parameter.types and all(type_ == TensorType() for type_ in parameter.types):
+            types = recorded_types(seen, parameter.name)
+            if types:
+                parameter = replace(parameter, evidence=Evidence.RECORDED, types=types)  # noqa: PLW2901
+        result.append(parameter)
+    return tuple(result)
 
 
 def _effects(effects: Iterator[Effect]) -> Iterator[Effect]:

@@ -12,6 +12,7 @@ from terra_refactor.classify.candidates import derives_from
 from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
 from terra_refactor.classify.fresh_arguments import Freshness, freshness
 from terra_refactor.classify.hazards import ReachedHazard
+from terra_refactor.classify.recorded import assumption_of
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import PythonType, Reference, Scalar, members
 from terra_refactor.ir import ops
@@ -173,6 +174,8 @@ def gather_assumptions(
             continue
         if parameter.evidence is Evidence.KEYWORD:
             sentences[f"`{parameter.name}` is a tensor: only its name says so"] = None
+        elif parameter.evidence is Evidence.RECORDED and code.id in codes.program.recorded:
+            sentences[assumption_of(codes.program.recorded[code.id], parameter.name)] = None
         elif _is_rebuilt(codes, facts, found.parameters[position], made=False):
             sentences[f"`{parameter.name}` is a tensor, and no deferred tensor of a class of the program"] = None
         elif parameter.kind is ParameterValueKind.OBJECT and _holds_instance(facts, found.parameters[position]):

@@ -60,10 +60,15 @@ OFTEN: Final = 160
 
 def calls_until_paid(count: Count, *, traces: int = 1, under_tape: bool = False) -> float:
     """After how many calls a graph that saves so many operations has won back what its traces cost; infinite if never."""
-    cost = UNDER_TAPE if under_tape else DIFFERENTIATED if count.differentiated else PLAIN
+    cost = cost_of(count, under_tape=under_tape)
     saved = count.executed * cost.saved_microseconds - cost.call_microseconds
     traced = traces * (cost.trace_milliseconds + count.traced * cost.trace_milliseconds_for_each)
     return math.ceil(traced * 1000 / saved) if saved > 0 else math.inf
+
+
+def cost_of(count: Count, *, under_tape: bool) -> GraphCost:
+    """What a graph of so many operations costs and saves."""
+    return UNDER_TAPE if under_tape else DIFFERENTIATED if count.differentiated else PLAIN
 
 
 class CallCount:

@@ -27,12 +27,13 @@ from terra_refactor.classify.assessment import (
 )
 from terra_refactor.classify.assumptions import Assumptions
 from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, Count
-from terra_refactor.classify.calls import BOMB, BOMB_CALLS, MARGIN, OFTEN, CallCount, calls_until_paid
+from terra_refactor.classify.calls import BOMB, BOMB_CALLS, MARGIN, OFTEN, CallCount, calls_until_paid, cost_of
 from terra_refactor.classify.candidates import varying_python_value
 from terra_refactor.classify.decision import (
     Action,
     Classification,
     Decision,
+    ExpectedGain,
     Hazard,
     HybridArguments,
     Level,
@@ -47,6 +48,7 @@ from terra_refactor.classify.hazards import DecidedBefore, HazardMap, ReachedHaz
 from terra_refactor.classify.pipelines import given_to_pipelines
 from terra_refactor.classify.proof import Proof
 from terra_refactor.classify.reach import has_unresolved_calls
+from terra_refactor.classify.recorded import gain_of, gain_without_retraces, recorded_calls
 from terra_refactor.classify.signature import written_options
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.evidence import Evidence
@@ -276,6 +278,11 @@ class _Decider:
             return (
                 f"it is called {where}: a graph's call there costs more than {judgement.count.executed} operations do"
             )
+        recorded = recorded_calls(self.program.recorded.get(identity))
+        if recorded is not None and definitions == 1 and recorded >= MARGIN * needed:
+            # a run has shown that it pays: whatever the text shows of the calls, it was called as often
+            judgement.paid_after, judgement.seen_repeated = None, True
+            return self.why_bomb(judgement, is_graph)
         calls = self.calls.of(identity, is_graph)
         if calls is None and definitions > 1:
             return _DEFINED_ANEW
@@ -304,6 +311,9 @@ class _Decider:
         if count.flat < BOMB:
             return None
         calls = self.calls.of(judgement.code.id, is_graph, seen_only=True)
+        recorded = recorded_calls(self.program.recorded.get(judgement.code.id))
+        if calls is not None and recorded is not None:
+            calls = max(calls, recorded)
         if calls is None or calls >= BOMB_CALLS:
             return None
         return f"a trace has about {count.flat} operations, and the program is seen to call it {calls} time{'s' if calls != 1 else ''}"
@@ -652,6 +662,7 @@ class _Decider:
             covered_by_graph_callers=judgement.covered,
             covered_at_speculative=judgement.covered_at_speculative,
             input_signature=portrait.input_signature,
+            expected_gain=self.expected_gain(judgement),
             proposal=proposal,
             hazards=tuple(
                 sorted((self.hazard(hazard) for hazard in judgement.hazards), key=lambda h: (h.span, h.rule, h.message))
@@ -660,6 +671,21 @@ class _Decider:
             runs_in_graph=any(context.in_graph for context in judgement.contexts),
             runs_eagerly=any(not context.in_graph for context in judgement.contexts),
         )
+
+    def expected_gain(self, judgement: _Judgement) -> ExpectedGain | None:
+        """What the action saves in a run, where a record or the program says how often the function is called."""
+        identity = judgement.code.id
+        seen = self.program.recorded.get(identity)
+        if judgement.action is Action.TUNE_TF_FUNCTION:
+            return gain_without_retraces(seen)
+        if judgement.action is not Action.ADD_TF_FUNCTION:
+            return None
+
+        def is_graph(caller: FunctionId) -> bool:
+            return self.hazards.is_hybrid(caller) and caller not in self.removed
+
+        cost = cost_of(judgement.count, under_tape=self.calls.under_tape(identity, is_graph))
+        return gain_of(seen, self.calls.of(identity, is_graph), judgement.count, cost)
 
     def hazard(self, hazard: ReachedHazard) -> Hazard:
         first = hazard.via[0] if hazard.via else hazard.site

@@ -109,6 +109,16 @@ class HybridArguments:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectedGain:
+    """What the action saves in a run."""
+
+    calls: int
+    seconds_saved: float
+    source: str
+    """`record`: in the runs that were recorded; `estimate`: in the calls that the program is seen to make."""
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """Everything that is decided about one function."""
 
@@ -147,5 +157,7 @@ class Decision:
     """Some analysed call runs it inside a graph."""
     runs_eagerly: bool = False
     """Some analysed call runs it outside of graphs."""
+    expected_gain: ExpectedGain | None = None
+    """Of the action; None where nobody can say."""
     covered_at_speculative: bool = False
     """With the changes of level `speculative`, every caller is a graph: at that level it needs no change of its own."""

@@ -15,10 +15,12 @@ from terra_refactor.classify.generation import tensorflow_1_modules
 from terra_refactor.classify.graph_contexts import run_eagerly_all_the_same
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
 from terra_refactor.classify.proof import Proof
+from terra_refactor.classify.recorded import RETRACE_RULES, advice, retraces, traces_in_words
 from terra_refactor.classify.shape_findings import definitely_reached, failures
 from terra_refactor.domain.effect import EffectKind, EffectSite, RootKind
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Decorator, Function, FunctionKind
+from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import CureHint, Finding, RelatedPlace, Rule, RuleKind, Severity
@@ -29,11 +31,13 @@ def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, 
     """All diagnostics, sorted by place; each place and rule once."""
     program, facts = hazards.whole_program, hazards.whole_facts
     found: dict[tuple[str, str, Span], Finding] = {}
+    told: set[FunctionId] = set()
     for finding in (
         *_in_graphs(program, facts, hazards),
-        *_diagnostics(program, facts, hazards),
+        *_diagnostics(program, facts, hazards, told),
         *failures(program, facts, hazards),
         *_decided(program, decisions),
+        *_retraced(program, decisions, told),
     ):
         known = found.setdefault((finding.rule, finding.path, finding.span), finding)
         if known.severity is not Severity.ERROR and finding.severity is Severity.ERROR:
@@ -101,8 +105,8 @@ def _entered_from_outside(facts: ProgramFacts) -> frozenset[ContextId]:
     )
 
 
-def _diagnostics(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Iterator[Finding]:
-    """What rules find that say nothing about safety."""
+def _diagnostics(program: Program, facts: ProgramFacts, hazards: HazardMap, told: set[FunctionId]) -> Iterator[Finding]:
+    """What rules find that say nothing about safety. Adds to `told` the functions of which a finding says how often a run traced them."""
     old, reached = tensorflow_1_modules(facts), definitely_reached(facts)
     for context in facts.contexts:
         identity = context.function
@@ -117,7 +121,31 @@ def _diagnostics(program: Program, facts: ProgramFacts, hazards: HazardMap) -> I
                 continue
             if rule.kind is RuleKind.DIAGNOSTIC and place.assumption is None:
                 site = EffectSite(identity.module, identity.index, place.op)
-                yield _finding(program, rule, site, place.message, (), place.cure)
+                message = place.message
+                for callee in hazards.view(context).traced_callees(place.op) if rule.id.startswith("TR2") else ():
+                    seen = program.recorded.get(callee.function)
+                    cause = next((each for each in retraces(seen) if RETRACE_RULES[each.cause] == rule.id), None)
+                    if seen is not None and cause is not None:
+                        message += f" ({traces_in_words(seen, cause)})"
+                        told.add(callee.function)
+                yield _finding(program, rule, site, message, (), place.cure)
+
+
+def _retraced(program: Program, decisions: tuple[Decision, ...], told: set[FunctionId]) -> Iterator[Finding]:
+    """Functions that a recorded run has traced again and again, where the text does not show why."""
+    for decision in decisions:
+        seen = program.recorded.get(decision.function)
+        causes = retraces(seen) if decision.hybrid else ()
+        if seen is None or decision.function in told:
+            continue
+        for cause in causes:
+            rule = all_rules()[RETRACE_RULES[cause.cause]]
+            if rule.id == "TR202" and decision.action is Action.TUNE_TF_FUNCTION:
+                continue
+            if rule.id == "TR203" and decision.kind is FunctionKind.METHOD:
+                continue  # each object has graphs of its own, as it should
+            message = f"{decision.qualname} was {traces_in_words(seen, cause)}; {advice([cause])}"
+            yield replace(_about(decision, rule, _place_of(program, decision), message), fixable=False)
 
 
 def _decided(program: Program, decisions: tuple[Decision, ...]) -> Iterator[Finding]:

@@ -115,9 +115,17 @@ def spec_text(type_: TensorType) -> str:
 
 
 def proposal_for(
-    found: FunctionFacts, parameters: tuple[ParameterDecision, ...], options: Mapping[str, Value], *, relax: bool
+    found: FunctionFacts,
+    parameters: tuple[ParameterDecision, ...],
+    options: Mapping[str, Value],
+    *,
+    relax: bool,
+    recorded: tuple[str | None, str] | None = None,
 ) -> Proposal | None:
-    """What the decorator's arguments should be; None if they are as they should be. `relax` if axes may become unknown."""
+    """What the decorator's arguments should be; None if they are as they should be. `relax` if axes may become unknown.
+
+    `recorded` is a parameter whose shapes a run has traced one by one, and what was seen of that.
+    """
     kept = [(name, _source(value)) for name, value in options.items()]
     former = [name for name in options if name in _RENAMED]
     if former:
@@ -130,6 +138,10 @@ def proposal_for(
     if not relax:
         return None
     arguments = (*kept, ("reduce_retracing", "True"))
+    if recorded is not None and found.hybrid is not None:
+        return Proposal(
+            arguments, f"`{recorded[0]}` comes in several shapes, each of which is traced (TR202): {recorded[1]}"
+        )
     varying = _varying_shapes(found, parameters, 2 if found.hybrid is None else FIRST_THAT_SAVES)
     if varying is not None:
         return Proposal(arguments, f"`{varying}` comes in several shapes, each of which is traced (TR202)")

@@ -83,6 +83,12 @@ Baseline: TypeAlias = Annotated[
     str | None,
     typer.Option("--baseline", metavar="FILE", help="Do not report what this file knows (see --write-baseline)."),
 ]
+EvidenceFiles: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--evidence", metavar="FILE", help="Use what `terra-refactor record` wrote there; may be given several times."
+    ),
+]
 WriteBaseline: TypeAlias = Annotated[
     bool,
     typer.Option(
@@ -228,6 +234,7 @@ class RunOptions:
     show_settings: ShowSettings = False
     exclude: Exclude = None
     tf_version: TfVersion = None
+    evidence: EvidenceFiles = None
     jobs: Jobs = None
     no_cache: NoCache = False
     cache_dir: CacheDir = None
@@ -269,6 +276,7 @@ class RunOptions:
             tf_version=self.tf_version,
             level=level,
             fail_on=fail_on,
+            evidence=None if not self.evidence else [os.path.abspath(file) for file in self.evidence],
         )
 
     def options(

@@ -137,6 +137,8 @@ def warn_of_nothing(report: WorkspaceReport) -> None:
         err().print(f"warning: {link}: not read: a symbolic link out of the given paths", soft_wrap=True)
     if more := len(report.skipped_links[_FEW_LINKS:]):
         err().print(f"warning: {more} more symbolic links out of the given paths were not read", soft_wrap=True)
+    for notice in report.evidence_notices:
+        err().print(f"warning: {notice}", soft_wrap=True)
     if not report.stats.files and not report.errors:
         err().print(
             "warning: no Python files were found under the paths given; what git ignores and what is excluded does not count",

@@ -10,6 +10,8 @@ class Evidence(Enum):
 
     DATAFLOW = "dataflow"
     """A call site brings it."""
+    RECORDED = "recorded"
+    """A recorded run brought it: what happened, which need not be all that may happen."""
     ANNOTATION = "annotation"
     FRAMEWORK = "framework"
     """Keras or tf.data calls the function with tensors."""

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId
+from terra_refactor.record.record_file import FunctionSeen
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class Program:
     imports: ImportResolver
     stubs: Mapping[str, str] = field(default_factory=dict)
     """The texts of the `.pyi` files that lie among them, by module name."""
+    recorded: Mapping[FunctionId, FunctionSeen] = field(default_factory=dict)
+    """What runs showed of their functions, as they are now."""
 
     def function(self, identity: FunctionId) -> Function:
         """The function with that identity; KeyError or IndexError if there is none."""

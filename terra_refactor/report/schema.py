@@ -13,7 +13,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from terra_refactor import __version__
-from terra_refactor.classify.decision import Classification, Decision, Hazard, ParameterDecision, SideEffect
+from terra_refactor.classify.decision import (
+    Classification,
+    Decision,
+    ExpectedGain,
+    Hazard,
+    ParameterDecision,
+    SideEffect,
+)
 from terra_refactor.domain.dim import Dim, format_dim
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.report.places import CellPlace, Place, Places
@@ -87,6 +94,7 @@ class FunctionEntry:
     covered_by_graph_callers: bool
     input_signature: str | None
     hazards: tuple[HazardEntry, ...]
+    expected_gain: Mapping[str, int | float | str] | None = None
     cell: CellPlace | None = field(default=None, metadata=OPTIONAL)
 
 
@@ -186,8 +194,13 @@ def _function(decision: Decision, places: Places) -> FunctionEntry:
         covered_by_graph_callers=decision.covered_by_graph_callers,
         input_signature=decision.input_signature,
         hazards=tuple(_hazard(hazard, decision.path, places) for hazard in decision.hazards),
+        expected_gain=_gain(decision.expected_gain),
         cell=place.cell,
     )
+
+
+def _gain(gain: ExpectedGain | None) -> Mapping[str, int | float | str] | None:
+    return None if gain is None else {"calls": gain.calls, "seconds_saved": gain.seconds_saved, "from": gain.source}
 
 
 def _parameter(parameter: ParameterDecision) -> ParameterEntry:

@@ -27,6 +27,7 @@ from terra_refactor.ir.program import Program
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
+from terra_refactor.workspace.evidence import NO_EVIDENCE, Evidence
 from terra_refactor.workspace.import_graph import components, imported_files, loaded_with, scan_imports
 from terra_refactor.workspace.judging import judged_by
 from terra_refactor.workspace.loading import LoadedProgram, ReadProject, load_programs
@@ -97,6 +98,7 @@ def judge_components(
     progress: Callable[[str, int, int], None],
     *,
     coverage: Coverage = Coverage.EVERY,
+    evidence: Evidence = NO_EVIDENCE,
 ) -> tuple[ComponentResult, ...]:
     """The result of each component, by its first file.
 
@@ -127,7 +129,7 @@ def judge_components(
     modules = None if caches is None else caches.modules
     results = None if caches is None else caches.results
     found: dict[tuple[str, ...], ComponentResult] = {}
-    keys = {group: _key(project, config, group, imports) for group in groups}
+    keys = {group: _key(project, config, group, imports, evidence) for group in groups}
     for group in groups if results is not None else ():
         kept = None if results is None else results.find(keys[group])
         if isinstance(kept, ComponentResult):
@@ -138,7 +140,7 @@ def judge_components(
     done = 0
     for group in missing:
         analysing = partial(_advance, progress, done, len(group), total)
-        made = _judged(project, programs.pop(0), config, judge, analysing)
+        made = _judged(project, programs.pop(0), config, judge, analysing, evidence)
         done += len(group)
         if results is not None and not any(error.by_chance for error in made.errors):
             results.keep(keys[group], made)
@@ -172,12 +174,17 @@ def _advance(
 
 
 def _judged(
-    project: ReadProject, loaded: LoadedProgram, config: Config, judge: Judge, progress: Callable[[int, int], None]
+    project: ReadProject,
+    loaded: LoadedProgram,
+    config: Config,
+    judge: Judge,
+    progress: Callable[[int, int], None],
+    evidence: Evidence,
 ) -> ComponentResult:
     from terra_refactor.refactor.cures import confirm_cures  # noqa: PLC0415 - what is in the cache needs none
 
     try:
-        decisions, findings = judge(loaded.program, config, progress)
+        decisions, findings = judge(evidence.given_to(loaded.program), config, progress)
     except TerraError:
         raise
     except Exception as error:  # a bug of ours, or no memory, costs these files, and is seen
@@ -202,9 +209,15 @@ def _failed(loaded: LoadedProgram, error: Exception) -> ComponentResult:
     return ComponentResult((), (), (*loaded.errors, *errors), (), 0, 0)
 
 
-def _key(project: ReadProject, config: Config, group: Sequence[str], imports: Mapping[str, frozenset[str]]) -> str:
+def _key(
+    project: ReadProject,
+    config: Config,
+    group: Sequence[str],
+    imports: Mapping[str, frozenset[str]],
+    evidence: Evidence,
+) -> str:
     """A text that tells everything that the result of a component depends on."""
-    parts = [repr(judged_by(config)), repr(sorted(project.stubs.items()))]
+    parts = [repr(judged_by(config)), repr(sorted(project.stubs.items())), evidence.key(group)]
     for path in group:
         task = project.tasks[path]
         parts.append(repr((path, task.name, task.is_package, task.source.digest, sorted(imports[path]))))

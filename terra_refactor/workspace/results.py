@@ -107,6 +107,8 @@ class WorkspaceReport:
     comparison: Comparison | None = None
     skipped_links: tuple[str, ...] = ()
     """Links that lead out of the given paths and were not followed."""
+    evidence_notices: tuple[str, ...] = ()
+    """What is to be known of the records of runs: which of them speak of older texts."""
 
 
 @dataclass(frozen=True, slots=True)

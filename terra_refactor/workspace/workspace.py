@@ -29,6 +29,7 @@ from terra_refactor.verify.verdict import Status, Verification
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.collection import collect_after_many, without_collection
 from terra_refactor.workspace.components import Caches, Coverage, Judge, judge_components
+from terra_refactor.workspace.evidence import read_evidence
 from terra_refactor.workspace.judging import judge_program
 from terra_refactor.workspace.loading import StandardInput, read_project
 from terra_refactor.workspace.results import FixReport, Stats, VerifyReport, WorkspaceReport
@@ -236,8 +237,15 @@ def _run(paths: Sequence[str], options: Options, texts: Mapping[str, str] = _AS_
             follow_links=options.follow_links,
             texts=texts,
         )
+        evidence = read_evidence(config, {path: task.source for path, task in project.tasks.items()})
         results = judge_components(
-            project, config, options.judge, _caches(options), progress, coverage=options.coverage
+            project,
+            config,
+            options.judge,
+            _caches(options),
+            progress,
+            coverage=options.coverage,
+            evidence=evidence,
         )
         decisions = sorted(
             (decision for result in results for decision in result.decisions),
@@ -264,6 +272,7 @@ def _run(paths: Sequence[str], options: Options, texts: Mapping[str, str] = _AS_
         suppressed=selection.suppressed,
         comparison=selection.comparison,
         skipped_links=project.skipped_links,
+        evidence_notices=evidence.notices,
     )
 
 

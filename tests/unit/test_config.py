@@ -132,6 +132,7 @@ SAMPLES: dict[str, tuple[list[object], list[object]]] = {
     "jobs": ([0], [-1]),
     "level": (["coexec"], ["all"]),
     "baseline": (["x"], ["", 1]),
+    "evidence": ([[], ["x.json"]], ["x.json", [1]]),
     "project-models": (
         [{}, {"a.f": {"returns": "int", "pure": True}}, {"a.f": {"parameters": {"x": "tf.Tensor"}}}],
         [[], {"a.f": "int"}, {"a.f": {"returns": 3}}, {"a.f": {"return": "int"}}, {"a.f": {"pure": "yes"}}],

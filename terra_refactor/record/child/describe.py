@@ -42,7 +42,8 @@ def is_plain(value: object) -> bool:
 
 
 def describe(value: object, depth: int = 0) -> Described:
-    """`(kind, dtype, shape)` of a tensor, variable or array, `(kind, type name)` of an object, `(kind, type name, elements)` of a container.
+    """`(kind, dtype, shape)` of a tensor, variable or array, `(kind, type name)` of an object, `(kind, type name, elements)` of
+    a container.
 
     Elements of a tuple or of a dict with names are in their order, of other containers each type once.
     """
