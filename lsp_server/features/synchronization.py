@@ -15,7 +15,7 @@ from lsp_server.server import TerraServer
 from lsp_server.settings import SECTION, parse_settings
 from terra_refactor.syntax.source import display_path
 
-WATCHED = ("**/*.py", "**/*.ipynb", "**/pyproject.toml", "**/terra-refactor.toml", "**/.gitignore")
+WATCHED = ("**/*.py", "**/*.ipynb", "**/pyproject.toml", "**/terra-refactor.toml", "**/.gitignore", "**/*record*.json")
 _CONFIGURATIONS = frozenset({"pyproject.toml", "terra-refactor.toml", ".gitignore"})
 
 
@@ -117,8 +117,8 @@ def register(server: TerraServer) -> None:
         else:
             for session in documents.sessions():
                 own = [display_path(path) for path in paths if session.owns(path)]
-                if own:
-                    session.files_changed(own, listing=listing)
+                if own or session.records_changed():
+                    session.files_changed(own, listing=listing and bool(own))
             documents.generation += 1
         changed()
         refresh(server)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from terra_refactor.classify.decision import Action, Classification, Decision, Level
-from terra_refactor.ide.explanations import assumptions_in_words, change_title, hazards_in_words
+from terra_refactor.ide.explanations import assumptions_in_words, change_title, hazards_in_words, recorded_text
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.syntax.location import Span
@@ -38,6 +38,8 @@ def code_lenses(snapshot: Snapshot, path: str, *, every: bool = False, co_execut
         wanted = every and (decision.hybrid or decision.tensor_computation) if not applies else True
         if wanted and decision.kind is not FunctionKind.LAMBDA and not _in_peace(decision):
             title = _change(decision) if applies else _state(decision)
+            if recorded := recorded_text(snapshot.program.recorded.get(decision.function)):
+                title = f"{title} · {recorded}"
             found.append(Lens(Span(decision.line, 1, decision.line, 1), title, decision, applies))
     return tuple(found)
 

@@ -14,6 +14,7 @@ from terra_refactor.classify.decision import Action, Classification, Decision, H
 from terra_refactor.ide.causes import way_to
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ide.values import types_text
+from terra_refactor.record.record_file import FunctionSeen
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.workspace.printable import as_code, in_markdown
 
@@ -89,6 +90,27 @@ def function_text(decision: Decision) -> str:
     return f"{decision.qualname}: {verdict(decision)}. {decision.reason[:1].upper()}{decision.reason[1:]}.{assumed}"
 
 
+def recorded_text(seen: FunctionSeen | None) -> str:
+    """What a run showed of a function: `traced 40× · 2.3 ms per call (400 calls)`; empty where nothing is known."""
+    if seen is None:
+        return ""
+    graph = seen.graph
+    parts: list[str] = []
+    calls, seconds = seen.calls, seen.seconds
+    if graph is not None and graph.calls:
+        calls, seconds = graph.calls, graph.seconds + graph.tracing_seconds
+        parts.append(f"traced {graph.traces}×")
+    if calls:
+        parts.append(f"{_duration(seconds / calls)} per call ({calls} call{'s' if calls != 1 else ''})")
+    return " · ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    if seconds >= 1:
+        return f"{seconds:.1f} s"
+    return f"{seconds * 1e3:.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"
+
+
 PlaceLink = Callable[[str, int, str], str]
 """Makes words a link to a line of a file, or leaves them as they are."""
 
@@ -105,6 +127,11 @@ def function_card(
     that lead to a hazard, each of which can be followed."""
     reason = in_markdown(decision.reason)
     lines = [f"**{in_markdown(decision.qualname)}**: {verdict(decision)}", reason[:1].upper() + reason[1:] + "."]
+    if recorded := recorded_text(snapshot.program.recorded.get(decision.function)):
+        lines.append(f"Recorded: {recorded}.")
+    if decision.expected_gain is not None and decision.expected_gain.seconds_saved > 0:
+        where = "the recorded run" if decision.expected_gain.source == "record" else "a run"
+        lines.append(f"Would save about {decision.expected_gain.seconds_saved:.1f} s in {where}.")
     if decision.action is not Action.NONE and decision.level is not Level.SAFE:
         lines.append(f"Needs level `{decision.level.value}`.")
     if decision.proposal.arguments:

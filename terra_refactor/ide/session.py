@@ -19,13 +19,20 @@ from itertools import groupby
 from typing import Final, Protocol, TypeVar
 
 from terra_refactor.config import Config
-from terra_refactor.errors import SourceError, TerraError
+from terra_refactor.errors import SourceError, TerraError, UsageError
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.build.relower import relower
 from terra_refactor.ir.program import ModuleIR, Program
+from terra_refactor.record.record_file import Record, read_record
 from terra_refactor.syntax.modules import ModuleIndex
 from terra_refactor.syntax.source import Source, display_path, read_source
 from terra_refactor.workspace.cache import LoweringCache
+from terra_refactor.workspace.evidence import (
+    NO_EVIDENCE,
+    Evidence,
+    evidence_files,
+    match_records,
+)
 from terra_refactor.workspace.import_graph import ImportScan, connected_files, imported_files, scan_imports
 from terra_refactor.workspace.judgement import RepeatedJudge
 from terra_refactor.workspace.loading import ProjectImports, index_sources, name_sources
@@ -101,6 +108,10 @@ class Session:
         """The texts that `_newest` speaks of."""
         self._newest: Mapping[str, Snapshot] = {}
         self._working = threading.Lock()
+        self._records: tuple[object, tuple[tuple[str, Record], ...]] = (None, ())
+        """The records of runs, as they were read last, with the times of their files."""
+        self.problems: tuple[str, ...] = ()
+        """What is wrong with the records, in sentences."""
 
     # --- texts ---------------------------------------------------------------------------------------------------------------------
 
@@ -132,9 +143,15 @@ class Session:
     def check_disk(self) -> bool:
         """Looks at the times of the files, for editors that do not tell. True if any has changed."""
         changed = [path for path, known in tuple(self._disk.items()) if known.stamp != _stamp(known.file)]
-        if changed:
-            self.files_changed(changed, listing=True)
-        return bool(changed)
+        if changed or self.records_changed():
+            self.files_changed(changed, listing=bool(changed))
+            return True
+        return False
+
+    def records_changed(self) -> bool:
+        """Whether a record of a run is not what it was when it was read."""
+        files = evidence_files(self.config)
+        return bool(files) and self._records[0] != tuple(_stamp(file) for file in files)
 
     def files(self) -> tuple[str, ...]:
         """The files of the project, sorted, open ones included."""
@@ -204,8 +221,9 @@ class Session:
                 group = connected_files([min(left)], edges)
                 left.difference_update(group)
                 found.append(group)
+            evidence = self._evidence(sources)
             return {
-                group: _identity({path: sources[path] for path in group if path in sources}, names)
+                group: _identity({path: sources[path] for path in group if path in sources}, names, evidence.key(group))
                 for group in sorted(found, key=lambda group: (-len(group), group))
             }
 
@@ -280,8 +298,9 @@ class Session:
         progress: Progress | None,
     ) -> Snapshot:
         own = {path: sources[path] for path in component}
+        evidence = self._evidence(own)
         names = {path: name for path, _, name in name_sources(sources, index) if path in own}
-        identity = _identity(own, names)
+        identity = _identity(own, names, evidence.key(own))
         for known in self._snapshots:
             if known.identity == identity:
                 self._snapshots = (*(other for other in self._snapshots if other is not known), known)
@@ -291,7 +310,7 @@ class Session:
         modules = {result.name: result for result in lowered.values() if isinstance(result, ModuleIR)}
         paths = {name: path for path, name in names.items()}
         imports = ProjectImports(index, paths, {module.path: module.name for module in modules.values()})
-        program = Program(dict(sorted(modules.items())), imports)
+        program = evidence.given_to(Program(dict(sorted(modules.items())), imports))
 
         def advance(done: int, total: int) -> None:
             _check(cancelled)
@@ -317,6 +336,25 @@ class Session:
         )
         self._snapshots = (*self._snapshots, snapshot)[-_KEPT_SNAPSHOTS:]
         return snapshot
+
+    def _evidence(self, sources: Mapping[str, Source]) -> Evidence:
+        """What the records of the configuration say of some files; a record that cannot be read is a problem, and says nothing."""
+        files = evidence_files(self.config)
+        if not files:
+            return NO_EVIDENCE
+        stamps = tuple(_stamp(file) for file in files)
+        problems: list[str] = []
+        if self._records[0] != stamps:
+            records: list[tuple[str, Record]] = []
+            for file in files:
+                try:
+                    records.append((file, read_record(file)))
+                except UsageError as error:
+                    problems.append(str(error))
+            self._records = (stamps, tuple(records))
+            self._judges.clear()  # what they keep was told otherwise
+            self.problems = tuple(problems)
+        return match_records(self._records[1], sources)
 
     def _judge_of(self, component: Sequence[str]) -> RepeatedJudge:
         """Who judged these files before, and knows what is the same."""
@@ -396,8 +434,8 @@ def _stamp(path: str) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def _identity(sources: Mapping[str, Source], names: Mapping[str, str]) -> str:
-    digest = blake2b(digest_size=16)
+def _identity(sources: Mapping[str, Source], names: Mapping[str, str], evidence: str) -> str:
+    digest = blake2b(evidence.encode("utf-8", "replace"), digest_size=16)
     for path, source in sources.items():
         digest.update(f"{path}\0{names[path]}\0{source.digest}\0".encode())
     return digest.hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import random
 from pathlib import Path
 
@@ -15,8 +16,11 @@ from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.config import Config
 from terra_refactor.errors import SourceError, UsageError
+from terra_refactor.ide.code_lens import code_lenses
+from terra_refactor.ide.hover import hover
 from terra_refactor.ide.session import Session, StaleError
 from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.record.child.places import definitions
 from terra_refactor.rules.watch import Watch
 from terra_refactor.syntax.source import source_from_text
 from terra_refactor.workspace.workspace import Options, analyze
@@ -200,3 +204,52 @@ def test_the_answers_are_those_of_the_command_line(tmp_path: Path, monkeypatch: 
         for path in component:
             assert snapshot.decisions.get(path, ()) == tuple(d for d in report.decisions if d.path == path)
             assert snapshot.findings.get(path, ()) == tuple(f for f in report.findings if f.path == path)
+
+
+def test_a_record_is_read_and_read_again(tmp_path: Path) -> None:
+    text = "import tensorflow as tf\n\n\n@tf.function\ndef step(x):\n    return tf.nn.relu(x)\n"
+    config = Config(evidence=(str(tmp_path / "run-record.json"),))
+    session = project(tmp_path, {"step.py": text}, config)
+    path = shown(tmp_path, "step.py")
+    assert not session.snapshot(path).program.recorded
+    assert session.problems and "cannot be read" in session.problems[0]
+    ((name, line, digest),) = definitions(text.encode()).values()
+    graph = {"calls": 400, "inner_calls": 0, "seconds": 1.0, "traces": 40, "tracing_seconds": 1.0, "objects": 1}
+    seen = {
+        "path": "step.py",
+        "qualname": name,
+        "line": line,
+        "digest": digest,
+        "calls": 0,
+        "estimated": False,
+        "seconds": 0.0,
+        "own_seconds": None,
+        "detailed_calls": 0,
+        "traced_calls": 0,
+        "parameters": [],
+        "returns": [],
+        "graph": {**graph, "causes": []},
+    }
+    record = {
+        "schema": "terra-refactor/record/1",
+        "tool": {"version": "0"},
+        "root": ".",
+        "python": "3.12",
+        "tensorflow": None,
+        "seconds": 1,
+        "exit_code": 0,
+        "complete": True,
+        "processes": 1,
+        "notices": [],
+        "files": [],
+        "functions": [seen],
+    }
+    (tmp_path / "run-record.json").write_text(json.dumps(record))
+    assert session.check_disk() and session.fresh(path) is None
+    snapshot = session.snapshot(path)
+    assert not session.check_disk()
+    assert session.problems == ()
+    (lens,) = code_lenses(snapshot, path, every=True)
+    assert lens.title == "graph · traced 40× · 5.0 ms per call (400 calls)"
+    answer = hover(snapshot, path, 5, 6)
+    assert answer is not None and "Recorded: traced 40× · 5.0 ms per call (400 calls)." in answer.text
