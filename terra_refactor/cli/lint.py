@@ -34,6 +34,7 @@ from terra_refactor.config import NEVER, SEVERITIES, Config, check_inside, repos
 from terra_refactor.errors import SourceError, UsageError
 from terra_refactor.refactor.apply import write_file
 from terra_refactor.report.to_text import (
+    by_gain,
     print_comparison,
     print_errors,
     print_findings,
@@ -135,7 +136,7 @@ def lint_command(
             if statistics:
                 print_statistics(console, report.findings)
             else:
-                print_findings(console, report.findings, report.sources, verbose=run.verbose)
+                print_findings(console, by_gain(report), report.sources, verbose=run.verbose)
             print_errors(console, report.errors)
             if not run.quiet:
                 print_findings_summary(console, report.findings)

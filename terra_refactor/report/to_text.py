@@ -39,8 +39,40 @@ def print_analysis(console: Console, report: WorkspaceReport, *, verbose: bool =
         console.print(Text(_shown(path), style="bold underline"))
         console.print(_table(console, tuple(group), widths, places, verbose=verbose))
         console.print()
+    _print_gains(console, report.decisions)
     print_errors(console, report.errors)
     console.print(_summary(report))
+
+
+def _print_gains(console: Console, decisions: Iterable[Decision]) -> None:
+    """The changes that would have saved most in the recorded runs; nothing without a record."""
+    gains = [
+        (gain.seconds_saved, gain.calls, decision)
+        for decision in decisions
+        if (gain := decision.expected_gain) is not None and gain.source == "record" and gain.seconds_saved > 0
+    ]
+    if not gains:
+        return
+    console.print(Text("Would save most in the recorded runs", style="bold underline"))
+    for seconds, calls, decision in sorted(gains, key=lambda gain: -gain[0])[:_FEW]:
+        place = _shown(f"{decision.path}:{decision.line}")
+        words = f"  {seconds:8.1f} s  {place} {_shown(decision.qualname)}: {_action_words(decision.action)}"
+        console.print(f"{words} ({calls} calls)", soft_wrap=True)
+    console.print()
+
+
+def by_gain(report: WorkspaceReport) -> tuple[Finding, ...]:
+    """The findings, those first that cost most in the recorded runs; without a record in the order of the places."""
+    gains = {
+        (decision.path, decision.qualname): gain.seconds_saved
+        for decision in report.decisions
+        if (gain := decision.expected_gain) is not None and gain.source == "record"
+    }
+    return tuple(
+        sorted(report.findings, key=lambda finding: -gains.get((finding.path, finding.function), 0.0))
+        if gains
+        else report.findings
+    )
 
 
 def print_findings(

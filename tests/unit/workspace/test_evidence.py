@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from terra_refactor.classify.decision import Action, Classification, Decision, Level
+from terra_refactor.cli.output import to_string
 from terra_refactor.config import Config
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.errors import UsageError
 from terra_refactor.record.child.places import definitions
 from terra_refactor.report.schema import build_report
+from terra_refactor.report.to_text import by_gain, print_analysis
 from terra_refactor.workspace.results import WorkspaceReport
 from terra_refactor.workspace.workspace import Options, analyze
 
@@ -240,3 +242,18 @@ def test_a_record_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     for name in ("missing.json", "step.py"):
         with pytest.raises(UsageError):
             run(tmp_path, str(tmp_path / name))
+
+
+def test_the_text_begins_with_what_costs_most(tmp_path: Path) -> None:
+    other = RETRACED.replace("scaled", "other").replace("import tensorflow as tf\n", "")
+    examples = [{"type": ["tensor", "float32", [n]]} for n in range(1, 8)]
+    cause = {"cause": "shape", "parameter": "x", "traces": 11, "examples": examples}
+    slow = graph(cause, traces=12)
+    slow["graph"]["tracing_seconds"] = 90.0
+    file = record_of(tmp_path, RETRACED + other, {"scaled": graph(cause, traces=12), "other": slow})
+    report = run(tmp_path, file)
+    assert [finding.function for finding in report.findings] == ["scaled", "other"]
+    assert [finding.function for finding in by_gain(report)] == ["other", "scaled"]
+    text = to_string(lambda console: print_analysis(console, report))
+    assert text.index("75.0 s") < text.index("2.1 s")
+    assert "Would save" not in to_string(lambda console: print_analysis(console, run(tmp_path)))
