@@ -20,7 +20,6 @@ from terra_refactor.analysis.annotations import annotated_value
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import Frame, Summary
 from terra_refactor.analysis.freezing import freeze_in
-from terra_refactor.domain.dtype import INT64
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import join, python_type
 from terra_refactor.domain.state import CLASS, EXISTS
@@ -269,7 +268,8 @@ def _convention(code: Function, framework: str | None) -> dict[str, Value]:
             result.update(dict.fromkeys(names[:2], UNKNOWN_TENSOR))
         case "schedule", "__call__":
             if names:
-                result[names[0]] = TensorValue(TensorType(INT64, ()))
+                # a variable of Keras 3, whose operators convert to floats, or an int64 tensor of Keras 2
+                result[names[0]] = TensorValue(TensorType(None, ()))
         case _:
             pass
     return result

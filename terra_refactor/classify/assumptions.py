@@ -14,9 +14,10 @@ from terra_refactor.classify.fresh_arguments import Freshness, freshness
 from terra_refactor.classify.hazards import ReachedHazard
 from terra_refactor.classify.recorded import assumption_of
 from terra_refactor.domain.evidence import Evidence
-from terra_refactor.domain.value import PythonType, Reference, Scalar, members
+from terra_refactor.domain.value import DTypeValue, PythonType, Reference, Scalar, members
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
+from terra_refactor.rules.graph_failures.numpy_on_tensor import CONVERTED
 from terra_refactor.rules.rule import INTERNAL
 from terra_refactor.rules.view import TAPES, Codes, ContextView
 from terra_refactor.tf_model.decorators import Decoration, decoration
@@ -59,10 +60,13 @@ def _holds_instance(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
     return bool(objects) and not (len(places) <= 1 and len(classes) == 1 and parameter.evidence is Evidence.DATAFLOW)
 
 
-def _converted(codes: Codes, facts: ProgramFacts, found: FunctionFacts) -> tuple[str, ...]:
-    """The parameters that the function converts to tensors of a dtype: so it takes what is none yet, and calls do not show what."""
+def _converted(codes: Codes, facts: ProgramFacts, found: FunctionFacts) -> dict[str, bool]:
+    """The parameters that the function converts to tensors of a dtype: so it takes what is none yet, and calls do not show what.
+
+    With each, whether the dtype is one for sure: `dtype=dtype` may be None, and then nothing is converted.
+    """
     open_ones = {each.name for each in found.parameters if each.evidence is not Evidence.DATAFLOW}
-    names: dict[str, None] = {}
+    names: dict[str, bool] = {}
     for context in map(facts.contexts.__getitem__, found.contexts if open_ones else ()):
         view = ContextView(codes, facts, context)
         for call, name in view.library_calls():
@@ -71,9 +75,11 @@ def _converted(codes: Codes, facts: ProgramFacts, found: FunctionFacts) -> tuple
             given = view.parameter_behind(call.arguments[0].value)
             annotated = next((each for each in found.parameters if each.name == given), None)
             if given in open_ones and annotated is not None and annotated.evidence is not Evidence.ANNOTATION:
-                if view.library_argument(call, name, "dtype") is not None:
-                    names[given] = None
-    return tuple(names)
+                wanted = view.library_argument(call, name, "dtype")
+                if wanted is not None:
+                    is_certain = any(isinstance(each, DTypeValue) for each in members(view.value(wanted)))
+                    names[given] = is_certain or names.get(given, False)
+    return names
 
 
 def _is_any_number(code: Function, parameter: ParameterFacts) -> bool:
@@ -187,10 +193,10 @@ def gather_assumptions(
                 sentences[f"what `{parameter.name}` brings are tensors, or Python values that do not vary"] = None
             else:
                 sentences[f"`{parameter.name}` is a tensor, or a Python value that does not vary"] = None
-    for name in _converted(codes, facts, found):
-        sentences[
-            f"`{name}` is no NumPy array of another dtype than it is converted to: a graph cannot convert the tensor it gets"
-        ] = None
+    for name, is_certain in _converted(codes, facts, found).items():
+        if is_certain:
+            return Assumptions((), f"`{name}` is converted to another dtype, which a graph does to Python values only")
+        sentences[f"`{name}` {CONVERTED}"] = None
     fresh = freshness(codes, facts, code)
     if fresh.how is Freshness.REFUSED:
         return Assumptions((), f"`{fresh.parameter}` is a view of a dict, which a traced function cannot take")
@@ -200,6 +206,8 @@ def gather_assumptions(
         if decoration(name)[0] not in _UNDERSTOOD:
             sentences[f"the decorator `{name}` keeps the meaning of the function"] = None
     for hazard in hazards:
+        if hazard.assumption is not None and hazard.assumption.endswith(CONVERTED):
+            return Assumptions((), hazard.message)
         if hazard.assumption is not None:
             sentences[hazard.assumption] = None
     return Assumptions(tuple(sentences), None)

@@ -243,14 +243,19 @@ class HazardMap:
                         continue
                     parameter = None
                     if hazard.parameter is not None:
-                        parameter = self._passed_on(context, call, inner, hazard.parameter)
+                        parameter = self._passed_on(
+                            context, call, inner, hazard.parameter, parts=hazard.assumption is not None
+                        )
                         if parameter is None:
                             continue
                     yield _through(site, hazard, parameter, chains)
 
-    def _passed_on(self, context: ContextFacts, call: CallFact, callee: ContextFacts, name: str) -> str | None:
-        """The caller's own parameter that it passes for the callee's parameter `name`."""
+    def _passed_on(
+        self, context: ContextFacts, call: CallFact, callee: ContextFacts, name: str, *, parts: bool
+    ) -> str | None:
+        """The caller's own parameter that it passes for the callee's parameter `name`; with `parts`, or that it makes that of."""
         view = self.view(context)
+        behind = view.parameter_around if parts else view.parameter_behind
         op = view.op(call.op)
         if not isinstance(op, ops.Call) or any(argument.spread is not ops.Spread.PLAIN for argument in op.arguments):
             return None
@@ -261,8 +266,8 @@ class HazardMap:
         given = [argument for argument in op.arguments if argument.keyword is None]
         by_name = [argument for argument in op.arguments if argument.keyword == name]
         if by_name:
-            return view.parameter_behind(by_name[0].value)
-        return view.parameter_behind(given[position].value) if 0 <= position < len(given) else None
+            return behind(by_name[0].value)
+        return behind(given[position].value) if 0 <= position < len(given) else None
 
     def _operations_of(self, context: ContextFacts) -> Iterator[ReachedHazard]:
         """The hazards of operations that a context reaches; effects are composed by the analysis, which knows whose objects they touch."""
@@ -352,10 +357,13 @@ class HazardMap:
         """Whether what is written is an attribute that the call, or a call on the way there, uses as a local variable."""
         field = own_field(effect.target)
         name = field.removeprefix(".")
-        if not field.startswith(".") or effect.target.object is None or name not in context.overwrites:
+        if not field.startswith(".") or effect.target.object is None:
             return False
+        # a call on the way that lets nothing out leaves nothing for its callers, whichever of several objects it is made on
         around = {FunctionId(site.module, site.function) for site in (*effect.via, effect.site)}
-        return any(self.ask(_SCRATCH, (identity, name)) for identity in (context.function, *sorted(around)))
+        if name in context.overwrites:
+            around.add(context.function)
+        return any(self.ask(_SCRATCH, (identity, name)) for identity in sorted(around))
 
     def _reports(self, rule: Rule, site: EffectSite) -> bool:
         """Whether the rule reports the effect at that place: in every context that reaches it."""

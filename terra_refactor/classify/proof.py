@@ -17,6 +17,7 @@ from typing import Final
 from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.effects import own_field
 from terra_refactor.analysis.facts import BranchKind, CallFact, ContextFacts, ContextId, EntryKind, ObjectKind
+from terra_refactor.classify.candidates import derives_from
 from terra_refactor.classify.conversion import is_excluded, leaves_conversion, leaves_conversion_for_keras
 from terra_refactor.classify.hazards import MAX_CHAIN, NOT_CONVERTED, HazardMap, ReachedHazard
 from terra_refactor.classify.scratch import readers_outside
@@ -37,7 +38,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir import ops
-from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.walk import block_results, operands, walk
 from terra_refactor.rules.rule import LocalHazard
@@ -53,6 +54,7 @@ _OF_BRANCHES: Final = ("TR306", "TR307")
 """Rules about what a variable is on both sides of a branch, or before and after an iteration."""
 _HOOKS: Final = frozenset({"call", "update_state", "result"})
 """Methods that Keras calls eagerly as well as in graphs."""
+_LOSSES: Final = frozenset({"keras.losses.Loss"})
 _HOLDERS: Final = (ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET)
 
 
@@ -450,10 +452,14 @@ class Proof:
         code = self._code(context).function
         if context.entry is EntryKind.FRAMEWORK:
             # Keras gives losses and metrics tensors; a layer may take lists and dicts of them
-            return code.name != "call" or len(code.parameters) > 2
+            return code.name != "call" or self._is_of_loss(code)
         if context.entry is not EntryKind.CALLED:
             return False
         return any(self._brings(calling, call, context, name) for calling, call in self._calls_of(context))
+
+    def _is_of_loss(self, code: Function) -> bool:
+        codes = self.hazards.codes
+        return code.parent is not None and derives_from(codes, self.facts, code.parent, _LOSSES)
 
     def _calls_of(self, context: ContextFacts) -> Iterator[tuple[ContextFacts, CallFact]]:
         """The calls that lead to a context, each with the context that makes it."""

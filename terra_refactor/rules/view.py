@@ -43,6 +43,7 @@ from terra_refactor.ir.ops import Op, StoreName
 from terra_refactor.ir.program import Program
 from terra_refactor.ir.walk import blocks, walk
 from terra_refactor.rules.budget import LookBudget
+from terra_refactor.rules.class_families import ClassFamilies
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.spec import ParameterPassing, Trait
 
@@ -50,6 +51,8 @@ OpType = TypeVar("OpType", bound=Op)
 
 TAPES = frozenset({"GradientTape", "ForwardAccumulator"})
 _NUMBERS = (("builtins.int",), ("builtins.float",))
+_PARTS_OF_DICT = frozenset({"items", "values", "get", "pop"})
+_COPIES = frozenset({"dict", "list", "tuple", "sorted", "reversed", "enumerate", "zip"})
 _NOT_SYMBOLIC = (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR, TensorKind.KERAS)
 
 
@@ -153,9 +156,18 @@ class Codes:
         self._outlines: dict[str, tuple[ClassOutline, ...]] | None = None
         self.budget = LookBudget()
         self._readers: dict[str, tuple[FunctionId, ...]] | None = None
+        self._families = ClassFamilies(self)
 
     def readers_of(self, attribute: str) -> tuple[FunctionId, ...]:
         """The functions that read an attribute of that name, of whatever object, or ask their own object for one by a computed name."""
+        readers = self._all_readers()
+        of_any = readers.get(_ANY_ATTRIBUTE, ())
+        return (
+            *readers.get(attribute, ()),
+            *(each for each in of_any if self._families.may_read(each, attribute)),
+        )
+
+    def _all_readers(self) -> dict[str, tuple[FunctionId, ...]]:
         if self._readers is None:
             found: dict[str, dict[FunctionId, None]] = {}
             for module in self.program.modules.values():
@@ -163,7 +175,7 @@ class Codes:
                     for name in _attributes_read(self.of(function.id)):
                         found.setdefault(name, {})[function.id] = None
             self._readers = {name: tuple(functions) for name, functions in found.items()}
-        return (*self._readers.get(attribute, ()), *self._readers.get(_ANY_ATTRIBUTE, ()))
+        return self._readers
 
     def classes_named(self, name: str) -> tuple[ClassOutline, ...]:
         """The classes of the program that have that name."""
@@ -387,6 +399,42 @@ class ContextView:
                 return self._parameters_behind(loop.iterable, depth + 1)
             case _:
                 return frozenset()
+
+    def parameter_around(self, number: OpId) -> str | None:
+        """The parameter that a result may be a part of: through items, loops, views and copies of containers; None if there is none.
+
+        Unlike `parameter_behind` it asks nobody what the container is: for what rests on an assumption.
+        """
+        pending, seen = [number], {number}
+        while pending:
+            op = self.op(pending.pop())
+            found: list[OpId | None] = []
+            match op:
+                case ops.LoadName(name=name, scope=ops.Scope.LOCAL | ops.Scope.CELL):
+                    if any(each.name == name for each in self.function.parameters) and self._is_as_given(op):
+                        return name
+                    found = [store.value for store in self.code.stores.get(name, ()) if store.id < op.id]
+                case ops.LoadItem(object=container) | ops.UnpackElement(source=container):
+                    found = [container]
+                case ops.NextItem():
+                    parent = self.code.parents[op.id]
+                    loop = None if parent is None else self.op(parent)
+                    found = [loop.iterable] if isinstance(loop, ops.For | ops.Comprehension) else []
+                case ops.Comprehension():
+                    collected = self.code.of_kind(ops.CollectElement)
+                    found = [each.value for each in collected if op in self.enclosing(each.id)]
+                case ops.Call(function=function, arguments=arguments):
+                    method = self.op(function)
+                    if isinstance(method, ops.LoadAttribute) and method.name in _PARTS_OF_DICT:
+                        found = [method.object]
+                    elif isinstance(method, ops.LoadName) and method.name in _COPIES and arguments:
+                        found = [arguments[0].value]
+                case _:
+                    pass
+            new = [each for each in found if each is not None and each not in seen]
+            pending.extend(new)
+            seen.update(new)
+        return None
 
     def _is_as_given(self, load: ops.LoadName) -> bool:
         """Whether nothing sets a parameter before it is read there."""

@@ -90,10 +90,11 @@ PACKAGE_EFFECTS: Final[NameTable[EffectKind]] = name_table(
         EffectKind.RANDOM: "scipy.stats.rvs sklearn.utils.shuffle sklearn.model_selection.train_test_split "
         "imgaug.* albumentations.* "
         "torch.rand torch.randn torch.randint torch.manual_seed",
-        EffectKind.VARIABLE_CREATION: "tensorflow_addons.layers.* tensorflow_addons.optimizers.* "
-        "tensorflow_addons.metrics.* tensorflow_hub.KerasLayer "
-        "tensorflow_hub.load tensorflow_probability.layers.* "
-        "tensorflow_probability.util.TransformedVariable keras_hub.layers.* keras_nlp.layers.* keras_cv.layers.*",
+        # classes: what a call of one of their objects makes, it makes the first time
+        EffectKind.VARIABLE_CREATION: "tensorflow_addons.layers.? tensorflow_addons.optimizers.? "
+        "tensorflow_addons.metrics.? tensorflow_hub.KerasLayer "
+        "tensorflow_hub.load tensorflow_probability.layers.? "
+        "tensorflow_probability.util.TransformedVariable keras_hub.layers.? keras_nlp.layers.? keras_cv.layers.?",
         EffectKind.TENSOR_STATE: _ASSIGNMENTS,
     }
 )
@@ -104,10 +105,10 @@ PACKAGE_TRAITS: Final[NameTable[Trait]] = name_table(
         Trait.CONCRETE_ARRAYS: " ".join(f"{package}.*" for package in _ARRAYS.split()),
         Trait.TENSOR_OPERATION: "tensorflow_addons.* tensorflow_probability.* tensorflow_text.* tensorflow_io.* "
         "keras_hub.* keras_nlp.* keras_cv.* einops.*",
-        Trait.CREATES_STATE: "tensorflow_addons.layers.* tensorflow_addons.optimizers.* "
-        "tensorflow_addons.metrics.* tensorflow_hub.KerasLayer "
-        "tensorflow_hub.load tensorflow_probability.layers.* "
-        "tensorflow_probability.util.TransformedVariable keras_hub.layers.* keras_nlp.layers.* keras_cv.layers.*",
+        Trait.CREATES_STATE: "tensorflow_addons.layers.? tensorflow_addons.optimizers.? "
+        "tensorflow_addons.metrics.? tensorflow_hub.KerasLayer "
+        "tensorflow_hub.load tensorflow_probability.layers.? "
+        "tensorflow_probability.util.TransformedVariable keras_hub.layers.? keras_nlp.layers.? keras_cv.layers.?",
         Trait.TAKES_TENSORS: "tensorflow_addons.* tensorflow_probability.* tensorflow_text.* einops.*",
         Trait.EAGER_ONLY: within("tensorflow_probability.util.DeferredTensor", "numpy __array__"),
         Trait.TENSOR_STATE: _ASSIGNMENTS,

@@ -30,7 +30,7 @@ from terra_refactor.analysis.transfer.keras_protocol import (
 )
 from terra_refactor.analysis.transfer.keras_shapes import check_labels, check_numbers
 from terra_refactor.domain.dim import Dim
-from terra_refactor.domain.dtype import FLOATING, INT64, DType
+from terra_refactor.domain.dtype import FLOATING, DType
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     FALSE,
@@ -159,7 +159,8 @@ def run_schedule(
         rate = configuration_of(frame, member).get("learning_rate")
         method = None if rate is None else own_method(interpreter, frame, rate, "__call__")
         if method is not None:
-            interpreter.call_value(frame, op, method, CallArguments((TensorValue(TensorType(INT64, ())),)))
+            # a variable of Keras 3, whose operators convert to floats, or an int64 tensor of Keras 2
+            interpreter.call_value(frame, op, method, CallArguments((TensorValue(TensorType(None, ())),)))
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.value import Constant, LibraryValue, TupleValue, members
+from terra_refactor.domain.value import Constant, LibraryValue, TensorValue, TupleValue, Value, members
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
@@ -24,6 +24,10 @@ _OF_SYMBOLIC: Final = frozenset({"op", "graph", "name", "consumers", "value_inde
 """Attributes that symbolic tensors have and eager ones have not."""
 _CLASSES_OF_A_MODE: Final = frozenset({"EagerTensor", "_EagerTensorBase", "SymbolicTensor"})
 """Classes of which a tensor is in one mode only."""
+_ASSIGNS: Final = frozenset(f"tensorflow.compat.v1.{name}" for name in ("assign", "assign_add", "assign_sub"))
+"""They take variables, and slices of variables: eager tensors that know where they are from."""
+_VALUES_OF_KERAS: Final = frozenset({"eval", "get_value"})
+"""Functions of `keras.backend` that leave the graph to read a variable; a tensor of the graph they refuse."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -61,6 +65,14 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             yield LocalHazard(
                 op.id, f"only a session feeds `{view.written(op.id)}`: in a traced function it has no value"
             )
+        assigned = op.arguments[0].value if name in _ASSIGNS and op.arguments else None
+        owner = None if assigned is None or view.is_variable(assigned) else view.parameter_behind(assigned)
+        if owner is not None and _is_tensor(view.value(op.arguments[0].value)):
+            yield LocalHazard(
+                op.id,
+                f"`{view.written(op.id)}` assigns to a slice of a variable: a traced function gets a tensor in its place",
+                parameter=owner,
+            )
         if not has_trait(name, Trait.EAGER_ONLY):
             continue
         function = view.op(op.function)
@@ -72,7 +84,19 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         ):
             # a tensor that was made before the trace is still an eager one; a variable's value is read in the graph
             continue
+        if name.rpartition(".")[2] in _VALUES_OF_KERAS and op.arguments and view.is_variable(op.arguments[0].value):
+            yield LocalHazard(
+                op.id,
+                f"`{view.written(op.id)}` reads the variable once, while the graph is traced",
+                f"`{view.written(op.arguments[0].value)}` does not change after the graph is traced",
+            )
+            continue
         yield LocalHazard(op.id, f"`{view.written(op.id)}` works on eager tensors only: in a graph it raises")
+
+
+def _is_tensor(value: Value) -> bool:
+    alternatives = members(value)
+    return bool(alternatives) and all(isinstance(member, TensorValue) for member in alternatives)
 
 
 def _is_in_other_graph(view: ContextView, call: ops.Call) -> bool:

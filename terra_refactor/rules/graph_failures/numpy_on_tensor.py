@@ -13,6 +13,7 @@ from terra_refactor.domain.value import (
     TensorKind,
     TensorValue,
     TupleValue,
+    UnknownValue,
     Value,
     members,
 )
@@ -29,6 +30,10 @@ _ARRAY_ATTRIBUTES: Final = frozenset(
     {"T", "base", "data", "flags", "flat", "imag", "itemsize", "nbytes", "real", "size", "strides"}
 )
 """Attributes of arrays that tensors do not have."""
+CONVERTED: Final = (
+    "has no NumPy array of another dtype than it is converted to: a graph cannot convert the tensor it gets"
+)
+"""Ends an assumption that nobody makes: code converts what may be an array because it is called with arrays."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -62,6 +67,14 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             converted = f"`{view.written(op.id)}` converts the array `{conversion}` to another dtype"
             message = f"{converted}: the tensor that a traced function gets in its place cannot be"
             yield LocalHazard(op.id, message, parameter=conversion)
+        converted_part = _converted_part(view, op, name)
+        if converted_part is not None:
+            yield LocalHazard(
+                op.id,
+                f"`{view.written(op.id)}` converts whatever is in `{converted_part}`: in a graph it gets tensors, which keep their dtype",
+                f"`{converted_part}` {CONVERTED}",
+                parameter=converted_part,
+            )
         if not has_trait(name, Trait.CONCRETE_ARRAYS):
             continue
         given = [argument.value for argument in op.arguments]
@@ -144,6 +157,21 @@ def _failing_conversion(view: ContextView, call: ops.Call, name: str) -> str | N
     )
     known = len(before) == len(after) == 1 and None not in before | after
     return parameter if known and before != after else None
+
+
+def _converted_part(view: ContextView, call: ops.Call, name: str) -> str | None:
+    """The parameter of which a part is converted to a certain dtype, and nothing shows what it is.
+
+    An array of another dtype works eagerly only.
+    """
+    if name != "tensorflow.convert_to_tensor":
+        return None
+    given, wanted = view.library_argument(call, name, "value"), view.library_argument(call, name, "dtype")
+    if given is None or wanted is None or not any(isinstance(each, DTypeValue) for each in members(view.value(wanted))):
+        return None
+    if not any(isinstance(each, UnknownValue) for each in members(view.value(given))):
+        return None
+    return view.parameter_around(given)
 
 
 def _is_list_of_places(view: ContextView, index: OpId) -> bool:

@@ -185,7 +185,55 @@ def test_a_conversion_is_no_evidence_of_a_tensor(tmp_path: Path) -> None:
             x = tf.tanh(x * n) + 0.1
         return x
     """
-    assert any("NumPy array" in each for each in decide(tmp_path, text)["total"].assumptions)
+    assert decide(tmp_path, text)["total"].classification is Classification.UNSAFE
+    may_be_none = text.replace("counts, x", "counts, x, dtype=None").replace("counts, tf.int32", "counts, dtype")
+    assert any("NumPy array" in each for each in decide(tmp_path, may_be_none)["total"].assumptions)
+
+
+PARTS = """
+def converted(rows):
+    results = []
+    for row in rows:
+        result = {}
+        for key, value in row.items():
+            dtype = tf.int32 if key in ("senders", "receivers") else None
+            result[key] = tf.convert_to_tensor(value, dtype)
+        results.append(result)
+    return results
+
+def joined(rows):
+    rows = [dict(row) for row in rows]
+    rows = converted(rows)
+    return tf.concat([tf.tanh(row["nodes"]) * 2.0 + 1.0 for row in rows], 0)
+
+def run(loader):
+    for rows in loader:
+        print(joined(rows))
+"""
+
+
+def test_what_is_converted_may_be_a_part_of_an_argument(tmp_path: Path) -> None:
+    found = decide(tmp_path, PARTS, min_ops=0)
+    assert {found[name].classification for name in ("converted", "joined")} == {Classification.UNSAFE}
+    unchanged = decide(tmp_path, PARTS.replace("tf.int32 if", "None if"), min_ops=0)
+    assert unchanged["converted"].classification is not Classification.UNSAFE
+
+
+def test_a_slice_of_a_variable_is_an_argument_that_cannot_be_assigned(tmp_path: Path) -> None:
+    text = """
+    def assign(part, value):
+        tf.compat.v1.assign(part, tf.tanh(value))
+        return part
+
+    def run():
+        weights = tf.Variable(tf.zeros([3]))
+        for i in range(100):
+            {}
+    """
+    sliced = decide(tmp_path, text.format("assign(weights[0], tf.ones([]))"), min_ops=0)
+    assert sliced["assign"].classification is Classification.UNSAFE
+    whole = decide(tmp_path, text.format("assign(weights, tf.ones([3]))"), min_ops=0)
+    assert whole["assign"].classification is not Classification.UNSAFE
 
 
 def test_the_shim_is_no_help_where_keras_works_or_once(tmp_path: Path) -> None:

@@ -95,6 +95,99 @@ outputs = tf.keras.layers.Dense(2)(by_lambda)
 direct(inputs)
 """
 
+GIVEN_BY_KERAS = """\
+import keras
+import tensorflow as tf
+from tensorflow_addons.layers import GroupNormalization
+
+
+@tf.function
+def suppress(outputs, most):
+    boxes, scores = outputs
+    return boxes * most, scores
+
+
+class Suppress(keras.layers.Layer):
+    def __init__(self, most):
+        super().__init__()
+        self.most = most
+
+    def call(self, decoded, **kwargs):
+        return suppress(decoded, self.most)
+
+
+class Scaled(keras.layers.Layer):
+    def build(self, shape):
+        self.kernel = self.add_weight(shape=(3, 3))
+        keras.backend.set_value(self.kernel, keras.backend.eval(self.kernel) / 2.0)
+
+    def call(self, x):
+        return keras.backend.eval(x @ self.kernel)  # error
+
+
+class Model(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.scaled = Scaled()
+        self.norm = keras.Sequential([GroupNormalization(groups=1)])
+
+    def call(self, x):
+        return self.norm(self.scaled(x))
+
+    @tf.function
+    def step(self, x):
+        return tf.reduce_sum(self(tf.tanh(x)))
+
+
+class Warm(keras.optimizers.schedules.LearningRateSchedule):
+    def __call__(self, step):
+        return 0.1 * (step * 0.5) + tf.constant(1.0) * (step / 1000)
+
+
+model = Model()
+model.step(tf.ones([2, 3]))
+keras.optimizers.Adam(Warm()).apply_gradients([(tf.constant(1.0), tf.Variable(1.0))])
+"""
+
+SCRATCH_OF_MODELS = """\
+import tensorflow as tf
+
+
+class Decoder(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(3)
+        self.angles = None
+
+    def call(self, x):
+        self.angles = self.dense(x)
+        return {"angles": self.angles}
+
+
+class Poses:
+    def __init__(self, x):
+        self.x = x
+
+    def total(self):
+        return sum(self.__dict__[name] for name in self.__dict__)
+
+
+class Trainer:
+    def __init__(self, models):
+        self.models = {}
+        for name in models:
+            self.models[name] = Decoder()
+
+    @tf.function
+    def step(self, x):
+        return self.models["pose"](x)["angles"], self.models["depth"](x)["angles"]
+
+
+trainer = Trainer(["pose", "depth"])
+trainer.step(tf.ones([2, 3]))
+print(Poses(1).total())
+"""
+
 KERAS_2_OR_3 = """\
 import tensorflow as tf
 
@@ -269,6 +362,8 @@ EACH_CALL = FIRST_CALL.replace("call = False", "call = True").replace("zeros([2]
         SUPPOSED,
         ANNOTATED,
         PLACEHOLDERS,
+        GIVEN_BY_KERAS,
+        SCRATCH_OF_MODELS,
         KERAS_2_OR_3,
         THE_SAME_EACH_TIME,
         KEPT_OBJECTS,

@@ -1,0 +1,77 @@
+"""Whether a method that reads any attribute of its own object (`self.__dict__`) may read one that other methods set.
+
+Computes: the classes that one object may be of at once, by the names of their bases. Needs: the code of the program.
+Gives: `ClassFamilies`. Ignores: classes that are made without a `class` statement.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.ids import FunctionId
+
+if TYPE_CHECKING:
+    from terra_refactor.rules.view import Codes
+
+
+class ClassFamilies:
+    """The classes of a program, each with those that it derives from. Made when it is first asked."""
+
+    def __init__(self, codes: Codes) -> None:
+        self._codes = codes
+        self._known: tuple[frozenset[str], ...] | None = None
+        self._setters: dict[str, frozenset[str] | None] = {}
+
+    def may_read(self, reader: FunctionId, attribute: str) -> bool:
+        """Whether an object on which the attribute is set may be of the reader's class, too."""
+        if attribute not in self._setters:
+            self._setters[attribute] = self._classes_that_set(attribute)
+        setting, own = self._setters[attribute], self._class_of(reader)
+        if not setting or own is None:
+            return True
+        return any(own in family and not setting.isdisjoint(family) for family in self._families())
+
+    def _classes_that_set(self, attribute: str) -> frozenset[str] | None:
+        """The classes whose methods set the attribute of their own object; None if something else sets it."""
+        found: set[str] = set()
+        for module in self._codes.program.modules.values():
+            for function in module.functions:
+                code = self._codes.of(function.id)
+                for store in code.of_kind(ops.StoreAttribute):
+                    if store.name != attribute:
+                        continue
+                    owner, own = code.ops[store.object], self._class_of(function.id)
+                    if not isinstance(owner, ops.LoadName) or owner.name != "self" or own is None:
+                        return None
+                    found.add(own)
+        return frozenset(found)
+
+    def _class_of(self, method: FunctionId) -> str | None:
+        code = self._codes.program.function(method)
+        if code.kind is not FunctionKind.METHOD or code.parent is None:
+            return None
+        return self._codes.program.function(code.parent).name
+
+    def _families(self) -> tuple[frozenset[str], ...]:
+        if self._known is None:
+            bases: dict[str, set[str]] = {}
+            for module in self._codes.program.modules.values():
+                for function in module.functions:
+                    code = self._codes.of(function.id)
+                    for made in code.of_kind(ops.MakeClass):
+                        written = (code.ops[base.value] for base in made.bases)
+                        names = {op.name for op in written if isinstance(op, ops.LoadName | ops.LoadAttribute)}
+                        bases.setdefault(made.name, set()).update(names)
+            self._known = tuple(_ancestors(name, bases) for name in bases)
+        return self._known
+
+
+def _ancestors(name: str, bases: dict[str, set[str]]) -> frozenset[str]:
+    pending, seen = [name], {name}
+    while pending:
+        new = bases.get(pending.pop(), set()) - seen
+        pending.extend(new)
+        seen |= new
+    return frozenset(seen)
