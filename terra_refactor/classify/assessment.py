@@ -23,7 +23,7 @@ from terra_refactor.classify.parameters import describe_parameters, reported_typ
 from terra_refactor.classify.reach import abstract_methods, uses_static_sizes
 from terra_refactor.classify.recorded import recorded_types, shape_traces, traces_in_words
 from terra_refactor.classify.samples import samples_of
-from terra_refactor.classify.signature import Proposal, proposal_for, signature_text
+from terra_refactor.classify.signature import Proposal, proposal_for, signature_text, sizes_to_retrace
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.evidence import STRENGTH, Evidence
 from terra_refactor.domain.tensor import TensorType
@@ -154,6 +154,9 @@ def _assessed(hazards: HazardMap, identity: FunctionId) -> Assessment:
         extra["Keras runs on TensorFlow here: the module itself does not import it"] = None
     if not count.differentiated:
         extra.update(dict.fromkeys(_may_build_models(hazards, found, contexts)))
+    shaped = sizes_to_retrace(found, parameters, relax=_may_relax(hazards, contexts))
+    if shaped is not None:
+        extra[f"`{shaped}` has the same shape in most calls: a graph is traced for each"] = None
     if count.open_loops and count.open_traced >= _LONG_BODY * UNKNOWN_ITERATIONS**count.open_loops:
         extra[
             "the Python loops that count to an unknown number are short: a graph has a copy of the body for each iteration"
@@ -210,15 +213,19 @@ def _structural(hazards: HazardMap, identity: FunctionId) -> str | None:
 
 def _proposal(hazards: HazardMap, identity: FunctionId) -> Proposal | None:
     found = hazards.facts.functions[identity]
-    # shapes are not relaxed where their sizes are used as Python values
-    fixed = any(uses_static_sizes(hazards, context) for context in hazards.facts.contexts_of(identity))
+    relax = _may_relax(hazards, hazards.facts.contexts_of(identity))
     seen = hazards.program.recorded.get(identity)
     cause = shape_traces(seen)
     recorded = None
     if seen is not None and cause is not None:
         recorded = cause.parameter, traces_in_words(seen, cause)
     parameters = assess(hazards, identity).parameters
-    return proposal_for(found, parameters, dict(found.hybrid or ()), relax=not fixed, recorded=recorded)
+    return proposal_for(found, parameters, dict(found.hybrid or ()), relax=relax, recorded=recorded)
+
+
+def _may_relax(hazards: HazardMap, contexts: tuple[ContextFacts, ...]) -> bool:
+    """Whether axes may become unknown: shapes are not relaxed where their sizes are used as Python values."""
+    return not any(uses_static_sizes(hazards, context) for context in contexts)
 
 
 def _portray(hazards: HazardMap, identity: FunctionId) -> Portrait:

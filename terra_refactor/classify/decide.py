@@ -263,7 +263,9 @@ class _Decider:
         identity = judgement.code.id
         if self.min_ops == 0:
             # whoever asks for all wants what does little as well; what runs once still has nothing from a graph of its own
-            calls = self.calls.of(identity, is_graph)
+            calls, copies = self.calls.of(identity, is_graph), self.calls.definitions(identity)
+            if copies is None or (copies > 1 and (calls is None or calls <= copies)):
+                return _DEFINED_ANEW
             return _CALLED_ONCE if calls is not None and calls <= 1 else self.why_bomb(judgement, is_graph)
         under_tape = self.calls.under_tape(identity, is_graph)
         proposed = proposal_of(self.hazards, identity)

@@ -10,18 +10,22 @@ objects each time they are evaluated, and lists of another length are other stru
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, TypeAlias
 
 from terra_refactor.analysis.facts import EntryKind, ObjectKind, ProgramFacts
+from terra_refactor.domain.lattice import TOO_MANY
 from terra_refactor.domain.value import (
     BoundMethod,
+    Constant,
     FunctionValue,
     PartialValue,
     Reference,
     Scalar,
     SequenceValue,
+    UnknownValue,
     Value,
     members,
 )
@@ -139,9 +143,11 @@ def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int, known
         # a structure, which is told apart by what is in it
         fields = (_freshness_of_element(view, call, argument.value, depth, known) for argument in op.arguments)
         return max(fields, default=Freshness.NEVER)
+    if isinstance(op, ops.Comprehension) and op.kind is not ops.ComprehensionKind.GENERATOR:
+        return _related(view, call, made, _freshness_of_collected(view, op, depth, known))
     if _is_view_of_dict(view, op):
         return Freshness.REFUSED
-    if _is_iterator(view, op):
+    if _is_iterator(view, op) or (isinstance(op, ops.Call) and any(_is_one_of_many(each) for each in alternatives)):
         return _related(view, call, made, Freshness.ALWAYS)
     if not any(_is_told_by_identity(view, member) for member in alternatives):
         return _is_resized(view, call, alternatives)
@@ -163,6 +169,18 @@ def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int, known
             return Freshness.NEVER
         case _:
             return max((_made(view, call, op, member) for member in alternatives), default=Freshness.NEVER)
+
+
+def _freshness_of_collected(view: ContextView, made: ops.Comprehension, depth: int, known: _Known) -> Freshness:
+    """What a comprehension collects: Python numbers of which nothing is known are other ones each time."""
+    worst = Freshness.NEVER
+    for each in walk(made.body):
+        if isinstance(each, ops.CollectElement):
+            alternatives = members(view.value(each.value))
+            numbers = any(isinstance(member, Scalar) and not member.symbolic for member in alternatives)
+            how = Freshness.ALWAYS if numbers else _freshness_of(view, each.id, each.value, depth + 1, known)
+            worst = max(worst, how if depth < _MAX_DEPTH else Freshness.SOMETIMES)
+    return worst
 
 
 def _freshness_of_element(view: ContextView, call: OpId, number: OpId, depth: int, known: _Known) -> Freshness:
@@ -207,11 +225,14 @@ def _is_iterator(view: ContextView, op: ops.Op) -> bool:
     return called is not None and any(name.removeprefix("builtins.") in _ITERATORS for name in called.library)
 
 
+def _is_one_of_many(value: Value) -> bool:
+    """Whether it is an object of a call that makes a new one each time, of which the analysis tells no more apart."""
+    return isinstance(value, UnknownValue) and value.reason == TOO_MANY
+
+
 def _is_told_by_identity(view: ContextView, value: Value) -> bool:
     match value:
-        case FunctionValue():
-            return value.hybrid is None
-        case BoundMethod() | PartialValue():
+        case FunctionValue() | BoundMethod() | PartialValue():
             # a traced method is kept with its object; but what is added there must not change what is said here
             return True
         case Reference():
@@ -279,17 +300,26 @@ def _is_resized(view: ContextView, call: OpId, given: tuple[Value, ...]) -> Fres
         if isinstance(member, Reference) and view.facts.objects[member.object].container_class is not None
     }
     around = _loops_around(view.codes, view.function.id, call)
-    for other in view.code.of_kind(ops.Call) if containers and around else ():
-        method = view.op(other.function)
-        if not isinstance(method, ops.LoadAttribute) or method.name not in _RESIZES:
-            continue
-        same = any(
-            isinstance(each, Reference) and each.object in containers for each in members(view.value(method.object))
-        )
+    for other, resized in _resizings(view) if containers and around else ():
+        same = any(isinstance(each, Reference) and each.object in containers for each in members(view.value(resized)))
         # a list that is made in the loop is filled in it, too
         objects = [view.facts.objects[number] for number in containers]
         made = {each.op for each in objects if each.function == view.function.id}
         inside = any(op is not None and _loops_around(view.codes, view.function.id, op) & around for op in made)
-        if same and not inside and _loops_around(view.codes, view.function.id, other.id) & around:
+        if same and not inside and _loops_around(view.codes, view.function.id, other) & around:
             return Freshness.ALWAYS
     return Freshness.NEVER
+
+
+def _resizings(view: ContextView) -> Iterator[tuple[OpId, OpId]]:
+    """The operations that may change how long a container is, and the container."""
+    for call in view.code.of_kind(ops.Call):
+        method = view.op(call.function)
+        if isinstance(method, ops.LoadAttribute) and method.name in _RESIZES:
+            yield call.id, method.object
+    for store in view.code.of_kind(ops.StoreItem):
+        # an item of a list is replaced; a key that is computed may be a new one
+        objects = [each.object for each in members(view.value(store.object)) if isinstance(each, Reference)]
+        if any(view.facts.objects[each].kind is ObjectKind.DICT for each in objects):
+            if not isinstance(view.value(store.index), Constant):
+                yield store.id, store.object

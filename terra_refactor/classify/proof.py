@@ -282,7 +282,7 @@ class Proof:
             for effect in writes
             if own_field(effect.target).startswith(".") and effect.target.root is not RootKind.GLOBAL
         }
-        return not stored or any(readers_outside(self.hazards, context.function, name) for name in stored)
+        return not stored or any(readers_outside(self.hazards, context.function, name, by_name=True) for name in stored)
 
     def is_unused(self, site: EffectSite) -> bool:
         """Whether nobody looks at what a call gives: it is dropped, or stored in a local variable that nothing reads."""
@@ -477,7 +477,11 @@ class Proof:
         assert op is not None
         method = self._code(caller).ops[op.function] if isinstance(op, ops.Call) else None
         receiver = (method.object,) if isinstance(method, ops.LoadAttribute) else ()
-        return self._all(caller, (*operands(op), *receiver))
+        given_to_library = (*operands(op), *receiver)
+        if any(isinstance(member, UnknownValue) for each in given_to_library for member in _alternatives(caller, each)):
+            # what it hands on may be a part of that
+            return False
+        return self._all(caller, given_to_library)
 
     def _argument(self, caller: ContextFacts, call: CallFact, context: ContextFacts, name: str) -> OpId | None:
         """What a call that reaches the function itself, through no library, passes for a parameter; None if that is not seen."""
@@ -532,3 +536,8 @@ def _is_any_variable(value: Value) -> bool:
 
 def _is_variable(value: Value) -> bool:
     return isinstance(value, TensorValue) and value.kind is TensorKind.VARIABLE and value.variable is not None
+
+
+def _alternatives(context: ContextFacts, number: OpId) -> tuple[Value, ...]:
+    value = context.values[number]
+    return () if value is None else members(value)

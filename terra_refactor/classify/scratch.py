@@ -26,11 +26,15 @@ def is_scratch(hazards: HazardMap, asked: tuple[FunctionId, str]) -> bool:
     )
 
 
-def readers_outside(hazards: HazardMap, identity: FunctionId, attribute: str) -> bool:
-    """Whether some function of the program may read what a call of this one leaves in the attribute."""
+def readers_outside(hazards: HazardMap, identity: FunctionId, attribute: str, *, by_name: bool = False) -> bool:
+    """Whether some function of the program may read what a call of this one leaves in the attribute.
+
+    With `by_name`, one that names it, or goes through the attributes of its own object; not one that does so with whatever it is given.
+    """
     around = _around(hazards, identity)
     return any(
-        not _is_closed(hazards, reader, identity, attribute, around) for reader in hazards.codes.readers_of(attribute)
+        not _is_closed(hazards, reader, identity, attribute, around)
+        for reader in hazards.codes.readers_of(attribute, by_name=by_name)
     )
 
 

@@ -39,6 +39,7 @@ TensorFlow's release notes.
 """
 
 
+_WITH_SHAPES: Final = (ParameterValueKind.TENSOR, ParameterValueKind.NDARRAY, ParameterValueKind.VARIABLE)
 FIRST_THAT_SAVES: Final = 3
 """Relaxed shapes save the trace of the third shape: the first is traced as it is, the second relaxed. A batch and its rest are two."""
 
@@ -153,10 +154,19 @@ def proposal_for(
     return None
 
 
+def sizes_to_retrace(found: FunctionFacts, parameters: tuple[ParameterDecision, ...], *, relax: bool) -> str | None:
+    """A parameter of which each new shape is traced, since relaxed shapes are not possible; None if there is none."""
+    if found.hybrid is not None:
+        return None
+    variables = tuple(each for each in parameters if each.kind is ParameterValueKind.VARIABLE)
+    others = () if relax else parameters
+    return _varying_shapes(found, others, FIRST_THAT_SAVES) or _unknown_sizes(others) or _unknown_sizes(variables)
+
+
 def _unknown_sizes(parameters: tuple[ParameterDecision, ...]) -> str | None:
     """A parameter that calls bring with a size that is not known: from a Python list, a filter, a slice."""
     for parameter in parameters:
-        if parameter.kind is not ParameterValueKind.TENSOR or parameter.evidence is not Evidence.DATAFLOW:
+        if parameter.kind not in _WITH_SHAPES or parameter.evidence is not Evidence.DATAFLOW:
             continue
         if any(type_.shape is not None and None in type_.shape for type_ in parameter.types):
             return parameter.name

@@ -24,12 +24,14 @@ class ClassFamilies:
         self._known: tuple[frozenset[str], ...] | None = None
         self._setters: dict[str, frozenset[str] | None] = {}
 
-    def may_read(self, reader: FunctionId, attribute: str) -> bool:
-        """Whether an object on which the attribute is set may be of the reader's class, too."""
+    def may_read(self, reader: FunctionId, attribute: str, *, by_name: bool = False) -> bool:
+        """Whether an object on which the attribute is set may be of the reader's class, too. What is no method may with `by_name` not."""
         if attribute not in self._setters:
             self._setters[attribute] = self._classes_that_set(attribute)
         setting, own = self._setters[attribute], self._class_of(reader)
-        if not setting or own is None:
+        if own is None:
+            return not by_name
+        if not setting:
             return True
         return any(own in family and not setting.isdisjoint(family) for family in self._families())
 

@@ -158,13 +158,16 @@ class Codes:
         self._readers: dict[str, tuple[FunctionId, ...]] | None = None
         self._families = ClassFamilies(self)
 
-    def readers_of(self, attribute: str) -> tuple[FunctionId, ...]:
-        """The functions that read an attribute of that name, of whatever object, or ask their own object for one by a computed name."""
+    def readers_of(self, attribute: str, *, by_name: bool = False) -> tuple[FunctionId, ...]:
+        """The functions that read an attribute of that name, of whatever object, or ask an object for one by a computed name.
+
+        With `by_name`, of the latter only methods, which as a rule ask their own object.
+        """
         readers = self._all_readers()
         of_any = readers.get(_ANY_ATTRIBUTE, ())
         return (
             *readers.get(attribute, ()),
-            *(each for each in of_any if self._families.may_read(each, attribute)),
+            *(each for each in of_any if self._families.may_read(each, attribute, by_name=by_name)),
         )
 
     def _all_readers(self) -> dict[str, tuple[FunctionId, ...]]:

@@ -59,6 +59,13 @@ def double(x):
     return x * 2.0
 
 
+def scaled(factor):
+    def scale(x):
+        return x * factor
+
+    return scale
+
+
 def step(v, x):
     for _ in range(10):
         x = tf.tanh(x) * 0.5
@@ -91,6 +98,8 @@ KINDS = {
     "a NumPy number": ("np.float32(i)", "x * v", ONCE),
     "a list of numbers that change": ("[0.5 * i, 1.0]", "x * v[0]", EACH),
     "a dict of numbers that change": ('{"a": 0.5 * i}', 'x * v["a"]', EACH),
+    "a list that is collected": ("[0.5 * k + np.random.rand() for k in range(2)]", "x * v[0]", EACH),
+    "a closure for each call": ("scaled(0.5)", "v(x)", EACH),
     "a dict of tensors": ('{"a": one}', 'x * v["a"]', ONCE),
     "a dict whose keys have no order": ('{"a": one, 0: one}', "x * v[0]", RAISES),
     "the values of a dict": ("table.values()", "x + len(v)", RAISES),

@@ -190,6 +190,77 @@ def test_a_conversion_is_no_evidence_of_a_tensor(tmp_path: Path) -> None:
     assert any("NumPy array" in each for each in decide(tmp_path, may_be_none)["total"].assumptions)
 
 
+CALLED_IN_A_LOOP = """
+class Model:
+    def __init__(self, scale):
+        self.scale = scale
+        self.w = tf.Variable(tf.ones([2]))
+
+def step(given, x):
+    for _ in range(10):
+        x = tf.tanh(x) * 0.5
+        x = {body}
+    return x
+
+def make(scale):
+    def scaled(x):
+        return tf.tanh(tf.sin(x * scale)) * tf.cos(x)
+    return scaled
+
+def run(n):
+    logs, total = {{}}, 0.0
+    for i in range(n):
+        logs["loss" + str(i)] = tf.ones([2])
+        total += step({given}, tf.ones([2]))
+    return total
+
+print(sum(float(step(Model(0.5 * i), tf.ones([2]))[0]) for i in range(8)) if {many} else run(100))
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "body", "many"),
+    [
+        ("logs", "x + len(given)", False),
+        ("[0.5 * hash(k) for k in range(3)]", "x * given[0]", False),
+        ("None", "x * given.scale", True),
+        ("make(0.5)", "given(x)", False),
+    ],
+    ids=["a dict that grows", "numbers that are collected", "one of many objects", "a closure"],
+)
+def test_what_each_call_brings_anew_is_traced_each_time(given: str, body: str, many: bool, tmp_path: Path) -> None:
+    found = decide(tmp_path, CALLED_IN_A_LOOP.format(given=given, body=body, many=many), min_ops=0)
+    assert found["step"].action is not Action.ADD_TF_FUNCTION
+    assert found["make.<locals>.scaled"].action is not Action.ADD_TF_FUNCTION
+
+
+def test_what_stays_is_traced_once(tmp_path: Path) -> None:
+    text = CALLED_IN_A_LOOP.format(given="0.5", body="x * given", many=False).replace('"loss" + str(i)', '"loss"')
+    assert decide(tmp_path, text, min_ops=0)["step"].action is Action.ADD_TF_FUNCTION
+    kept = text.replace("step(0.5,", "step(logs,").replace("x * given", "x + len(given)")
+    assert decide(tmp_path, kept, min_ops=0)["step"].action is Action.ADD_TF_FUNCTION
+
+
+SIZES = """
+def positions(x):
+    n = {size}
+    steps = tf.range(n, dtype=tf.float32)[None, :, None]
+    for _ in range(10):
+        x = tf.tanh(x) + tf.sin(steps)
+    return x
+
+for n in range(2, 200):
+    print(positions(tf.ones([1, n, 2])))
+"""
+
+
+def test_a_size_that_varies_and_is_used_is_an_assumption(tmp_path: Path) -> None:
+    used = decide(tmp_path, SIZES.format(size="x.shape[1]"), min_ops=0)["positions"]
+    assert any("same shape" in each for each in used.assumptions)
+    relaxed = decide(tmp_path, SIZES.format(size="tf.shape(x)[1]"), min_ops=0)["positions"]
+    assert not relaxed.assumptions
+
+
 PARTS = """
 def converted(rows):
     results = []
