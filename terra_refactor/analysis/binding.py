@@ -7,7 +7,7 @@ raises TypeError; `bind_library_arguments` for those of libraries.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.domain.lattice import join
@@ -85,6 +85,13 @@ def bind_arguments(
     return {name: UNKNOWN if value == UNBOUND else value for name, value in bound.items()}
 
 
+FORMER_NAMES: Final = {
+    "keep_dims": "keepdims",
+    **dict.fromkeys(("reduction_indices", "concat_dim", "split_dim", "squeeze_dims", "dimension", "dim"), "axis"),
+}
+"""What programs for TensorFlow 1 call parameters that have other names now. Source: the deprecated arguments of `tf.compat.v1`."""
+
+
 def bind_library_arguments(
     entity: Entity, arguments: CallArguments
 ) -> tuple[dict[str, Value], tuple[Value, ...], dict[str, Value], bool]:
@@ -94,6 +101,11 @@ def bind_library_arguments(
     incomplete = arguments.open_positional is not None or arguments.open_keywords is not None
     if parameters is None:
         return {}, tuple(positional), keywords, incomplete
+    if entity.name.startswith("tensorflow."):
+        names = {parameter.name for parameter in parameters}
+        for former in keywords.keys() & FORMER_NAMES.keys() - names:
+            if (now := FORMER_NAMES[former]) in names and now not in keywords:
+                keywords[now] = keywords.pop(former)
     bound: dict[str, Value] = {}
     extra: tuple[Value, ...] = ()
     for parameter in parameters:

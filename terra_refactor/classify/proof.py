@@ -80,6 +80,8 @@ class Proof:
             return "under Keras 3, of TensorFlow 2.16 and newer: Keras 2 has `call` and `train_step` converted"
         doubts: list[str] = []
         for inner in self._contexts_at(context, hazard.via):
+            if inner.function != FunctionId(hazard.site.module, hazard.site.function):
+                continue  # the last call may reach others as well
             local = [
                 each
                 for rule, each in self.hazards.found(inner)

@@ -149,6 +149,66 @@ model.step(tf.ones([2, 3]))
 keras.optimizers.Adam(Warm()).apply_gradients([(tf.constant(1.0), tf.Variable(1.0))])
 """
 
+ONE_OF_SEVERAL = """\
+import tensorflow as tf
+
+
+class Plain:
+    def __init__(self, size):
+        self.size = size
+
+    def __call__(self, image):
+        return tf.image.resize(image, self.size)
+
+
+class Crop:
+    def __init__(self, size, overlaps=(0.1, 0.3), **kwargs):
+        self.size = size
+        self.overlaps = tf.constant(overlaps, dtype=tf.float32)
+
+    def __call__(self, image):
+        return tf.image.resize(image, self.size) * self.overlaps[0]
+
+
+CROPS = {"crop": Crop, "plain": Plain}
+
+
+class Compose:
+    def __init__(self, size, crops):
+        self.size = size
+        self.crops = crops
+
+    def __call__(self, image):
+        kind = list(self.crops.keys())[0]
+        return CROPS[kind](size=self.size, **self.crops[kind])(image)
+
+
+class Tasks:
+    def __init__(self, compose, tasks):
+        self.compose = compose
+        self.tasks = tasks
+
+    @tf.function
+    def parse(self, image):
+        return self.compose(image)
+
+    @tf.function
+    def losses(self, batch):
+        def loss(batch):
+            y, x = batch
+            return tf.reduce_sum(y * x)
+
+        return tf.map_fn(loss, elems=batch, fn_output_signature=tf.float32)
+
+    def train(self, n):
+        batch = self.tasks.sample(n)
+        return tf.map_fn(lambda batch: self.losses(batch), elems=batch, fn_output_signature=tf.float32)
+
+
+def main(cfg, tasks):
+    return Tasks(Compose((3, 3), cfg), tasks).parse(tf.ones([5, 5, 3]))
+"""
+
 SCRATCH_OF_MODELS = """\
 import tensorflow as tf
 
@@ -364,6 +424,7 @@ EACH_CALL = FIRST_CALL.replace("call = False", "call = True").replace("zeros([2]
         PLACEHOLDERS,
         GIVEN_BY_KERAS,
         SCRATCH_OF_MODELS,
+        ONE_OF_SEVERAL,
         KERAS_2_OR_3,
         THE_SAME_EACH_TIME,
         KEPT_OBJECTS,
