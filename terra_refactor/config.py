@@ -70,6 +70,7 @@ class Config:
     tf_version: str | None = None
     jobs: int = 0
     level: str = "safe"
+    extract: bool = True
     baseline: str | None = None
     evidence: tuple[str, ...] = ()
     cache_dir: str | None = None
@@ -415,6 +416,11 @@ KEYS: Mapping[str, Key] = {
     ),
     "jobs": Key(_count, _WHOLE, "Number of worker processes; 0 for one per processor."),
     "level": Key(_level, {"enum": list(LEVELS)}, "How much `fix` may assume: `safe`, `speculative` or `coexec`."),
+    "extract": Key(
+        _flag,
+        {"type": "boolean"},
+        "Whether training steps that stand inline in loops become functions (`extract_tf_function`).",
+    ),
     "baseline": Key(_text, _PATH, "File of findings that are known already, relative to this file's folder."),
     "evidence": Key(
         _names,

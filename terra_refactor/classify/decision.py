@@ -35,6 +35,8 @@ class Action(Enum):
     REMOVE_TF_FUNCTION = "remove_tf_function"
     TUNE_TF_FUNCTION = "tune_tf_function"
     CO_EXECUTE = "co_execute"
+    EXTRACT_TF_FUNCTION = "extract_tf_function"
+    """Of statements that are no function yet; no decision about a function has it."""
     NONE = "none"
 
 

@@ -254,8 +254,8 @@ def _rewrite_kind(action: Action) -> OfferKind:
             return OfferKind.REWRITE_TUNE
         case Action.CO_EXECUTE:
             return OfferKind.REWRITE_CO_EXECUTE
-        case Action.NONE:
-            raise ValueError("nothing to do")
+        case Action.NONE | Action.EXTRACT_TF_FUNCTION:
+            raise ValueError("nothing to do with a function")
         case _:
             assert_never(action)
 

@@ -36,6 +36,8 @@ def action_title(action: Action) -> str:
             return "Change to @tf.function"
         case Action.CO_EXECUTE:
             return "Co-execute"
+        case Action.EXTRACT_TF_FUNCTION:
+            return "Extract as @tf.function"
         case Action.NONE:
             return "Nothing to do"
         case _:

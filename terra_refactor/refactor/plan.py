@@ -152,8 +152,8 @@ def _transformation(action: Action) -> Callable[[FileContext, DefinitionSite, De
             return tune_tf_function
         case Action.CO_EXECUTE:
             return add_co_execute
-        case Action.NONE:
-            raise ValueError("nothing to do")
+        case Action.NONE | Action.EXTRACT_TF_FUNCTION:
+            raise ValueError("nothing to do with a function")
         case _:
             assert_never(action)
 

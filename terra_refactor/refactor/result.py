@@ -50,6 +50,8 @@ class FileRefactoring:
     """In source order."""
     new_text: str = field(repr=False)
     """The module text after the changes; the same as before if none was done."""
+    extracted_text: str | None = field(default=None, repr=False)
+    """The module text in which regions are functions and nothing else is changed; None where none is."""
 
     @property
     def changed(self) -> bool:

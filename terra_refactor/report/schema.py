@@ -14,6 +14,7 @@ from typing import Final
 
 from terra_refactor import __version__
 from terra_refactor.classify.decision import (
+    Action,
     Classification,
     Decision,
     ExpectedGain,
@@ -21,6 +22,7 @@ from terra_refactor.classify.decision import (
     ParameterDecision,
     SideEffect,
 )
+from terra_refactor.classify.region import RegionDecision
 from terra_refactor.domain.dim import Dim, format_dim
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.report.places import CellPlace, Place, Places
@@ -99,6 +101,32 @@ class FunctionEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputEntry:
+    name: str
+    types: tuple[TensorTypeEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RegionEntry:
+    """Statements that are no function. The `types` of an output are those of all outputs, of which nobody tells which is whose."""
+
+    path: str
+    module: str
+    inside: str
+    line: int
+    end_line: int
+    classification: str
+    action: str
+    reason: str
+    assumptions: tuple[str, ...]
+    hazards: tuple[HazardEntry, ...]
+    inputs: tuple[ParameterEntry, ...]
+    outputs: tuple[OutputEntry, ...]
+    function_name: str | None
+    cell: CellPlace | None = field(default=None, metadata=OPTIONAL)
+
+
+@dataclass(frozen=True, slots=True)
 class DiagnosticEntry:
     rule: str
     name: str
@@ -145,6 +173,7 @@ class Report:
     diagnostics: tuple[DiagnosticEntry, ...]
     errors: tuple[ErrorEntry, ...]
     summary: Summary
+    regions: tuple[RegionEntry, ...] | None = field(default=None, metadata=OPTIONAL)
 
 
 def build_report(results: WorkspaceReport) -> Report:
@@ -152,6 +181,9 @@ def build_report(results: WorkspaceReport) -> Report:
     places = Places(results.sources)
     classes = Counter(decision.classification for decision in results.decisions)
     actions = Counter(decision.action.value for decision in results.decisions)
+    extracted = sum(found.decision.extract for found in results.regions)
+    if extracted:
+        actions[Action.EXTRACT_TF_FUNCTION.value] = extracted
     return Report(
         schema=SCHEMA,
         tool=Tool("terra-refactor", __version__),
@@ -168,6 +200,28 @@ def build_report(results: WorkspaceReport) -> Report:
             actions=dict(sorted(actions.items())),
             seconds=round(results.stats.seconds, 3),
         ),
+        regions=tuple(_region(found.decision, places) for found in results.regions) or None,
+    )
+
+
+def _region(decision: RegionDecision, places: Places) -> RegionEntry:
+    place = places.at_line(decision.path, decision.line)
+    types = tuple(_tensor_type(tensor) for tensor in decision.output_types)
+    return RegionEntry(
+        path=decision.path,
+        module=decision.module,
+        inside=decision.inside,
+        line=place.line,
+        end_line=places.at_line(decision.path, decision.end_line).line,
+        classification=decision.classification.value,
+        action=decision.action.value,
+        reason=decision.reason,
+        assumptions=decision.assumptions,
+        hazards=tuple(_hazard(hazard, decision.path, places) for hazard in decision.hazards),
+        inputs=tuple(_parameter(parameter) for parameter in decision.inputs),
+        outputs=tuple(OutputEntry(name, types) for name in decision.outputs),
+        function_name=decision.function_name or None,
+        cell=place.cell,
     )
 
 

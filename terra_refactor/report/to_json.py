@@ -22,12 +22,13 @@ def to_json(report: Report) -> str:
 
 
 def to_json_lines(report: Report) -> str:
-    """One object a line, each with a `type`: `run` first, then every `function`, `diagnostic` and `error`, then `summary`.
+    """One object a line, each with a `type`: `run` first, then every `function`, `region`, `diagnostic` and `error`, then `summary`.
 
     But for `type`, the objects are those of the whole report.
     """
     lines: list[tuple[str, Any]] = [("run", {"schema": report.schema, "tool": plain(report.tool)})]
     lines.extend(("function", plain(entry)) for entry in report.functions)
+    lines.extend(("region", plain(entry)) for entry in report.regions or ())
     lines.extend(("diagnostic", plain(entry)) for entry in report.diagnostics)
     lines.extend(("error", plain(entry)) for entry in report.errors)
     lines.append(("summary", plain(report.summary)))

@@ -327,10 +327,11 @@ def _summary(report: WorkspaceReport) -> RenderableType:
         count = sum(decision.classification is classification for decision in report.decisions)
         classes.append(Text(f"{count} {classification.value}", style=_class_style(classification)))
     text.append_text(Text(", ").join(classes))
+    taken = [decision.action for decision in report.decisions] + [found.decision.action for found in report.regions]
     actions = [
         f"{count} {_action_words(action)}"
         for action in Action
-        if action is not Action.NONE and (count := sum(decision.action is action for decision in report.decisions))
+        if action is not Action.NONE and (count := taken.count(action))
     ]
     text.append("\n" + ("Proposed: " + ", ".join(actions) if actions else "Nothing proposed") + ".")
     if report.findings:
@@ -356,6 +357,8 @@ def _action_words(action: Action) -> str:
             return "tune tf.function"
         case Action.CO_EXECUTE:
             return "co-execute"
+        case Action.EXTRACT_TF_FUNCTION:
+            return "extract tf.function"
         case Action.NONE:
             return "-"
         case _:

@@ -28,6 +28,7 @@ from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.evidence import NO_EVIDENCE, Evidence
+from terra_refactor.workspace.found_region import FoundRegion, region_findings
 from terra_refactor.workspace.import_graph import components, imported_files, loaded_with, scan_imports
 from terra_refactor.workspace.judging import judged_by
 from terra_refactor.workspace.loading import LoadedProgram, ReadProject, load_programs
@@ -88,6 +89,8 @@ class ComponentResult:
     """How many were not looked into."""
     unparsed: int = 0
     """Of how many it is not even known whether they parse."""
+    regions: tuple[FoundRegion, ...] = ()
+    """Hot code that is no function of its own."""
 
 
 def judge_components(
@@ -192,14 +195,34 @@ def _judged(
         return _failed(loaded, error)
     modules = sorted(loaded.program.modules.values(), key=lambda module: module.path)
     sources: dict[str, Source] = {module.path: project.tasks[module.path].source for module in modules}
+    regions = _regions(loaded.program, sources, decisions, config, judge)
     return ComponentResult(
         decisions=decisions,
-        findings=confirm_cures(findings, sources),
+        findings=(*confirm_cures(findings, sources), *region_findings(regions)),
+        regions=regions,
         errors=loaded.errors,
         files=tuple(sources),
         lines=sum(module.line_count for module in modules),
         cached_files=loaded.cached_files,
     )
+
+
+def _regions(
+    program: Program, sources: Mapping[str, Source], decisions: Sequence[Decision], config: Config, judge: Judge
+) -> tuple[FoundRegion, ...]:
+    if not config.extract:
+        return ()
+
+    def decide(changed: Program) -> Sequence[Decision]:
+        return judge(changed, config, None)[0]
+
+    from terra_refactor.workspace.regions import judge_regions  # noqa: PLC0415 - what is in the cache needs none
+
+    try:
+        return judge_regions(program, sources, decisions, decide)
+    except Exception:  # a bug of ours costs the regions, and is seen
+        LOGGER.exception("the regions of %s failed", ", ".join(sorted(program.modules)))
+        return ()
 
 
 def _failed(loaded: LoadedProgram, error: Exception) -> ComponentResult:

@@ -25,4 +25,4 @@ def judge_program(
 
 def judged_by(config: Config) -> tuple[object, ...]:
     """What the judge looks at in a configuration."""
-    return (config.min_ops, config.tf_version, sorted(config.project_models.items()))
+    return (config.extract, config.min_ops, config.tf_version, sorted(config.project_models.items()))

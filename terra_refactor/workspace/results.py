@@ -15,6 +15,7 @@ from terra_refactor.refactor.result import FileRefactoring
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source
 from terra_refactor.verify.verdict import Verification
+from terra_refactor.workspace.found_region import FoundRegion
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -109,6 +110,8 @@ class WorkspaceReport:
     """Links that lead out of the given paths and were not followed."""
     evidence_notices: tuple[str, ...] = ()
     """What is to be known of the records of runs: which of them speak of older texts."""
+    regions: tuple[FoundRegion, ...] = ()
+    """Hot code that is no function of its own, by path and line."""
 
 
 @dataclass(frozen=True, slots=True)

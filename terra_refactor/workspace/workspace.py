@@ -30,6 +30,7 @@ from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.collection import collect_after_many, without_collection
 from terra_refactor.workspace.components import Caches, Coverage, Judge, judge_components
 from terra_refactor.workspace.evidence import read_evidence
+from terra_refactor.workspace.found_region import LeftOut, chosen_regions
 from terra_refactor.workspace.judging import judge_program
 from terra_refactor.workspace.loading import StandardInput, read_project
 from terra_refactor.workspace.results import FixReport, Stats, VerifyReport, WorkspaceReport
@@ -105,7 +106,7 @@ def fix(
     _check_names(report, only)
     if of_findings:
         return FixReport(report, _fix_findings(report, paths, options, only, rounds))
-    return FixReport(report, _refactor(report, options, only, {}))
+    return FixReport(report, _change(report, paths, options, only, {}))
 
 
 def _fix_findings(
@@ -135,7 +136,7 @@ def verify(paths: Sequence[str], options: Options, setting: Setting, only: Seque
     """
     report = _run(paths, options)
     _check_names(report, only)
-    fixed = FixReport(report, _refactor(report, options, only, {}))
+    fixed = FixReport(report, _change(report, paths, options, only, {}))
     return VerifyReport(fixed, _verify(fixed, options, setting))
 
 
@@ -151,7 +152,7 @@ def fix_verified(paths: Sequence[str], options: Options, setting: Setting, only:
     _check_names(report, only)
     left_out: dict[tuple[str, int, str], str] = {}
     while True:
-        fixed = FixReport(report, _refactor(report, options, only, left_out))
+        fixed = FixReport(report, _change(report, paths, options, only, left_out))
         verification = _verify(fixed, options, setting)
         wrong = [verdict for verdict in verification.functions if verdict.status is not Status.SAME]
         definite = [verdict for verdict in wrong if verdict.status is not Status.NOT_REACHED]
@@ -171,6 +172,7 @@ def fix_verified(paths: Sequence[str], options: Options, setting: Setting, only:
 
 def _check_names(report: WorkspaceReport, only: Sequence[str]) -> None:
     known = {decision.qualname for decision in report.decisions}
+    known |= {found.decision.qualname for found in report.regions if found.region is not None}
     for qualname in only:
         if qualname not in known:
             close = difflib.get_close_matches(qualname, known, n=1)
@@ -178,11 +180,34 @@ def _check_names(report: WorkspaceReport, only: Sequence[str]) -> None:
             raise UsageError(f"--function: there is no function `{qualname}`{hint}")
 
 
+def _change(
+    report: WorkspaceReport,
+    paths: Sequence[str],
+    options: Options,
+    only: Sequence[str],
+    left_out: LeftOut,
+) -> tuple[FileRefactoring, ...]:
+    """The files that change: first regions become functions, then functions are refactored, the new ones among them."""
+
+    def analyzed(texts: Mapping[str, str]) -> WorkspaceReport:
+        return _run(paths, replace(options, config=replace(options.config, extract=False), diff_base=None), texts)
+
+    def refactored(report: WorkspaceReport, left_out: LeftOut) -> tuple[FileRefactoring, ...]:
+        return _refactor(report, options, only, left_out)
+
+    chosen = chosen_regions(report.regions, Level(options.config.level), only, left_out)
+    if not chosen:
+        return refactored(report, left_out)
+    from terra_refactor.workspace.extraction import extract_and_refactor  # noqa: PLC0415
+
+    return extract_and_refactor(report, chosen, left_out, analyzed, refactored)
+
+
 def _refactor(
     report: WorkspaceReport,
     options: Options,
     only: Sequence[str],
-    left_out: Mapping[tuple[str, int, str], str],
+    left_out: LeftOut,
 ) -> tuple[FileRefactoring, ...]:
     """The files that change, all functions of `left_out` (by path, line and name) skipped with the reason that is given there."""
     from terra_refactor.refactor.plan import refactor_file  # noqa: PLC0415
@@ -273,6 +298,12 @@ def _run(paths: Sequence[str], options: Options, texts: Mapping[str, str] = _AS_
         comparison=selection.comparison,
         skipped_links=project.skipped_links,
         evidence_notices=evidence.notices,
+        regions=tuple(
+            sorted(
+                (found for result in results for found in result.regions),
+                key=lambda found: (found.decision.path, found.decision.line),
+            )
+        ),
     )
 
 

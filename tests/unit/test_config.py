@@ -122,6 +122,7 @@ SAMPLES: dict[str, tuple[list[object], list[object]]] = {
     "extend-select": ([["TR1"]], ["TR1"]),
     "ignore": ([["TR1"]], ["TR1"]),
     "per-file-ignores": ([{}, {"a": ["TR1"]}], [[], {"a": "TR1"}]),
+    "extract": ([True, False], ["yes", 1]),
     "severity": ([{"TR1": "error"}], [{"TR1": "eror"}, []]),
     "fail-on": (["never", "warning"], ["warn", 1]),
     "exclude": ([["a"]], ["a"]),

@@ -10,8 +10,9 @@ from analysis_support import Result, analyze_text
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import Rule, RuleKind, Severity
 
-RULES = tuple(rule for rule in all_rules().values() if not rule.id.startswith("TR9"))
-"""The rules about the tool itself see comments and files, not programs: tests/unit/workspace/test_suppressions.py has theirs."""
+RULES = tuple(rule for rule in all_rules().values() if not rule.id.startswith("TR9") and rule.id != "TR507")
+"""The rules about the tool itself see comments and files, not programs: tests/unit/workspace/test_suppressions.py has theirs. TR507 needs
+the text, too: tests/unit/workspace/test_regions.py."""
 _MARK = re.compile(r"#.*\b(TR\d{3})\b")
 
 

@@ -1,0 +1,355 @@
+"""Where a file computes gradients outside of a function of its own, and the runs of statements that could become one.
+
+Computes: for each `with tf.GradientTape()` block the statements around it that may move together: the body of the innermost loop, or of
+the function, as far as nothing in it must stay. Needs: a module's syntax tree. Gives: `find_candidates`, `Candidate`. Ignores: whether a
+graph keeps the meaning; that is decided about the function that is made (`workspace/regions.py`), which cuts a candidate further.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final, TypeAlias
+
+from terra_refactor.syntax.name_flow import Block, ScopeFlow, ScopeNode, inner_blocks, statements_of_scope, usage_of
+
+_NEVER_MOVED: Final = (
+    *(ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom),
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.AsyncFor, ast.AsyncWith),
+)
+_LOOKS_AT_FRAMES: Final = frozenset({"locals", "globals", "vars", "exec", "eval", "dir"})
+_COMPUTES: Final = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.UnaryOp, ast.For, ast.While, ast.If, ast.With)
+
+Path: TypeAlias = tuple[tuple[Block, int], ...]
+"""From the scope's own block to a statement: each block, and the place in it of the statement that holds the next."""
+
+
+@dataclass(eq=False)
+class Scope:
+    """A module or function in which candidates are, and where it stands."""
+
+    node: ScopeNode
+    qualname: str
+    """Empty for the module."""
+    outer: tuple[ScopeNode | ast.ClassDef, ...]
+    """The scopes around it, outermost (the module) first."""
+    outer_path: Path
+    """To its `def`, from the block of the innermost function around it, or of the module."""
+
+    @cached_property
+    def flow(self) -> ScopeFlow:
+        """How names flow through it."""
+        return ScopeFlow(self.node)
+
+    @property
+    def is_method(self) -> bool:
+        """Whether it is a method that gets its object first."""
+        if not self.outer or not isinstance(self.outer[-1], ast.ClassDef) or isinstance(self.node, ast.Module):
+            return False
+        names = {ast.unparse(decorator).rpartition(".")[2] for decorator in self.node.decorator_list}
+        arguments = self.node.args
+        return bool([*arguments.posonlyargs, *arguments.args]) and not names & {"staticmethod", "classmethod"}
+
+    @property
+    def self_name(self) -> str:
+        """The name of a method's object."""
+        assert not isinstance(self.node, ast.Module)
+        return [*self.node.args.posonlyargs, *self.node.args.args][0].arg
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A run of statements of one block that could become a function.
+
+    Attributes:
+        scope: where it stands.
+        path: to the tape's block, from the scope's own block.
+        level: which block of the path the run is in.
+        start, end: the run, as places in that block.
+        stays: the statements, by identity, that must stay outside.
+        deferred: those of them that move behind the run.
+    """
+
+    scope: Scope
+    path: Path
+    level: int
+    start: int = 0
+    end: int = 0
+    stays: frozenset[int] = frozenset()
+    deferred: frozenset[int] = frozenset()
+
+    @property
+    def block(self) -> Block:
+        """The block that the run is in."""
+        return self.path[self.level][0]
+
+    @property
+    def statements(self) -> Block:
+        """The run, without what moves behind it."""
+        return [statement for statement in self.block[self.start : self.end] if id(statement) not in self.deferred]
+
+    @property
+    def moved(self) -> Block:
+        """What moves behind the run."""
+        return [statement for statement in self.block[self.start : self.end] if id(statement) in self.deferred]
+
+    @property
+    def anchor(self) -> ast.stmt:
+        """The tape's block."""
+        block, at = self.path[-1]
+        return block[at]
+
+    @property
+    def loops(self) -> tuple[int, ...]:
+        """The levels at which a loop's statement holds the run in its body."""
+        return tuple(
+            level
+            for level in range(self.level)
+            if isinstance(loop := self.path[level][0][self.path[level][1]], ast.For | ast.While)
+            and loop.body is self.path[level + 1][0]
+        )
+
+    def without(self, stays: frozenset[int]) -> Candidate | None:
+        """The run around the tape when these statements stay outside, too; None if there is none."""
+        return _settled(replace(self, stays=self.stays | stays, deferred=frozenset()))
+
+
+def find_candidates(tree: ast.Module) -> tuple[Candidate, ...]:
+    """The candidates of a module, in the order of the text; those with the same statements once."""
+    found: list[Candidate] = []
+    for scope in _scopes(tree):
+        if _looks_at_frames(scope.node):
+            continue
+        for path in _tapes(scope.node.body, ()):
+            candidate = Candidate(scope, path, 0)
+            loops = [
+                level
+                for level in range(len(path) - 1)
+                if isinstance(loop := path[level][0][path[level][1]], ast.For | ast.While)
+                and loop.body is path[level + 1][0]
+            ]
+            if not loops and isinstance(scope.node, ast.Module):
+                continue  # it runs once
+            settled = _settled(replace(candidate, level=loops[-1] + 1 if loops else 0))
+            if settled is not None and not any(
+                other.block is settled.block and other.start == settled.start for other in found
+            ):
+                found.append(settled)
+    return tuple(found)
+
+
+def _scopes(tree: ast.Module) -> Iterator[Scope]:
+    def inside(
+        block: Block, names: tuple[str, ...], outer: tuple[ScopeNode | ast.ClassDef, ...], path: Path
+    ) -> Iterator[Scope]:
+        for at, statement in enumerate(block):
+            here = (*path, (block, at))
+            if isinstance(statement, ast.FunctionDef):
+                yield Scope(statement, ".".join([*names, statement.name]), outer, here)
+                yield from inside(statement.body, (*names, statement.name, "<locals>"), (*outer, statement), ())
+            elif isinstance(statement, ast.ClassDef):
+                yield from inside(statement.body, (*names, statement.name), (*outer, statement), here)
+            else:
+                for inner in inner_blocks(statement):
+                    yield from inside(inner, names, outer, here)
+
+    yield Scope(tree, "", (), ())
+    yield from inside(tree.body, (), (tree,), ())
+
+
+def _looks_at_frames(scope: ScopeNode) -> bool:
+    """Whether something in the scope may read or bind names in ways that nobody sees."""
+    for statement in statements_of_scope(scope.body):
+        if isinstance(statement, ast.AsyncFor | ast.AsyncWith | getattr(ast, "TryStar", ast.AsyncFor)):
+            return True
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _LOOKS_AT_FRAMES:
+                return True
+    return False
+
+
+def _tapes(block: Block, path: Path) -> Iterator[Path]:
+    for at, statement in enumerate(block):
+        here = (*path, (block, at))
+        if isinstance(statement, ast.With) and any(_is_tape(item.context_expr) for item in statement.items):
+            yield here
+            continue
+        for inner in inner_blocks(statement):
+            yield from _tapes(inner, here)
+
+
+def _is_tape(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name == "GradientTape"
+
+
+def _settled(candidate: Candidate) -> Candidate | None:
+    """The longest run around the tape of which nothing must stay, in the outermost block where there is one."""
+    for level in range(candidate.level, len(candidate.path)):
+        block, at = candidate.path[level]
+        if _must_stay(block[at], candidate.stays):
+            continue
+        start = end = at
+        while start > 0 and not _must_stay(block[start - 1], candidate.stays):
+            start -= 1
+        core = _core_end(block, at)
+        deferred: set[int] = set()
+        while end < len(block):
+            statement = block[end]
+            if _must_stay(statement, candidate.stays):
+                if end >= core or not may_be_deferred(statement, block[at:end], block[end + 1 : core]):
+                    break
+                deferred.add(id(statement))
+            end += 1
+        while start < at and not _computes(block[start]):
+            start += 1
+        while end > at + 1 and (not _computes(block[end - 1]) or id(block[end - 1]) in deferred):
+            end -= 1
+        return replace(candidate, level=level, start=start, end=end, deferred=frozenset(deferred))
+    return None
+
+
+def _core_end(block: Block, at: int) -> int:
+    """The place after the last statement that uses the tapes of `block[at]`, or updates variables with what comes from them."""
+    given = set(usage_of([block[at]]).binds)
+    tapes = tapes_of([block[at]])
+    end = at + 1
+    for place in range(at + 1, len(block)):
+        usage = usage_of([block[place]])
+        if tapes & usage.needs.keys():
+            given |= usage.binds.keys()
+            end = place + 1
+        elif given & usage.needs.keys() and _updates(block[place]):
+            end = place + 1
+    return end
+
+
+def tapes_of(block: Block) -> frozenset[str]:
+    """The names of the tapes that `with` statements of a block open, at any depth."""
+    return frozenset(
+        name.id
+        for statement in block
+        for inner in ast.walk(statement)
+        if isinstance(inner, ast.With)
+        for item in inner.items
+        if item.optional_vars is not None and _is_tape(item.context_expr)
+        for name in ast.walk(item.optional_vars)
+        if isinstance(name, ast.Name)
+    )
+
+
+UPDATES: Final = frozenset({"apply_gradients", "apply", "minimize", "assign", "assign_sub", "assign_add"})
+"""Methods that change variables."""
+
+
+def _updates(statement: ast.stmt) -> bool:
+    return any(isinstance(node, ast.Attribute) and node.attr in UPDATES for node in ast.walk(statement))
+
+
+def may_be_deferred(statement: ast.stmt, before: Block, behind: Block) -> bool:
+    """Whether a statement may run after those behind it: it shows or keeps numbers of this iteration, which nothing changes.
+
+    What it calls prints, or converts a result of the statements `before`; tensors do not change, so that it shows the same later. It may
+    add to a list that the others do not use.
+    """
+    usage, others = usage_of([statement]), usage_of(behind)
+    if (usage.binds.keys() | usage.needs.keys()) & others.binds.keys() or usage.binds.keys() & others.needs.keys():
+        return False
+    results = _results(before)
+    tapes = tapes_of(before)
+    allowed: set[int] = set()
+    for node in ast.walk(statement):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name in _SHOWS:
+                allowed.add(id(node.func))
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="numpy" | "item")) if name in results:
+                allowed.add(id(node.func))
+            case ast.Call(func=ast.Attribute(value=ast.Constant(value=str()), attr="format")):
+                allowed.add(id(node.func))
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append")) if name not in others.needs:
+                allowed.add(id(node.func))
+            case ast.Call():
+                return False
+    for node in ast.walk(statement):
+        match node:
+            case ast.Attribute() if id(node) not in allowed:
+                return False
+            case ast.Name(id=name, ctx=ast.Load()) if name in tapes:
+                return False
+            case ast.Subscript() | ast.Yield() | ast.YieldFrom() | ast.Await() | ast.Lambda() | ast.NamedExpr():
+                return False
+            case ast.Return() | ast.Break() | ast.Continue() | ast.Raise() | ast.Try() | ast.With() | ast.While():
+                return False
+            case ast.Assign() | ast.AugAssign() | ast.Assert() | ast.Delete() | ast.FunctionDef() | ast.ClassDef():
+                return False
+            case _:
+                pass
+    return True
+
+
+_SHOWS: Final = frozenset({"print", "float", "int", "str", "round", "repr", "format", "len", "abs", "bool"})
+
+
+def _results(block: Block) -> set[str]:
+    """The names that some statements bind to what operations or calls give: no other names of what is there already."""
+    found: set[str] = set()
+    for statement in block:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call | ast.BinOp):
+                found.update(target.id for target in node.targets if isinstance(target, ast.Name))
+    return found
+
+
+def _must_stay(statement: ast.stmt, stays: frozenset[int]) -> bool:
+    return id(statement) in stays or why_it_stays(statement) is not None
+
+
+def why_it_stays(statement: ast.stmt) -> str | None:
+    """Why a statement cannot be moved into a function, whatever it computes; None if it can."""
+    for node in ast.walk(statement):
+        if isinstance(node, _NEVER_MOVED):
+            return f"`{_keyword(node)}` cannot be moved"
+        if isinstance(node, ast.Delete) and not all(isinstance(target, ast.Name) for target in node.targets):
+            return "it deletes elements"
+    if _jumps([statement]):
+        return "it leaves the loop"
+    return None
+
+
+def _keyword(node: ast.AST) -> str:
+    names = {ast.FunctionDef: "def", ast.AsyncFunctionDef: "async def", ast.ClassDef: "class", ast.ImportFrom: "import"}
+    return names.get(type(node), type(node).__name__.lower())
+
+
+def _jumps(block: Sequence[ast.stmt]) -> bool:
+    """Whether some statement leaves a loop that is outside of the block."""
+    for statement in block:
+        if isinstance(statement, ast.Break | ast.Continue):
+            return True
+        if isinstance(statement, ast.For | ast.While):
+            if _jumps(statement.orelse):
+                return True
+        elif any(_jumps(inner) for inner in inner_blocks(statement)):
+            return True
+    return False
+
+
+def _computes(statement: ast.stmt) -> bool:
+    """Whether a statement at the edge of a run does something that a graph could: no name for another, no counter."""
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.value, ast.Constant):
+        return False
+    return any(isinstance(node, _COMPUTES) for node in ast.walk(statement))
+
+
+def deletes_of_others(statements: Block) -> bool:
+    """Whether a name is deleted that the statements did not bind themselves."""
+    usage = usage_of(statements)
+    return any(
+        isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in usage.needs
+        for statement in statements
+        for node in ast.walk(statement)
+    )

@@ -1,0 +1,360 @@
+"""Extract Function: a run of statements becomes a function, and a call of it takes its place.
+
+Computes: what the function takes and gives back, its name and place, and the edits. Needs: a module's text, a candidate, where the function
+is to stand. Gives: `Outliner`, `Placement`, `Refused`. Ignores: whether the function should be a graph.
+
+    for images, labels in batches:             def train_step(images, labels):
+        with tf.GradientTape() as tape:    ->      with tf.GradientTape() as tape:
+            ...                                        ...
+        print(loss)                                return loss
+
+                                               for images, labels in batches:
+                                                   loss = train_step(images, labels)
+                                                   print(loss)
+
+Names that no statement of the loops binds are looked up where they are, in the module or the function around; the others are
+parameters. What is bound and may be read later is returned. The statements' lines, with their comments, are those of the file.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Final
+
+from terra_refactor.refactor.regions.candidates import UPDATES, Candidate, deletes_of_others, tapes_of
+from terra_refactor.refactor.regions.region import Region
+from terra_refactor.syntax.edit import split_lines
+from terra_refactor.syntax.name_flow import declared_names, usage_of
+
+_KERAS_NAMES: Final = frozenset({"train_step", "test_step", "predict_step", "call", "fit"})
+"""Methods of Keras models, which a base class may bring."""
+_MAX_LINE: Final = 100
+
+
+class Placement(Enum):
+    """Where the function goes."""
+
+    MODULE = "before the loop of the module"
+    NESTED = "in the function, before its outermost loop"
+    METHOD = "before the method, as another one"
+    OUTSIDE = "before the function"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The statements cannot become a function; `reason` is a sentence for a person."""
+
+    reason: str
+    names: frozenset[str] = frozenset()
+    """Without what reads these at its beginning it may be possible."""
+
+
+class Outliner:
+    """The regions of one module."""
+
+    def __init__(self, text: str, tree: ast.Module, cell_starts: frozenset[int] = frozenset()) -> None:
+        self.text = text
+        self.tree = tree
+        self.lines = split_lines(text)
+        self.cell_starts = cell_starts
+        """Lines of a notebook's module that begin cells."""
+        self.offsets = [0]
+        for line in self.lines:
+            self.offsets.append(self.offsets[-1] + len(line))
+        self.taken: set[str] = set(re.findall(r"\w+", text))
+        """Every word of the text: a new name is none of these."""
+
+    @cached_property
+    def inside_strings(self) -> frozenset[int]:
+        """The lines, from 1, that begin inside of a string."""
+        found: set[int] = set()
+        opened: list[int] = []
+        for token in tokenize.generate_tokens(io.StringIO(self.text, newline="").readline):
+            name = tokenize.tok_name[token.type]
+            if name == "STRING":
+                found.update(range(token.start[0] + 1, token.end[0] + 1))
+            elif name in ("FSTRING_START", "TSTRING_START"):
+                opened.append(token.start[0])
+            elif name in ("FSTRING_END", "TSTRING_END"):
+                found.update(range(opened.pop() + 1, token.end[0] + 1))
+        return frozenset(found)
+
+    def placements(self, candidate: Candidate) -> tuple[Placement, ...]:
+        """Where the function could go, the place that a person would choose first."""
+        scope = candidate.scope
+        if isinstance(scope.node, ast.Module):
+            return (Placement.MODULE,)
+        if scope.is_method and scope.self_name in usage_of(candidate.statements).needs:
+            return (Placement.METHOD,)
+        return (Placement.NESTED, Placement.OUTSIDE) if candidate.loops else (Placement.OUTSIDE,)
+
+    def outline(self, candidate: Candidate, placement: Placement, name: str | None = None) -> Region | Refused:
+        """The run as a function at a place; `name` is the one that it had before, if it had one."""
+        flow, statements = candidate.scope.flow, candidate.statements
+        usage = usage_of(statements)
+        moved = usage_of(candidate.moved)
+        if usage.ends:
+            return Refused("it does not go through to its end")
+        if deletes_of_others(statements):
+            return Refused("it deletes a name that it did not bind")
+        reread = self._declared(candidate) & (set(usage.binds) | set(usage.needs))
+        if reread & set(usage.binds):
+            return Refused(f"other functions bind `{min(reread & set(usage.binds))}`, too")
+        live = flow.live_after(candidate.block, candidate.end) | flow.kept_by_lambdas(statements) | set(moved.needs)
+        outputs = [name for name in usage.binds if name in live]
+        needs = {name for name in usage.needs if name in flow.names}
+        needs |= {name for name in outputs if name not in usage.sure}
+        unbound = needs - flow.bound_before(candidate.block, candidate.start)
+        if unbound:
+            return Refused(f"`{min(unbound)}` may be unbound where it begins", frozenset(unbound))
+        changing = self._changing(candidate) | self._declared(candidate)
+        for bound in tapes_of(candidate.block):
+            if bound in needs or bound in outputs:
+                return Refused(f"`{bound}` is used on both sides of its border")
+        captured = self._captured(candidate, placement, needs, changing)
+        inputs = self._ordered(candidate, needs - captured)
+        span = self._span(candidate)
+        if isinstance(span, Refused):
+            return span
+        return self._written(candidate, placement, inputs, outputs, span, name)
+
+    def changing(self, candidate: Candidate) -> frozenset[str]:
+        """The names that the loops around the run bind: each call may bring other values of them."""
+        return frozenset(self._changing(candidate))
+
+    # --- names -------------------------------------------------------------------------------------------------------------------------
+
+    def _changing(self, candidate: Candidate) -> set[str]:
+        if not candidate.loops:
+            return set(usage_of(candidate.statements).binds)
+        block, at = candidate.path[candidate.loops[0]]
+        return set(usage_of([block[at]]).binds)
+
+    def _declared(self, candidate: Candidate) -> set[str]:
+        """Names of the scope that functions inside of it bind."""
+        if isinstance(candidate.scope.node, ast.Module):
+            return declared_names(self.tree.body)
+        inner = [node for statement in candidate.scope.node.body for node in ast.walk(statement)]
+        return declared_names(node for node in inner if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+    @staticmethod
+    def _captured(candidate: Candidate, placement: Placement, needs: set[str], changing: set[str]) -> set[str]:
+        match placement:
+            case Placement.MODULE | Placement.NESTED:
+                return needs - changing
+            case Placement.METHOD:
+                return {candidate.scope.self_name}
+            case Placement.OUTSIDE:
+                return set()
+
+    @staticmethod
+    def _ordered(candidate: Candidate, names: set[str]) -> tuple[str, ...]:
+        """What the loops bind in the order in which they do, after what is the same for all of them, in the order of its use."""
+        bound = (
+            usage_of([candidate.path[candidate.loops[0]][0][candidate.path[candidate.loops[0]][1]]]).binds
+            if (candidate.loops)
+            else {}
+        )
+        needs = usage_of(candidate.statements).needs
+        used = list(needs)
+
+        def place(name: str) -> tuple[int, int, int]:
+            node = bound.get(name)
+            if node is None:
+                return (0, used.index(name) if name in needs else len(used), 0)
+            return (1, getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+
+        return tuple(sorted(names, key=place))
+
+    def _name(self, candidate: Candidate, placement: Placement) -> str:
+        attributes = {
+            node.func.attr
+            for statement in candidate.statements
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        }
+        base = "train_step" if attributes & UPDATES else "gradient_step"
+        inherits = placement is Placement.METHOD and bool(candidate.scope.outer[-1].bases)  # type: ignore[union-attr]
+        if inherits and base in _KERAS_NAMES:
+            base = f"_{base}_on_batch"
+        number, name = 1, base
+        while name in self.taken:
+            number += 1
+            name = f"{base}_{number}"
+        self.taken.add(name)
+        return name
+
+    # --- text --------------------------------------------------------------------------------------------------------------------------
+
+    def _span(self, candidate: Candidate) -> tuple[int, int] | Refused:
+        """The first and the last line of the run, with the comments right above it."""
+        first, last = candidate.block[candidate.start], candidate.block[candidate.end - 1]
+        start, end = first.lineno, last.end_lineno or last.lineno
+        indent = self._indent(start)
+        before = self.lines[start - 1][: len(indent)]
+        if before.strip() or ast.get_source_segment(self.text, first) is None:
+            return Refused("it does not begin a line")
+        if not self._begins_line(first) or not self._ends_line(candidate):
+            return Refused("it shares a line with other statements")
+        above = candidate.block[candidate.start - 1].end_lineno if candidate.start else None
+        while start - 1 > (above or 0) and self.lines[start - 2].lstrip().startswith("#"):
+            if self._indent(start - 1) != indent or self.lines[start - 2].lstrip().startswith("# %%"):
+                break
+            start -= 1
+        return start, end
+
+    def _begins_line(self, statement: ast.stmt) -> bool:
+        line = self.lines[statement.lineno - 1].encode()
+        return not line[: statement.col_offset].strip()
+
+    def _ends_line(self, candidate: Candidate) -> bool:
+        last = candidate.block[candidate.end - 1]
+        line = self.lines[(last.end_lineno or last.lineno) - 1].encode()
+        rest = line[last.end_col_offset or 0 :].strip()
+        return not rest or rest.startswith(b"#")
+
+    def _indent(self, line: int) -> str:
+        text = self.lines[line - 1]
+        return text[: len(text) - len(text.lstrip(" \t\f"))]
+
+    def _newline(self, line: int) -> str:
+        text = self.lines[line - 1]
+        return text[len(text.rstrip("\r\n")) :] or "\n"
+
+    def _written(
+        self,
+        candidate: Candidate,
+        placement: Placement,
+        inputs: tuple[str, ...],
+        outputs: Sequence[str],
+        span: tuple[int, int],
+        name: str | None,
+    ) -> Region | Refused:
+        first, last = span
+        newline = self._newline(first)
+        at, indent = self._place(candidate, placement)
+        indent_of_run = self._indent(candidate.statements[0].lineno)
+        unit = self._unit(candidate)
+        if not indent_of_run.startswith(unit):
+            return Refused("its indentation is not regular")
+        name = name or self._name(candidate, placement)
+        parameters = [candidate.scope.self_name, *inputs] if placement is Placement.METHOD else list(inputs)
+        left = self._lines_of_moved(candidate, first)
+        numbers = [line for line in range(first, last + 1) if line not in left]
+        body = [self._shifted(line, indent_of_run, indent + unit) for line in numbers]
+        if not body[-1].endswith(("\n", "\r")):
+            body[-1] += newline
+        if outputs:
+            body.append(f"{indent}{unit}return {', '.join(outputs)}{newline}")
+        head = self._wrapped(f"{indent}def {name}(", parameters, "):", unit, newline)
+        definition = head + "".join(body)
+        callee = f"{parameters[0]}.{name}" if placement is Placement.METHOD else name
+        target = f"{', '.join(outputs)} = " if outputs else ""
+        call = self._wrapped(f"{indent_of_run}{target}{callee}(", list(inputs), ")", unit, newline)
+        if last == len(self.lines) and not self.lines[-1].endswith(("\n", "\r")):
+            call = call[: -len(newline)]
+        call += "".join(self.lines[line - 1] for line in sorted(left))
+        return Region(
+            inside=candidate.scope.qualname or "<module>",
+            line=candidate.statements[0].lineno,
+            end_line=last,
+            body_lines=tuple(numbers),
+            function_name=name,
+            inputs=inputs,
+            outputs=tuple(outputs),
+            insert_at=self.offsets[at - 1],
+            definition=self._spaced(at, definition, candidate, placement, newline),
+            start=self.offsets[first - 1],
+            end=self.offsets[last],
+            call=call,
+        )
+
+    def _lines_of_moved(self, candidate: Candidate, first: int) -> set[int]:
+        """The lines of what moves behind the run, with the comments right above each statement."""
+        found: set[int] = set()
+        for statement in candidate.moved:
+            start = statement.lineno
+            while start - 1 >= first and self.lines[start - 2].lstrip().startswith("#"):
+                start -= 1
+            found.update(range(start, (statement.end_lineno or statement.lineno) + 1))
+        return found
+
+    @staticmethod
+    def _wrapped(head: str, names: list[str], tail: str, unit: str, newline: str) -> str:
+        line = f"{head}{', '.join(names)}{tail}"
+        if len(line) <= _MAX_LINE or not names:
+            return line + newline
+        indent = head[: len(head) - len(head.lstrip())]
+        inner = f"{indent}{unit}{unit if tail.endswith(':') else ''}"
+        rows, row = [], inner
+        for name in names:
+            if len(row) + len(name) + 1 > _MAX_LINE and row != inner:
+                rows.append(row.rstrip())
+                row = inner
+            row += f"{name}, "
+        rows.append(row.rstrip().rstrip(","))
+        return newline.join([head, *rows, indent + tail]) + newline
+
+    def _shifted(self, line: int, old: str, new: str) -> str:
+        text = self.lines[line - 1]
+        if line in self.inside_strings or not text.startswith(old) or not text.strip():
+            return text
+        return new + text[len(old) :]
+
+    def _unit(self, candidate: Candidate) -> str:
+        """By how much the file indents, as seen at the run's own block."""
+        inner = self._indent(candidate.block[0].lineno)
+        if candidate.level:
+            block, at = candidate.path[candidate.level - 1]
+            outer = self._indent(block[at].lineno)
+        else:
+            outer = self._indent(candidate.scope.node.lineno)  # type: ignore[union-attr]
+        return inner[len(outer) :] or "    "
+
+    def _place(self, candidate: Candidate, placement: Placement) -> tuple[int, str]:
+        """The line before which the definition goes, and its indentation."""
+        match placement:
+            case Placement.MODULE:
+                block, at = candidate.path[0]
+            case Placement.NESTED:
+                block, at = candidate.path[candidate.loops[0]]
+            case Placement.METHOD:
+                block, at = candidate.scope.outer_path[-1]
+            case Placement.OUTSIDE:
+                # out of all classes around
+                classes = 0
+                while isinstance(candidate.scope.outer[-1 - classes], ast.ClassDef):
+                    classes += 1
+                block, at = candidate.scope.outer_path[len(candidate.scope.outer_path) - 1 - classes]
+        statement = block[at]
+        decorators = getattr(statement, "decorator_list", [])
+        line = min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+        indent = self._indent(line)
+        above = (block[at - 1].end_lineno or 0) if at else 0
+        while line - 1 > above and self.lines[line - 2].strip().startswith("#") and self._indent(line - 1) == indent:
+            if self.lines[line - 2].strip().startswith(("# %%", "#!")) or "coding" in self.lines[line - 2]:
+                break
+            line -= 1
+        return line, indent
+
+    def _spaced(self, at: int, definition: str, candidate: Candidate, placement: Placement, newline: str) -> str:
+        """The definition with the empty lines around it that a person would leave."""
+        top = placement is Placement.MODULE or (
+            placement is Placement.OUTSIDE and not self._indent(at) and not definition.startswith((" ", "\t"))
+        )
+        wanted = 2 if top else 1
+        before, line = 0, at - 1
+        while line >= 1 and not self.lines[line - 1].strip():
+            before += 1
+            line -= 1
+        opens = line >= 1 and self.lines[line - 1].split("#")[0].rstrip().endswith(":")
+        if line < 1 or self.lines[line - 1].startswith("# %%") or (opens and not top):
+            before = wanted
+        return newline * max(0, wanted - before) + definition + newline * wanted

@@ -1,0 +1,50 @@
+"""A region: a run of statements, and the edits that make a function of it.
+
+Gives: `Region`, `apply_regions`, `edits_of_regions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from terra_refactor.syntax.edit import Edit, apply_edits
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A run of statements as a function: the edits, and what it takes and gives."""
+
+    inside: str
+    """The qualified name of the function around the run; `<module>` at the top."""
+    line: int
+    end_line: int
+    function_name: str
+    inputs: tuple[str, ...]
+    """Without the object of a method."""
+    outputs: tuple[str, ...]
+    body_lines: tuple[int, ...] = field(repr=False)
+    """The lines of the file that are those of the function's body, but for a `return`."""
+    insert_at: int = field(repr=False)
+    """Where the definition goes."""
+    definition: str = field(repr=False)
+    start: int = field(repr=False)
+    end: int = field(repr=False)
+    call: str = field(repr=False)
+    """What takes the place of the text from `start` to `end`."""
+
+
+def apply_regions(text: str, regions: Iterable[Region]) -> str:
+    """The text with all of some regions as functions."""
+    return apply_edits(text, edits_of_regions(regions))
+
+
+def edits_of_regions(regions: Iterable[Region]) -> tuple[Edit, ...]:
+    """The edits that make functions of some regions of one text; definitions at one place come in the order of the text."""
+    ordered = sorted(regions, key=lambda region: (region.insert_at, region.start))
+    edits = [
+        Edit(at, at, "".join(region.definition for region in here))
+        for at, here in groupby(ordered, key=lambda region: region.insert_at)
+    ]
+    return (*edits, *(Edit(region.start, region.end, region.call) for region in ordered))

@@ -1,0 +1,131 @@
+"""Fixing files in which regions become functions: the text with the functions is analysed and refactored as any other text.
+
+Computes: the files after that, told as changes of the texts as they were. Needs: the report of those, the regions, how to analyse other
+texts and how to refactor what is found there. Gives: `extract_and_refactor`. Ignores: which regions should become functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from terra_refactor.classify.decision import Action
+from terra_refactor.refactor.regions.region import Region, apply_regions
+from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
+from terra_refactor.syntax.edit import split_lines
+from terra_refactor.workspace.found_region import FoundRegion, LeftOut
+from terra_refactor.workspace.results import WorkspaceReport
+
+Analyze: TypeAlias = Callable[[Mapping[str, str]], WorkspaceReport]
+Refactor: TypeAlias = Callable[[WorkspaceReport, LeftOut], tuple[FileRefactoring, ...]]
+
+
+def extract_and_refactor(
+    report: WorkspaceReport, chosen: Sequence[FoundRegion], left_out: LeftOut, analyze: Analyze, refactor: Refactor
+) -> tuple[FileRefactoring, ...]:
+    """The files that change when the chosen regions are functions. One whose function does not become a graph stays as it is."""
+    skipped: list[Change] = []
+    while True:
+        regions: dict[str, list[FoundRegion]] = {}
+        for found in chosen:
+            regions.setdefault(found.decision.path, []).append(found)
+        lines = {path: _lines(report.sources[path].text, _made(here)) for path, here in regions.items()}
+        texts = {path: apply_regions(report.sources[path].text, _made(here)) for path, here in regions.items()}
+        later = analyze(texts)
+        files = refactor(later, _moved(left_out, lines))
+        done = {
+            (change.path, change.qualname)
+            for file in files
+            for change in file.changes
+            if change.action is Action.ADD_TF_FUNCTION and change.outcome is Outcome.DONE
+        }
+        wrong = [found for found in chosen if (found.decision.path, found.decision.qualname) not in done]
+        if not wrong:
+            break
+        reasons = {(decision.path, decision.qualname): decision.reason for decision in later.decisions}
+        for found in wrong:
+            key = (found.decision.path, found.decision.qualname)
+            skipped.append(_change(found, Outcome.SKIPPED, reasons.get(key, "it could not be analysed")))
+        chosen = [found for found in chosen if found not in wrong]
+    results = {file.source.path: _told(file, report, regions, lines, texts) for file in files}
+    for change in skipped:
+        file = results.get(change.path) or FileRefactoring(
+            report.sources[change.path], (), report.sources[change.path].text
+        )
+        changes = tuple(sorted((*file.changes, change), key=lambda each: each.line))
+        results[change.path] = replace(file, changes=changes)
+    return tuple(file for _, file in sorted(results.items()))
+
+
+def _made(regions: Sequence[FoundRegion]) -> list[Region]:
+    return [found.region for found in regions if found.region is not None]
+
+
+def _told(
+    file: FileRefactoring,
+    report: WorkspaceReport,
+    regions: Mapping[str, Sequence[FoundRegion]],
+    lines: Mapping[str, Mapping[int, int]],
+    texts: Mapping[str, str],
+) -> FileRefactoring:
+    """The changes of a file as those of its text before any region became a function."""
+    path = file.source.path
+    if path not in regions:
+        return file
+    made = {found.decision.qualname: found for found in regions[path]}
+    back = {new: old for old, new in lines[path].items()}
+    changes = []
+    for change in file.changes:
+        found = made.get(change.qualname)
+        if found is None:
+            changes.append(replace(change, line=back.get(change.line, change.line)))
+        else:
+            changes.append(_change(found, change.outcome, change.reason))
+    return FileRefactoring(
+        report.sources[path], tuple(sorted(changes, key=lambda change: change.line)), file.new_text, texts[path]
+    )
+
+
+def _change(found: FoundRegion, outcome: Outcome, reason: str) -> Change:
+    decision = found.decision
+    return Change(
+        decision.path,
+        decision.qualname,
+        decision.line,
+        Action.EXTRACT_TF_FUNCTION,
+        outcome,
+        reason,
+        decision.assumptions,
+    )
+
+
+def _lines(text: str, regions: Sequence[Region]) -> dict[int, int]:
+    """Where the lines of a text are when some regions are functions; those of the regions have no place."""
+    moves: dict[int, int] = {}
+    gone: set[int] = set()
+    offset = 0
+    starts: dict[int, int] = {}
+    for number, line in enumerate(split_lines(text), start=1):
+        starts[offset] = number
+        offset += len(line)
+    last = len(starts) + 1
+    for region in regions:
+        at = starts.get(region.insert_at, last)
+        moves[at] = moves.get(at, 0) + len(split_lines(region.definition))
+        first, end = starts[region.start], starts.get(region.end, last)
+        gone.update(range(first, end))
+        moves[end] = moves.get(end, 0) + len(split_lines(region.call)) - (end - first)
+    found, by = {}, 0
+    for number in range(1, last):
+        by += moves.get(number, 0)
+        if number not in gone:
+            found[number] = number + by
+    return found
+
+
+def _moved(left_out: LeftOut, lines: Mapping[str, Mapping[int, int]]) -> LeftOut:
+    return {
+        (path, lines.get(path, {}).get(line, line), qualname): reason
+        for (path, line, qualname), reason in left_out.items()
+    }

@@ -1,0 +1,80 @@
+"""Regions as results: what is decided about each, the finding that tells it, and the text in which it is a function.
+
+Gives: `FoundRegion`, `chosen_regions`, `region_findings`, `rewritten`. A run that finds every result in the cache needs no more than this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import TypeAlias
+
+from terra_refactor.classify.decision import Level
+from terra_refactor.classify.region import RegionDecision
+from terra_refactor.refactor.regions.region import Region, apply_regions
+from terra_refactor.rules.registry import all_rules
+from terra_refactor.rules.rule import Finding
+from terra_refactor.syntax.edit import Edit
+from terra_refactor.syntax.location import Span
+from terra_refactor.syntax.source import Source
+
+LeftOut: TypeAlias = Mapping[tuple[str, int, str], str]
+"""What is not to be changed and why, by path, line and qualified name."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRegion:
+    """What is decided about a region, and how it becomes a function; None where it cannot."""
+
+    decision: RegionDecision
+    region: Region | None = field(repr=False)
+    edits: tuple[Edit, ...] = field(default=(), repr=False)
+    """All of it: the function, its decorator, and the import that this may need."""
+
+
+def chosen_regions(
+    regions: Iterable[FoundRegion], level: Level, only: Sequence[str], left_out: LeftOut
+) -> tuple[FoundRegion, ...]:
+    """The regions that `fix` is to make functions of at a level; `only` those of these names, if there are any."""
+    return tuple(
+        found
+        for found in regions
+        if found.region is not None
+        and (found.decision.level is Level.SAFE or level is not Level.SAFE)
+        and (not only or found.decision.qualname in only)
+        and (found.decision.path, found.decision.line, found.decision.qualname) not in left_out
+    )
+
+
+def rewritten(source: Source, regions: Iterable[Region]) -> Source:
+    """The source with some regions as functions."""
+    text = apply_regions(source.text, regions)
+    return replace(source, text=text, digest=blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest())
+
+
+def region_findings(regions: Iterable[FoundRegion]) -> tuple[Finding, ...]:
+    """TR507: the regions that should be functions."""
+    rule = all_rules()["TR507"]
+    return tuple(
+        Finding(
+            rule.id,
+            rule.name,
+            rule.severity,
+            found.decision.path,
+            Span(found.decision.line, 1, found.decision.line, 1),
+            _message(found.decision),
+            fixable=found.decision.level is Level.SAFE,
+            fix=found.edits if found.decision.level is Level.SAFE else (),
+            function="" if found.decision.inside == "<module>" else found.decision.inside,
+        )
+        for found in regions
+        if found.decision.extract
+    )
+
+
+def _message(decision: RegionDecision) -> str:
+    return (
+        f"lines {decision.line} to {decision.end_line} run eagerly on every iteration; as a function `{decision.function_name}` "
+        f"they can be a graph: {decision.reason}"
+    )

@@ -1,0 +1,395 @@
+"""Decisions about hot code that is no function of its own: it is made one in memory, and that function is judged as any other.
+
+Computes: for each candidate of `refactor.regions` the longest run of statements around its tape that becomes a function which should be a
+graph. Needs: a program, the sources of its files, the decisions about its functions, and the judge that made them. Gives:
+`judge_regions`.
+
+What the decision holds against a function is what the next attempt leaves outside of it: statements with hazards (a print, a log, a
+number taken out of a tensor), and those that use a Python number that differs from call to call. So the rules say what host code is.
+"""
+
+from __future__ import annotations
+
+import ast
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from terra_refactor.classify.decision import Action, Classification, Decision, Hazard, Level, ParameterValueKind
+from terra_refactor.classify.region import RegionDecision
+from terra_refactor.errors import SourceError
+from terra_refactor.ir.build.module import lower_module
+from terra_refactor.ir.program import ModuleIR, Program
+from terra_refactor.refactor.plan import refactor_file
+from terra_refactor.refactor.regions.candidates import Candidate, find_candidates
+from terra_refactor.refactor.regions.outline import Outliner, Placement
+from terra_refactor.refactor.regions.region import Region
+from terra_refactor.refactor.result import Outcome
+from terra_refactor.syntax.edit import Edit, minimal_edits
+from terra_refactor.syntax.lines import LineIndex
+from terra_refactor.syntax.location import Span
+from terra_refactor.syntax.name_flow import usage_of
+from terra_refactor.syntax.parse import parse_module
+from terra_refactor.syntax.source import Source
+from terra_refactor.workspace.found_region import FoundRegion, rewritten
+
+LOGGER = logging.getLogger(__name__)
+
+Decide: TypeAlias = Callable[[Program], Sequence[Decision]]
+"""The decisions about a program's functions."""
+MAX_ROUNDS: Final = 8
+"""So often a program is judged with other runs of statements as functions."""
+MAX_CANDIDATES: Final = 40
+"""Of a component. What has more tapes outside of functions than that is a collection of examples."""
+
+
+@dataclass(slots=True, eq=False)
+class _Trial:
+    """One candidate on its way to a decision."""
+
+    path: str
+    candidate: Candidate
+    outliner: Outliner
+    placements: tuple[Placement, ...]
+    anchor_line: int
+    region: Region | None = None
+    decision: Decision | None = None
+    reason: str = ""
+    best: tuple[Region, Decision] | None = None
+    """The last attempt that could be made, while a better one is looked for."""
+    first: tuple[Region, Decision] | None = None
+    """The first attempt, whose hazards are told where none succeeds."""
+    settled: bool = False
+
+    @property
+    def name(self) -> str | None:
+        return None if self.region is None else self.region.function_name
+
+
+def judge_regions(
+    program: Program, sources: Mapping[str, Source], decisions: Sequence[Decision], decide: Decide
+) -> tuple[FoundRegion, ...]:
+    """What is decided about the regions of a program, by path and line."""
+    trials = [trial for path, source in sorted(sources.items()) for trial in _trials(path, source, decisions)]
+    if not trials or len(trials) > MAX_CANDIDATES:
+        return ()
+    judged = _Judged(program, sources, decide)
+    for trial in trials:
+        _outline(trial)
+    for _ in range(MAX_ROUNDS):
+        waiting = [trial for trial in trials if not trial.settled]
+        if not waiting:
+            break
+        made = [trial for trial in trials if trial.region is not None]
+        found = judged.with_functions(made)
+        for trial in waiting:
+            _advance(trial, found.get((trial.path, trial.name or "")))
+    for trial in trials:
+        _settle(trial)
+    _confirm([trial for trial in trials if trial.best is not None], judged)
+    modules = {module.path: module.name for module in program.modules.values()}
+    found_regions = (_found(trial, modules[trial.path], sources[trial.path]) for trial in trials)
+    return tuple(sorted(found_regions, key=lambda found: (found.decision.path, found.decision.line)))
+
+
+def _trials(path: str, source: Source, decisions: Sequence[Decision]) -> list[_Trial]:
+    if "GradientTape" not in source.text or not source.reversible:
+        return []
+    try:
+        tree = ast.parse(source.text)
+        candidates = find_candidates(tree)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    around = {decision.qualname: decision for decision in decisions if decision.path == path}
+    cells = frozenset(cell.line for cell in source.cells)
+    outliner = Outliner(source.text, tree, cells)
+    return [
+        _Trial(path, candidate, outliner, outliner.placements(candidate), candidate.anchor.lineno)
+        for candidate in candidates
+        if _is_eager(around.get(candidate.scope.qualname), candidate)
+    ]
+
+
+def _is_eager(decision: Decision | None, candidate: Candidate) -> bool:
+    """Whether the code around a candidate is host code that stays such."""
+    if isinstance(candidate.scope.node, ast.Module):
+        return True
+    return decision is not None and not (
+        decision.hybrid
+        or decision.action is Action.ADD_TF_FUNCTION
+        or decision.covered_by_graph_callers
+        or (decision.runs_in_graph and not decision.runs_eagerly)
+    )
+
+
+def _outline(trial: _Trial) -> None:
+    """Make the function of a trial, at the first place where it can be."""
+    while trial.placements:
+        made = trial.outliner.outline(trial.candidate, trial.placements[0], trial.name)
+        if isinstance(made, Region):
+            trial.region = made
+            return
+        shorter = _without_readers(trial.candidate, made.names)
+        if shorter is not None:
+            trial.candidate = shorter
+            continue
+        trial.reason = trial.reason or made.reason
+        trial.placements = trial.placements[1:]
+    trial.region = None
+    trial.settled = True
+
+
+def _without_readers(candidate: Candidate, names: frozenset[str]) -> Candidate | None:
+    """The run without the statements above the tape's that read some names; None if there are none."""
+    block, at = candidate.path[candidate.level]
+    above = block[candidate.start : at]
+    readers = frozenset(id(statement) for statement in above if names & usage_of([statement]).needs.keys())
+    return candidate.without(readers) if readers else None
+
+
+def _advance(trial: _Trial, decision: Decision | None) -> None:
+    """What follows from the decision about a trial's function: it is settled, or tried otherwise."""
+    trial.decision = decision
+    if decision is None:
+        trial.reason, trial.settled, trial.region = "it could not be analysed", True, None
+        return
+    assert trial.region is not None
+    trial.first = trial.first or (trial.region, decision)
+    if decision.action is Action.ADD_TF_FUNCTION:
+        if trial.best is None or len(decision.assumptions) < len(trial.best[1].assumptions):
+            trial.best = (trial.region, decision)
+        if decision.level is Level.SAFE or not _cut(trial, _held_against(trial, decision, assumed=True)):
+            trial.settled = True
+        return
+    if trial.best is not None:
+        trial.settled = True
+        return
+    trial.reason = decision.reason
+    against = _held_against(trial, decision, assumed=False)
+    if decision.classification is Classification.UNSAFE and not against:
+        against = _held_against(trial, decision, assumed=True)
+    if _cut(trial, against):
+        return
+    trial.placements = trial.placements[1:]
+    _outline(trial)
+
+
+def _held_against(trial: _Trial, decision: Decision, *, assumed: bool) -> frozenset[int]:
+    """The statements, by identity, that should stay outside."""
+    assert trial.region is not None
+    against = [hazard for hazard in decision.hazards if hazard.assumed == assumed]
+    places = {_line_in_file(trial.region, decision, hazard.span.line) for hazard in against}
+    lines = places - {None}
+    changing = trial.outliner.changing(trial.candidate)
+    numbers = {
+        parameter.name
+        for parameter in decision.parameters
+        if parameter.kind is ParameterValueKind.PRIMITIVE and parameter.name in changing
+    }
+    found: set[int] = set()
+    for statement in _statements_down_to_tape(trial.candidate):
+        last = statement.end_lineno or statement.lineno
+        if any(line is not None and statement.lineno <= line <= last for line in lines):
+            found.add(id(statement))
+        if numbers & usage_of([statement]).needs.keys():
+            found.add(id(statement))
+    if not found - trial.candidate.stays and None in places:
+        # what it returns is no tensor: the last statement that gives something may be why
+        for statement in reversed(trial.candidate.statements):
+            if statement is trial.candidate.anchor:
+                break
+            if usage_of([statement]).binds.keys() & set(trial.region.outputs):
+                found.add(id(statement))
+                break
+    return frozenset(found)
+
+
+def _statements_down_to_tape(candidate: Candidate) -> Iterable[ast.stmt]:
+    """The statements of the run; of the one that holds the tape's block, also those of the blocks on the way to that."""
+    yield from candidate.statements
+    for block, _ in candidate.path[candidate.level + 1 :]:
+        yield from block
+
+
+def _cut(trial: _Trial, stays: frozenset[int]) -> bool:
+    """Try again with some statements outside; False if there is nothing left to try."""
+    if not stays - trial.candidate.stays:
+        return False
+    shorter = trial.candidate.without(stays)
+    if shorter is None:
+        return False
+    placements = trial.outliner.placements(shorter)
+    before = trial.candidate, trial.placements, trial.region, trial.reason
+    trial.candidate = shorter
+    trial.placements = tuple(place for place in placements if place in trial.placements) or placements
+    _outline(trial)
+    if trial.region is None:
+        trial.candidate, trial.placements, trial.region, _ = before
+        trial.settled = True
+        return trial.best is not None
+    return True
+
+
+def _settle(trial: _Trial) -> None:
+    trial.settled = True
+    if trial.best is None:
+        trial.region = None
+    else:
+        trial.region, trial.decision = trial.best
+
+
+def _confirm(trials: Sequence[_Trial], judged: _Judged) -> None:
+    """Judge what is to be made as a set, at each level; what is not right in the set is not made."""
+    left = list(trials)
+    while left:
+        found = judged.with_functions(left)
+        wrong = []
+        for trial in left:
+            decision = found.get((trial.path, trial.name or ""))
+            if decision is None or decision.action is not Action.ADD_TF_FUNCTION:
+                wrong.append(trial)
+                trial.reason = "it could not be analysed" if decision is None else decision.reason
+            else:
+                trial.decision = decision
+        for trial in wrong:
+            trial.best = trial.region = None
+            left.remove(trial)
+        if not wrong:
+            return
+
+
+class _Judged:
+    """The decisions about a program in which some runs of statements are functions."""
+
+    def __init__(self, program: Program, sources: Mapping[str, Source], decide: Decide) -> None:
+        self.program = program
+        self.sources = sources
+        self.decide = decide
+        self.modules = {module.path: module for module in program.modules.values()}
+        self.known: dict[tuple[Region, ...], dict[tuple[str, str], Decision]] = {}
+
+    def with_functions(self, trials: Sequence[_Trial]) -> dict[tuple[str, str], Decision]:
+        """The decisions about the functions that trials make, by path and name."""
+        key = tuple(trial.region for trial in trials if trial.region is not None)
+        if key not in self.known:
+            self.known[key] = self._decided(trials)
+        return self.known[key]
+
+    def _decided(self, trials: Sequence[_Trial]) -> dict[tuple[str, str], Decision]:
+        by_path: dict[str, list[Region]] = {}
+        for trial in trials:
+            if trial.region is not None:
+                by_path.setdefault(trial.path, []).append(trial.region)
+        changed: dict[str, ModuleIR] = {}
+        for path, regions in by_path.items():
+            module = self.modules[path]
+            source = rewritten(self.sources[path], regions)
+            try:
+                changed[module.name] = lower_module(parse_module(source), module.name, is_package=module.is_package)
+            except SourceError:
+                LOGGER.exception("a region of %s does not parse as a function", path)
+        names = {
+            (path, region.function_name)
+            for path, regions in by_path.items()
+            if self.modules[path].name in changed
+            for region in regions
+        }
+        if not names:
+            return {}
+        found: dict[tuple[str, str], Decision] = {}
+        for decision in self.decide(replace(self.program, modules={**self.program.modules, **changed})):
+            key = (decision.path, decision.qualname.rpartition(".")[2])
+            if key in names:
+                found[key] = decision
+        return found
+
+
+# --- places ------------------------------------------------------------------------------------------------------------------------------
+
+
+def _line_in_file(region: Region, decision: Decision, line: int) -> int | None:
+    """The line of the file that a line of the new function was; None for its head and its `return`."""
+    body = decision.end_line - (1 if region.outputs else 0) - len(region.body_lines) + 1
+    at = line - body
+    return region.body_lines[at] if 0 <= at < len(region.body_lines) else None
+
+
+def _moved(region: Region, decision: Decision, hazard: Hazard) -> Hazard:
+    span = hazard.span
+    line = _line_in_file(region, decision, span.line) or region.line
+    end_line = max(line, _line_in_file(region, decision, span.end_line) or line)
+    return replace(hazard, span=Span(line, span.column, end_line, span.end_column), cure=None)
+
+
+# --- results -----------------------------------------------------------------------------------------------------------------------------
+
+
+def _found(trial: _Trial, module: str, source: Source) -> FoundRegion:
+    if trial.best is not None and trial.decision is not None and trial.region is not None:
+        region, decision = trial.region, trial.decision
+        edits = _all_edits(source, region, decision)
+        if edits:
+            return FoundRegion(_decision(trial, module, region, decision, extract=True), region, edits)
+        trial.reason = "the function has no place for a decorator"
+    if trial.first is not None:
+        region, decision = trial.first
+        return FoundRegion(_decision(trial, module, region, decision, extract=False), None)
+    inside = trial.candidate.scope.qualname or "<module>"
+    first, last = trial.candidate.statements[0], trial.candidate.statements[-1]
+    return FoundRegion(
+        RegionDecision(
+            path=trial.path,
+            module=module,
+            inside=inside,
+            line=first.lineno,
+            end_line=last.end_lineno or last.lineno,
+            classification=Classification.UNSAFE,
+            extract=False,
+            level=Level.SPECULATIVE,
+            reason=trial.reason,
+            assumptions=(),
+            hazards=(),
+            inputs=(),
+            outputs=(),
+            output_types=(),
+            function_name="",
+            qualname="",
+        ),
+        None,
+    )
+
+
+def _all_edits(source: Source, region: Region, decision: Decision) -> tuple[Edit, ...]:
+    """What makes a decorated function of one region; nothing if it cannot be decorated."""
+    alone = rewritten(source, [region])
+    found = re.search(rf"^[ \t]*def {region.function_name}\b", alone.text, re.MULTILINE)
+    assert found is not None
+    placed = replace(decision, line=LineIndex(alone.text).place(found.start())[0])
+    done = refactor_file(alone, [placed], Level.COEXEC)
+    if any(change.outcome is not Outcome.DONE for change in done.changes):
+        return ()
+    return minimal_edits(source.text, done.new_text)
+
+
+def _decision(trial: _Trial, module: str, region: Region, decision: Decision, *, extract: bool) -> RegionDecision:
+    taken = [parameter for parameter in decision.parameters if parameter.name in region.inputs]
+    return RegionDecision(
+        path=trial.path,
+        module=module,
+        inside=region.inside,
+        line=region.line,
+        end_line=region.end_line,
+        classification=decision.classification,
+        extract=extract,
+        level=decision.level,
+        reason=decision.reason if extract else trial.reason,
+        assumptions=decision.assumptions,
+        hazards=tuple(_moved(region, decision, hazard) for hazard in decision.hazards),
+        inputs=tuple(taken),
+        outputs=region.outputs,
+        output_types=decision.returns,
+        function_name=region.function_name,
+        qualname=decision.qualname,
+    )

@@ -1,0 +1,283 @@
+"""Hot code that is no function of its own: what becomes one, what stays, and the text after."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from terra_refactor.config import Config
+from terra_refactor.refactor.apply import write_file
+from terra_refactor.report.schema import build_report
+from terra_refactor.report.to_json import to_json
+from terra_refactor.rules.registry import all_rules
+from terra_refactor.workspace.results import FixReport, WorkspaceReport
+from terra_refactor.workspace.workspace import Options, analyze, fix
+
+HEAD = """\
+import time
+
+import tensorflow as tf
+
+w = tf.Variable(tf.ones([8, 8]))
+data = tf.data.Dataset.from_tensor_slices((tf.ones([64, 8]), tf.ones([64, 8]))).batch(8)
+"""
+STEP = """\
+with tf.GradientTape() as tape:
+    h = x
+    for _ in range(4):
+        h = tf.tanh(h @ w)
+    loss = tf.reduce_mean((h - y) ** 2)
+grad = tape.gradient(loss, w)
+w.assign_sub(0.1 * grad)
+"""
+
+
+def indented(text: str, by: int) -> str:
+    return textwrap.indent(text, " " * by)
+
+
+def in_loop(before: str = "", behind: str = "", *, inside: str = STEP, after: str = "") -> str:
+    body = indented(before + inside + behind, 8)
+    return f"{HEAD}\nfor epoch in range(20):\n    for x, y in data:\n{body}{after}"
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def options(level: str = "safe", **settings: object) -> Options:
+    return Options(config=Config(level=level, jobs=1, **settings), use_cache=False)  # type: ignore[arg-type]
+
+
+def analyzed(text: str) -> WorkspaceReport:
+    Path("m.py").write_text(text, encoding="utf-8")
+    return analyze(["m.py"], options())
+
+
+def fixed(text: str, level: str = "safe", **settings: object) -> FixReport:
+    Path("m.py").write_text(text, encoding="utf-8", newline="")
+    return fix(["m.py"], options(level, **settings))
+
+
+def new_text(text: str, level: str = "safe") -> str:
+    report = fixed(text, level)
+    return report.files[0].new_text if report.files else text
+
+
+def test_samples_of_the_rule() -> None:
+    samples = all_rules()["TR507"].samples
+    found = [finding for finding in analyzed(samples.bad).findings if finding.rule == "TR507"]
+    marked = [number for number, line in enumerate(samples.bad.splitlines(), 1) if "# TR507" in line]
+    assert [finding.span.line for finding in found] == marked
+    for fine in (samples.good, samples.near_miss):
+        assert [finding for finding in analyzed(fine).findings if finding.rule == "TR507"] == []
+    # `good` is what becomes of it
+    assert new_text(samples.bad).replace("  # TR507", "") == samples.good
+
+
+def test_the_step_of_a_loop_becomes_a_function_before_the_loop() -> None:
+    text = in_loop("# the step\n", "if epoch % 5 == 0:\n    print(epoch, loss.numpy())\n")
+    function = "@tf.function\ndef train_step(x, y):\n    # the step\n" + indented(STEP, 4) + "    return loss\n\n\n"
+    assert new_text(text) == (
+        f"{HEAD}\n\n{function}for epoch in range(20):\n    for x, y in data:\n        loss = train_step(x, y)\n"
+        "        if epoch % 5 == 0:\n            print(epoch, loss.numpy())\n"
+    )
+
+
+def test_host_code_between_tensor_work_moves_behind_where_it_only_shows_numbers() -> None:
+    middle = STEP.replace("grad =", "# shown\nprint(epoch, loss.numpy())\ngrad =")
+    text = new_text(in_loop(inside=middle))
+    call = "        loss = train_step(x, y)\n        # shown\n        print(epoch, loss.numpy())\n"
+    assert text.endswith(call)
+    assert "def train_step(x, y):\n" + indented(STEP, 4) in text
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "print(w.numpy())",  # which the update changes
+        "print(time.time())",
+        "shown = loss.numpy()",
+        "last = last + epoch",
+    ],
+)
+def test_host_code_that_could_tell_the_difference_does_not_move(host: str) -> None:
+    middle = STEP.replace("grad =", f"{host}\ngrad =")
+    text = in_loop(inside=middle, after="print(last)\n").replace("\nfor epoch", "\nlast = 0\nfor epoch")
+    assert new_text(text, "speculative") == text
+
+
+def test_values_that_are_carried_from_iteration_to_iteration_go_in_and_come_out() -> None:
+    text = in_loop(behind="total = total + loss\n", after="print(total)\n")
+    text = text.replace("\nfor epoch", "\ntotal = tf.constant(0.0)\nfor epoch")
+    assert "def train_step(x, y, total):" in new_text(text)
+    assert "        total = train_step(x, y, total)\n" in new_text(text)
+
+
+def test_python_numbers_stay_outside() -> None:
+    text = in_loop(behind="total += float(loss)\nsteps += 1\n", after="print(total, steps)\n")
+    text = text.replace("\nfor epoch", "\ntotal = 0.0\nsteps = 0\nfor epoch")
+    assert new_text(text).endswith(
+        "        loss = train_step(x, y)\n        total += float(loss)\n        steps += 1\nprint(total, steps)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        STEP.replace("    loss =", "    print(epoch)\n    loss ="),  # inside of the tape's block
+        STEP.replace("    loss =", "    h = h * epoch\n    loss ="),  # a trace for each number
+        STEP.replace("grad =", "history = tape.watched_variables()\ntime.sleep(0.0)\ngrad ="),
+    ],
+)
+def test_what_cannot_be_a_graph_stays_and_says_why(inside: str) -> None:
+    report = analyzed(in_loop(inside=inside))
+    assert [found.decision.extract for found in report.regions] == [False]
+    assert report.regions[0].decision.reason
+    assert [finding for finding in report.findings if finding.rule == "TR507"] == []
+
+
+def test_a_name_that_may_be_unbound_is_no_argument() -> None:
+    inside = "if epoch:\n    scale = scale * 0.9\nelse:\n    scale = tf.constant(1.0)\n" + STEP
+    report = analyzed(in_loop(inside=inside + "w.assign(w * scale)\n"))
+    assert [found.decision.extract for found in report.regions] == [True]
+    # `scale` is bound below its first use: what stays outside is what reads it first
+    assert [each.name for each in report.regions[0].decision.inputs] == ["x", "y", "scale"]
+
+
+MAIN = (
+    "import tensorflow as tf\n\n\ndef main():\n    w = tf.Variable(tf.ones([8, 8]))\n    x = y = tf.ones([8, 8])\n"
+    "    for step in range(1000):\n"
+    + indented(STEP, 8)
+    + "        if step % 100 == 0:\n            print(float(loss))\n"
+)
+
+
+def test_in_main_the_function_is_nested() -> None:
+    text = new_text(MAIN + "\n\nif __name__ == '__main__':\n    main()\n")
+    assert "    x = y = tf.ones([8, 8])\n\n    @tf.function\n    def train_step():\n" in text
+    assert "        loss = train_step()\n" in text
+
+
+def test_a_function_that_is_called_again_and_again_gets_one_outside() -> None:
+    calls = "\n\nfor _ in range(50):\n    main()\n"
+    text = new_text(MAIN.replace("range(1000)", "range(100)") + calls, "speculative")
+    assert "\n\n@tf.function\ndef train_step(x, w, y):\n" in text
+    assert "        loss = train_step(x, w, y)\n" in text
+
+
+METHOD = (
+    "import tensorflow as tf\n\n\nclass Trainer:\n    def __init__(self):\n        self.w = tf.Variable(tf.ones([8, 8]))\n\n"
+    "    # trains\n    def fit(self, batches):\n        for x, y in batches:\n"
+    + indented(STEP.replace(" w", " self.w").replace("w.assign", "self.w.assign"), 12)
+    + "            print(float(loss))\n\n\n"
+    "Trainer().fit(tf.data.Dataset.from_tensor_slices((tf.ones([640, 8]), tf.ones([640, 8]))).batch(8))\n"
+)
+
+
+def test_in_a_method_it_is_a_method() -> None:
+    text = new_text(METHOD, "speculative")
+    assert "\n\n    @tf.function\n    def train_step(self, x, y):\n" in text
+    assert "\n        return loss\n\n    # trains\n    def fit(self, batches):\n" in text
+    assert "            loss = self.train_step(x, y)\n            print(float(loss))\n" in text
+
+
+def test_a_method_gets_no_name_that_a_base_class_may_have() -> None:
+    text = METHOD.replace("class Trainer:", "class Trainer(tf.Module):")
+    assert "def _train_step_on_batch(self, x, y):" in new_text(text, "speculative")
+
+
+def test_a_name_that_the_file_has_is_not_taken() -> None:
+    text = in_loop(after="train_step = 1\n")
+    assert "def train_step_2(x, y):" in new_text(text)
+
+
+def test_nothing_else_changes_byte_for_byte() -> None:
+    text = in_loop("s = TEXT\n").replace("\n", "\r\n").replace("    ", "\t").replace("TEXT", "'''a\r\n  b'''")
+    result = new_text(text)
+    assert "\n" not in result.replace("\r\n", "")
+    assert "def train_step(x, y):\r\n\twith tf.GradientTape() as tape:\r\n\t\th = x\r\n" in result
+    assert "\t\ts = '''a\r\n  b'''\r\n\t\ttrain_step(x, y)\r\n" in result
+
+
+def test_lines_inside_of_strings_keep_their_indentation() -> None:
+    text = in_loop(inside=STEP.replace("(h - y)", "(h - y * len(TEXT))")).replace("TEXT", "'''\n          1'''")
+    assert "        loss = tf.reduce_mean((h - y * len('''\n          1''')) ** 2)\n" in new_text(text)
+
+
+def test_a_second_fix_changes_nothing() -> None:
+    for level in ("safe", "speculative", "coexec"):
+        report = fixed(in_loop(behind="print(loss.numpy())\n"), level)
+        assert [change.action.value for change in report.files[0].changes] == ["extract_tf_function"]
+        write_file(report.files[0])
+        assert not any(file.changed for file in fix(["m.py"], options(level)).files)
+
+
+def test_helpers_of_the_step_are_parts_of_its_graph() -> None:
+    helper = "def forward(h):\n    for _ in range(20):\n        h = tf.tanh(h @ w)\n    return h\n\n"
+    step = STEP.replace("h = tf.tanh(h @ w)", "h = forward(h)")
+    report = fixed(in_loop(inside=step).replace("\nfor epoch", f"\n\n{helper}\nfor epoch"))
+    assert report.files[0].new_text.count("@tf.function") == 1
+
+
+def test_the_lines_of_other_changes_are_those_of_the_file() -> None:
+    other = "\n\ndef other(h):\n    for _ in range(50):\n        h = tf.tanh(h @ w)\n    return h\n\n\n"
+    text = in_loop(after=other + "for _ in range(500):\n    other(w)\n")
+    line = text.splitlines().index("def other(h):") + 1
+    changes = {change.qualname: change.line for change in fixed(text).files[0].changes}
+    assert changes == {"train_step": text.splitlines().index(indented(STEP, 8).splitlines()[0]) + 1, "other": line}
+
+
+def test_it_can_be_switched_off() -> None:
+    assert not fixed(in_loop(), extract=False).files
+
+
+def test_only_what_is_named_is_extracted() -> None:
+    Path("m.py").write_text(in_loop(), encoding="utf-8")
+    assert fix(["m.py"], options(), ["train_step"]).files[0].changed
+
+
+def test_findings_bring_the_change_with_them() -> None:
+    Path("m.py").write_text(in_loop(), encoding="utf-8")
+    of_finding = fix(["m.py"], options(select=("TR507",)), of_findings=True).files[0].new_text
+    assert of_finding == fix(["m.py"], options()).files[0].new_text
+
+
+def test_the_report_lists_regions() -> None:
+    report = json.loads(to_json(build_report(analyzed(in_loop(behind="print(float(loss))\n")))))
+    assert report["summary"]["actions"] == {"extract_tf_function": 1}
+    (region,) = report["regions"]
+    assert (region["inside"], region["line"], region["end_line"]) == ("<module>", 10, 16)
+    assert (region["classification"], region["action"], region["function_name"]) == (
+        "safe",
+        "extract_tf_function",
+        "train_step",
+    )
+    assert [(each["name"], each["kind"]) for each in region["inputs"]] == [("x", "tensor"), ("y", "tensor")]
+    assert [each["name"] for each in region["outputs"]] == ["loss"]
+    assert "regions" not in json.loads(to_json(build_report(analyzed(HEAD))))
+
+
+def test_a_notebook_keeps_its_cells() -> None:
+    cells = [HEAD, "%time\n" + in_loop(behind="loss\n").removeprefix(HEAD + "\n"), "print(float(loss))"]
+    document = {
+        "cells": [
+            {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": cell}
+            for cell in cells
+        ],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    Path("n.ipynb").write_text(json.dumps(document, indent=1))
+    report = fix(["n.ipynb"], options("speculative"))
+    write_file(report.files[0])
+    after = [cell["source"] for cell in json.loads(Path("n.ipynb").read_text())["cells"]]
+    assert (after[0], after[2]) == (cells[0], cells[2])
+    assert after[1].startswith("%time\n")
+    assert "@tf.function\ndef train_step(x, y):\n" in after[1]
+    assert "        loss = train_step(x, y)\n        loss\n" in after[1]
