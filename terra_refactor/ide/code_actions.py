@@ -16,7 +16,9 @@ from enum import Enum
 from typing_extensions import assert_never
 
 from terra_refactor.classify.decision import Action, Classification, Decision, Hazard, Level
+from terra_refactor.classify.region import RegionDecision
 from terra_refactor.ide.explanations import action_title, change_title
+from terra_refactor.ide.regions import regions_at
 from terra_refactor.ide.shape_cures import shape_cure
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.function import FunctionKind
@@ -36,6 +38,7 @@ class Task(Enum):
     """What is asked for. The values travel to the editor and back."""
 
     REFACTOR = "refactor"
+    EXTRACT = "extract"
     CURE = "cure"
     SHAPE = "shape"
     SUPPRESS = "suppress"
@@ -65,6 +68,7 @@ class OfferKind(Enum):
     REWRITE_TUNE = "refactor.rewrite.tuneTfFunction"
     REWRITE_CO_EXECUTE = "refactor.rewrite.coExecute"
     REWRITE_CURE = "refactor.rewrite.cureHazard"
+    EXTRACT = "refactor.extract.tfFunction"
     FIX_ALL = "source.fixAll.terra-refactor"
     """Fixes of findings, and nothing else: an editor that fixes all on save asks for this kind without anybody looking."""
     REFACTOR_ALL = "source.terraRefactor"
@@ -119,6 +123,7 @@ def code_actions(
         *_for_findings(snapshot, path, first_line, last_line),
         *_for_hazards(snapshot, path, first_line, last_line),
         *_rewrites(snapshot, path, first_line, last_line, explicit=explicit),
+        *(_extractions(snapshot, path, first_line, last_line) if explicit else ()),
         *_all_at_once(snapshot, path),
     )
     if co_execution:
@@ -220,6 +225,28 @@ def _rewrites(snapshot: Snapshot, path: str, first_line: int, last_line: int, *,
             yield Offer(f"{title}: {decision.qualname}", kind, _refactoring(path, decision), disabled=decision.reason)
 
 
+def _extractions(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> Iterator[Offer]:
+    """The training steps at the place that could be functions."""
+    for found in regions_at(snapshot, path, first_line, last_line):
+        decision = found.decision
+        lines = f"lines {decision.line} to {decision.end_line}"
+        title = action_title(Action.EXTRACT_TF_FUNCTION)
+        request = Request(Task.EXTRACT, path, qualname=decision.qualname, line=decision.line)
+        if decision.extract:
+            yield Offer(
+                f"{title}: {decision.function_name} ({lines})",
+                OfferKind.EXTRACT,
+                request,
+                assumptions=_region_assumptions(decision),
+            )
+        else:
+            yield Offer(f"{title}: {lines}", OfferKind.EXTRACT, request, disabled=decision.reason)
+
+
+def _region_assumptions(decision: RegionDecision) -> tuple[str, ...]:
+    return () if decision.level is Level.SAFE else decision.assumptions or (decision.reason,)
+
+
 def _all_at_once(snapshot: Snapshot, path: str) -> Iterator[Offer]:
     fixable = _fixed_findings(snapshot, path)
     if fixable:
@@ -283,6 +310,8 @@ def perform(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
     match request.task:
         case Task.REFACTOR:
             return _refactored(snapshot, request)
+        case Task.EXTRACT:
+            return _extracted(snapshot, request)
         case Task.CURE:
             return _cured(snapshot, request)
         case Task.SHAPE:
@@ -321,6 +350,17 @@ def _refactored(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
     decision, file = done
     title = f"{change_title(decision)}: {decision.qualname}"
     return NewText(request.path, file.new_text, title, _assumptions(decision))
+
+
+def _extracted(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
+    """The file in which one region is a function."""
+    for found in regions_at(snapshot, request.path, request.line, request.line):
+        decision = found.decision
+        if decision.extract and (decision.line, decision.qualname) == (request.line, request.qualname):
+            text = apply_edits(snapshot.sources[request.path].text, found.edits)
+            title = f"{action_title(Action.EXTRACT_TF_FUNCTION)}: {decision.function_name}"
+            return NewText(request.path, text, title, _region_assumptions(decision))
+    return NotPossible(f"{request.qualname} cannot be extracted there any more")
 
 
 def _cured(snapshot: Snapshot, request: Request) -> NewText | NotPossible:

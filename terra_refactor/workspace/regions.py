@@ -59,8 +59,8 @@ class _Trial:
     reason: str = ""
     best: tuple[Region, Decision] | None = None
     """The last attempt that could be made, while a better one is looked for."""
-    first: tuple[Region, Decision] | None = None
-    """The first attempt, whose hazards are told where none succeeds."""
+    last: tuple[Region, Decision] | None = None
+    """The last attempt, whose hazards are told where none succeeds."""
     settled: bool = False
 
     @property
@@ -156,7 +156,7 @@ def _advance(trial: _Trial, decision: Decision | None) -> None:
         trial.reason, trial.settled, trial.region = "it could not be analysed", True, None
         return
     assert trial.region is not None
-    trial.first = trial.first or (trial.region, decision)
+    trial.last = (trial.region, decision)
     if decision.action is Action.ADD_TF_FUNCTION:
         if trial.best is None or len(decision.assumptions) < len(trial.best[1].assumptions):
             trial.best = (trial.region, decision)
@@ -333,8 +333,8 @@ def _found(trial: _Trial, module: str, source: Source) -> FoundRegion:
         if edits:
             return FoundRegion(_decision(trial, module, region, decision, extract=True), region, edits)
         trial.reason = "the function has no place for a decorator"
-    if trial.first is not None:
-        region, decision = trial.first
+    if trial.last is not None:
+        region, decision = trial.last
         return FoundRegion(_decision(trial, module, region, decision, extract=False), None)
     inside = trial.candidate.scope.qualname or "<module>"
     first, last = trial.candidate.statements[0], trial.candidate.statements[-1]

@@ -205,7 +205,7 @@ def _settled(candidate: Candidate) -> Candidate | None:
                     break
                 deferred.add(id(statement))
             end += 1
-        while start < at and not _computes(block[start]):
+        while start < at and not _computes(block[start]) and not _begins_sum(block[start], block[start + 1 : end]):
             start += 1
         while end > at + 1 and (not _computes(block[end - 1]) or id(block[end - 1]) in deferred):
             end -= 1
@@ -343,6 +343,16 @@ def _computes(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.AugAssign) and isinstance(statement.value, ast.Constant):
         return False
     return any(isinstance(node, _COMPUTES) for node in ast.walk(statement))
+
+
+def _begins_sum(statement: ast.stmt, behind: Block) -> bool:
+    """Whether a number is bound that the statements behind it begin with: `loss = 0`, which would be an argument otherwise."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int() | float())):
+            usage = usage_of(behind)
+            return name in usage.needs and name in usage.binds
+        case _:
+            return False
 
 
 def deletes_of_others(statements: Block) -> bool:

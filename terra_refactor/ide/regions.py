@@ -1,0 +1,70 @@
+"""Regions for an editor: whether lines lie in hot code that is no function of its own, and what is decided about that.
+
+Needs: a snapshot. Gives: `regions_at`. The program is analysed again with the region as a function, so this is for somebody who asked;
+the answers for the last few texts are kept.
+"""
+
+from __future__ import annotations
+
+import ast
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Final
+
+from terra_refactor.classify.decision import Decision
+from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.ir.program import Program
+from terra_refactor.refactor.regions.candidates import find_candidates
+from terra_refactor.workspace.found_region import FoundRegion
+from terra_refactor.workspace.judging import judge_program
+from terra_refactor.workspace.regions import judge_regions
+
+_KEPT: Final = 4
+_known: OrderedDict[tuple[str, str], tuple[FoundRegion, ...]] = OrderedDict()
+_guard: Final = threading.Lock()
+
+
+def regions_at(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> tuple[FoundRegion, ...]:
+    """The regions of a file that share a line with some lines (from 1, both included)."""
+    if not snapshot.config.extract or not _has_candidate(snapshot, path, first_line, last_line):
+        return ()
+    return tuple(
+        found
+        for found in _regions(snapshot, path)
+        if found.decision.line <= last_line and first_line <= found.decision.end_line
+    )
+
+
+def _has_candidate(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> bool:
+    source = snapshot.sources.get(path)
+    if source is None or path not in snapshot.module_names or "GradientTape" not in source.text:
+        return False
+    try:
+        candidates = find_candidates(ast.parse(source.text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return any(
+        candidate.block[candidate.start].lineno <= last_line
+        and first_line <= (candidate.block[candidate.end - 1].end_lineno or 0)
+        for candidate in candidates
+    )
+
+
+def _regions(snapshot: Snapshot, path: str) -> tuple[FoundRegion, ...]:
+    key = (snapshot.identity, path)
+    with _guard:
+        if key in _known:
+            _known.move_to_end(key)
+            return _known[key]
+
+    def decide(program: Program) -> Sequence[Decision]:
+        return judge_program(program, snapshot.config, None)[0]
+
+    decisions = [decision for here in snapshot.decisions.values() for decision in here]
+    found = judge_regions(snapshot.program, {path: snapshot.sources[path]}, decisions, decide)
+    with _guard:
+        _known[key] = found
+        while len(_known) > _KEPT:
+            _known.popitem(last=False)
+    return found

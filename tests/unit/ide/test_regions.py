@@ -1,0 +1,39 @@
+"""A training step inline in a loop, as an editor offers it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ide_support import project, shown
+
+from terra_refactor.ide.code_actions import NewText, NotPossible, OfferKind, Request, Task, code_actions, perform
+from terra_refactor.rules.registry import all_rules
+
+
+def test_a_step_is_offered_as_a_function_where_somebody_asks(tmp_path: Path) -> None:
+    samples = all_rules()["TR507"].samples
+    session = project(tmp_path, {"m.py": samples.bad})
+    path = shown(tmp_path, "m.py")
+    snapshot = session.snapshot(path)
+    line = next(number for number, text in enumerate(samples.bad.splitlines(), 1) if "TR507" in text)
+    assert not [offer for offer in code_actions(snapshot, path, line, line) if offer.kind is OfferKind.EXTRACT]
+    assert not [offer for offer in code_actions(snapshot, path, 1, 1, explicit=True) if offer.kind is OfferKind.EXTRACT]
+    (offer,) = [
+        offer for offer in code_actions(snapshot, path, line, line, explicit=True) if offer.kind is OfferKind.EXTRACT
+    ]
+    assert (offer.title, offer.disabled) == ("Extract as @tf.function: train_step (lines 8 to 10)", None)
+    made = perform(snapshot, offer.request)
+    assert isinstance(made, NewText)
+    assert made.text.replace("  # TR507", "") == samples.good
+    gone = Request(Task.EXTRACT, path, qualname="other", line=line)
+    assert isinstance(perform(snapshot, gone), NotPossible)
+
+
+def test_what_stands_in_the_way_is_told(tmp_path: Path) -> None:
+    text = all_rules()["TR507"].samples.bad.replace("  # TR507", "\n            print(epoch)")
+    session = project(tmp_path, {"m.py": text})
+    path = shown(tmp_path, "m.py")
+    offers = code_actions(session.snapshot(path), path, 8, 8, explicit=True)
+    (offer,) = [offer for offer in offers if offer.kind is OfferKind.EXTRACT]
+    assert offer.disabled is not None
+    assert "print" in offer.disabled
