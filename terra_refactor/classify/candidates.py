@@ -14,7 +14,16 @@ from terra_refactor.classify.decision import ParameterDecision, ParameterValueKi
 from terra_refactor.classify.fresh_arguments import Freshness, freshness
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import python_type
-from terra_refactor.domain.value import Constant, LibraryValue, PythonType, Reference, Value, members
+from terra_refactor.domain.value import (
+    Constant,
+    FrozenList,
+    LibraryValue,
+    PythonType,
+    Reference,
+    Scalar,
+    Value,
+    members,
+)
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId
@@ -230,7 +239,11 @@ def varying_python_value(code: Function, found: FunctionFacts, parameters: tuple
     """A parameter that takes many Python numbers: each value would be a trace of its own."""
     kinds = {parameter.name: parameter.kind for parameter in code.parameters}
     for parameter, decided in zip(found.parameters, parameters, strict=True):
-        if parameter.evidence is not Evidence.DATAFLOW or decided.kind is not ParameterValueKind.PRIMITIVE:
+        if parameter.evidence is not Evidence.DATAFLOW:
+            continue
+        if decided.kind is ParameterValueKind.CONTAINER and any(map(_collects_python_numbers, parameter.values)):
+            return f"`{parameter.name}` holds Python values that vary: a graph would be traced for each (TR201)"
+        if decided.kind is not ParameterValueKind.PRIMITIVE:
             continue
         if kinds.get(parameter.name) in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD):
             continue
@@ -242,3 +255,13 @@ def varying_python_value(code: Function, found: FunctionFacts, parameters: tuple
         if unknown or len(numbers) > MAX_PYTHON_VALUES:
             return f"`{parameter.name}` gets Python values that vary: a graph would be traced for each (TR201)"
     return None
+
+
+def _collects_python_numbers(value: Value) -> bool:
+    """Whether it is a list that is filled with Python numbers of a computation: each content is another structure."""
+    return any(
+        isinstance(member, FrozenList)
+        and member.element is not None
+        and any(isinstance(each, Scalar) and not each.symbolic for each in members(member.element))
+        for member in members(value)
+    )

@@ -306,7 +306,14 @@ def _is_resized(view: ContextView, call: OpId, given: tuple[Value, ...]) -> Fres
         objects = [view.facts.objects[number] for number in containers]
         made = {each.op for each in objects if each.function == view.function.id}
         inside = any(op is not None and _loops_around(view.codes, view.function.id, op) & around for op in made)
-        if same and not inside and _loops_around(view.codes, view.function.id, other) & around:
+        filling = _loops_around(view.codes, view.function.id, other)
+        if same and not inside and filling & around:
+            return Freshness.ALWAYS
+        # in a `while` of its own it gets another length each time
+        making = frozenset[OpId]().union(
+            *(_loops_around(view.codes, view.function.id, op) for op in made if op is not None)
+        )
+        if same and inside and any(isinstance(view.op(loop), ops.While) for loop in filling - making):
             return Freshness.ALWAYS
     return Freshness.NEVER
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from terra_refactor.classify.decision import Action
+from terra_refactor.classify.decision import Action, Decision
 from terra_refactor.syntax.source import Source
 
 
@@ -52,6 +52,8 @@ class FileRefactoring:
     """The module text after the changes; the same as before if none was done."""
     extracted_text: str | None = field(default=None, repr=False)
     """The module text in which regions are functions and nothing else is changed; None where none is."""
+    extracted: tuple[Decision, ...] = ()
+    """The decisions about the functions that regions became, with the lines of the changes."""
 
     @property
     def changed(self) -> bool:

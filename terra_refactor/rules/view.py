@@ -465,6 +465,12 @@ class ContextView:
                 parameter = self.argument_behind(op.arguments[0].value)
         return parameter is not None, parameter
 
+    def values_given(self, name: str) -> tuple[Value, ...]:
+        """What calls bring for a parameter of the function, with what lists hold."""
+        found = self.facts.functions.get(self.function.id)
+        given = () if found is None else found.parameters
+        return next((parameter.values for parameter in given if parameter.name == name), ())
+
     def argument_behind(self, number: OpId) -> str | None:
         """The parameter that an ndarray is, or is computed from: a traced function gets a tensor in its place."""
         is_array = all(

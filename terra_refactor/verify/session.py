@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from typing_extensions import assert_never
 
-from terra_refactor.classify.decision import Decision
+from terra_refactor.classify.decision import Action, Decision
 from terra_refactor.errors import UsageError
 from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
 from terra_refactor.syntax.source import Source
@@ -112,7 +112,8 @@ def verify_changes(
 
 
 def _chosen(files: Sequence[FileRefactoring], decisions: Sequence[Decision]) -> list[_Chosen]:
-    by_place = {(decision.path, decision.line, decision.qualname): decision for decision in decisions}
+    extracted = (decision for file in files for decision in file.extracted)
+    by_place = {(decision.path, decision.line, decision.qualname): decision for decision in (*decisions, *extracted)}
     chosen = []
     for file in files:
         done = [change for change in file.changes if change.outcome is Outcome.DONE]
@@ -159,6 +160,8 @@ class _Session:
             places.append(os.path.realpath(script.file))
         self.project = project_folder(places)
         self.texts = {file.source.path: file.new_text for file in files}
+        self.extracted = {file.source.path: text for file in files if (text := file.extracted_text) is not None}
+        """Texts in which statements are functions, undecorated: what a function that was none is compared with."""
         self.ends: dict[str, dict[str, Ended]] = {"before": {}, "after": {}, "control": {}}
 
     def run(self) -> Verification:
@@ -175,7 +178,7 @@ class _Session:
             self._versions(("control",))
             result = self._compare({**request, "control": str(self.work / "control.run")})
         return Verification(
-            tuple(self._verdict(each, result["functions"][each.key]) for each in self.chosen),
+            tuple(self._verdict(each, result["functions"][each.key], result["program"]) for each in self.chosen),
             self._program(result["program"]),
             self._tensorflow("before"),
         )
@@ -217,7 +220,7 @@ class _Session:
         """What the process of one version is to do, in a copy that this makes."""
         copy, folder = self.work / version, self._folder(version)
         folder.mkdir()
-        copy_project(self.project, copy, self._replaced(version == "after"))
+        copy_project(self.project, copy, self._replaced(self._texts(version)))
         request: dict[str, Any] = {
             "folder": str(folder),
             "path": self._import_roots(copy),
@@ -289,16 +292,22 @@ class _Session:
         relative = os.path.relpath(os.getcwd(), os.path.realpath(self.project))
         return copy if relative.startswith(os.pardir) else copy / relative
 
-    def _replaced(self, refactored: bool) -> dict[str, bytes]:
+    def _texts(self, version: str) -> Mapping[str, str]:
+        """The texts of a version that are not those on disk. A run of the whole program starts from what is on disk."""
+        if version == "after":
+            return self.texts
+        return self.extracted if self.setting.source is None else {}
+
+    def _replaced(self, texts: Mapping[str, str]) -> dict[str, bytes]:
         """Other contents of files. A notebook is run as the module that its code cells make."""
         replaced = {}
         for path, source in self.sources.items():
             assert source.file is not None
             file = os.path.realpath(source.file)
-            text = self.texts.get(path, source.text) if refactored else source.text
+            text = texts.get(path, source.text)
             if source.notebook is not None:
                 replaced[str(Path(file).with_suffix(".py"))] = text.encode()
-            elif refactored and path in self.texts:
+            elif path in texts:
                 replaced[file] = source.encode(text)
         return replaced
 
@@ -373,9 +382,11 @@ class _Session:
 
     # --- judging ---------------------------------------------------------------------------------------------------------------
 
-    def _verdict(self, each: _Chosen, found: dict[str, Any]) -> FunctionVerdict:
+    def _verdict(self, each: _Chosen, found: dict[str, Any], program: dict[str, Any] | None) -> FunctionVerdict:
         before, after = _timing(found["before"]), _timing(found["after"])
         status, detail = self._status(each, found)
+        if each.change.action is Action.EXTRACT_TF_FUNCTION and status is Status.NOT_REACHED:
+            status, detail = self._status_by_program(program, after, detail)
         if status is Status.SAME:
             status, detail = _speed(found, before, after)
         decision = each.decision
@@ -409,6 +420,15 @@ class _Session:
         if reason is None and not self.setting.record:
             return Status.SAME, "only timed"
         return Status.NOT_REACHED, reason or "the run does not call it"
+
+    def _status_by_program(self, program: dict[str, Any] | None, after: Timing, detail: str) -> tuple[Status, str]:
+        """Of statements that the program on disk has in no function: what the run as a whole shows."""
+        judged = self._program(program)
+        if judged is None or not after.calls:
+            return Status.NOT_REACHED, detail
+        if judged.difference is not None:
+            return Status.DIFFERENT, judged.difference
+        return Status.SAME, "compared by what the program prints and how it ends"
 
     def _program(self, found: dict[str, Any] | None) -> ProgramVerdict | None:
         source = self.setting.source

@@ -48,7 +48,7 @@ def extract_and_refactor(
             key = (found.decision.path, found.decision.qualname)
             skipped.append(_change(found, Outcome.SKIPPED, reasons.get(key, "it could not be analysed")))
         chosen = [found for found in chosen if found not in wrong]
-    results = {file.source.path: _told(file, report, regions, lines, texts) for file in files}
+    results = {file.source.path: _told(file, report, later, regions, lines, texts) for file in files}
     for change in skipped:
         file = results.get(change.path) or FileRefactoring(
             report.sources[change.path], (), report.sources[change.path].text
@@ -65,6 +65,7 @@ def _made(regions: Sequence[FoundRegion]) -> list[Region]:
 def _told(
     file: FileRefactoring,
     report: WorkspaceReport,
+    later: WorkspaceReport,
     regions: Mapping[str, Sequence[FoundRegion]],
     lines: Mapping[str, Mapping[int, int]],
     texts: Mapping[str, str],
@@ -82,9 +83,13 @@ def _told(
             changes.append(replace(change, line=back.get(change.line, change.line)))
         else:
             changes.append(_change(found, change.outcome, change.reason))
-    return FileRefactoring(
-        report.sources[path], tuple(sorted(changes, key=lambda change: change.line)), file.new_text, texts[path]
+    extracted = tuple(
+        replace(decision, line=made[decision.qualname].decision.line)
+        for decision in later.decisions
+        if decision.path == path and decision.qualname in made
     )
+    ordered = tuple(sorted(changes, key=lambda change: change.line))
+    return FileRefactoring(report.sources[path], ordered, file.new_text, texts[path], extracted)
 
 
 def _change(found: FoundRegion, outcome: Outcome, reason: str) -> Change:

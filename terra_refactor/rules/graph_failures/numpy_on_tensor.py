@@ -9,6 +9,7 @@ from terra_refactor.domain.dtype import INTEGER
 from terra_refactor.domain.value import (
     Constant,
     DTypeValue,
+    FrozenList,
     Scalar,
     TensorKind,
     TensorValue,
@@ -138,7 +139,21 @@ def _arrays_given(view: ContextView, number: OpId) -> str | None:
         for member in alternatives
     ):
         return view.parameter_behind(number)
+    name = view.parameter_behind(number)
+    if name is not None and any(map(_holds_arrays_only, view.values_given(name))):
+        return name
     return view.argument_behind(number)
+
+
+def _holds_arrays_only(value: Value) -> bool:
+    """Whether it is a list of arrays or tensors, however many."""
+    alternatives = members(value)
+    return bool(alternatives) and all(
+        isinstance(member, FrozenList)
+        and bool(elements := (*(member.elements or ()), *(() if member.element is None else (member.element,))))
+        and all(isinstance(each, TensorValue) for element in elements for each in members(element))
+        for member in alternatives
+    )
 
 
 def _failing_conversion(view: ContextView, call: ops.Call, name: str) -> str | None:
