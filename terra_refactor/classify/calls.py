@@ -131,17 +131,20 @@ class CallCount:
         return None if None in times else max(each for each in times if each is not None)
 
     def definitions(self, identity: FunctionId) -> int | None:
-        """At most so many times a `def` in a function is run, which makes a function of its own each time; None if nobody can tell.
+        """At most so many times a `def` in a function or a loop is run, which makes a function of its own each time; None if nobody can
+        tell.
 
         A call at the top of a module counts as one: it runs once, whoever else may call the function that it calls.
         """
         code, facts = self.hazards.whole_program.function(identity), self.hazards.whole_facts
-        if code.kind is not FunctionKind.NESTED or code.parent is None:
+        if code.kind not in (FunctionKind.NESTED, FunctionKind.FUNCTION) or code.parent is None:
             return 1
         made = next(
             (op.id for op in self.hazards.index(code.parent).of_kind(ops.MakeFunction) if op.function == identity), None
         )
         contexts = facts.contexts_of(code.parent)
+        if code.kind is FunctionKind.FUNCTION and (made is None or not contexts):
+            return 1
         if made is None or not contexts:
             return None
         times = self._most(contexts, made)

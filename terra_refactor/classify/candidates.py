@@ -21,6 +21,7 @@ from terra_refactor.domain.value import (
     PythonType,
     Reference,
     Scalar,
+    TupleValue,
     Value,
     members,
 )
@@ -260,8 +261,14 @@ def varying_python_value(code: Function, found: FunctionFacts, parameters: tuple
 def _collects_python_numbers(value: Value) -> bool:
     """Whether it is a list that is filled with Python numbers of a computation: each content is another structure."""
     return any(
-        isinstance(member, FrozenList)
-        and member.element is not None
-        and any(isinstance(each, Scalar) and not each.symbolic for each in members(member.element))
+        isinstance(member, FrozenList) and member.element is not None and _holds_python_numbers(member.element)
+        for member in members(value)
+    )
+
+
+def _holds_python_numbers(value: Value) -> bool:
+    return any(
+        (isinstance(member, Scalar) and not member.symbolic)
+        or (isinstance(member, TupleValue) and any(map(_holds_python_numbers, member.elements)))
         for member in members(value)
     )

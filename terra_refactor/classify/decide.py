@@ -286,6 +286,9 @@ class _Decider:
             judgement.paid_after, judgement.seen_repeated = None, True
             return self.why_bomb(judgement, is_graph)
         calls = self.calls.of(identity, is_graph)
+        if calls is None and definitions > 1 and judgement.code.kind is FunctionKind.FUNCTION:
+            # a `def` in a loop of a script is there for what that script does
+            calls = self.calls.of(identity, is_graph, seen_only=True)
         if calls is None and definitions > 1:
             return _DEFINED_ANEW
         bomb = self.why_bomb(judgement, is_graph) if calls is None else None
@@ -329,7 +332,7 @@ class _Decider:
             return structural
         if judgement.code.id.module in self.old:
             return _OF_TENSORFLOW_1
-        if judgement.code.kind is FunctionKind.NESTED and self.calls.definitions(judgement.code.id) is None:
+        if self.calls.definitions(judgement.code.id) is None:
             return _DEFINED_ANEW
         if not judgement.tensor_computation:
             return "no tensor computation: a graph would not help"

@@ -62,6 +62,8 @@ class _Trial:
     last: tuple[Region, Decision] | None = None
     """The last attempt, whose hazards are told where none succeeds."""
     settled: bool = False
+    depth: int = 0
+    """How many of the loops the function is defined in."""
 
     @property
     def name(self) -> str | None:
@@ -127,7 +129,7 @@ def _is_eager(decision: Decision | None, candidate: Candidate) -> bool:
 def _outline(trial: _Trial) -> None:
     """Make the function of a trial, at the first place where it can be."""
     while trial.placements:
-        made = trial.outliner.outline(trial.candidate, trial.placements[0], trial.name)
+        made = trial.outliner.outline(trial.candidate, trial.placements[0], trial.name, trial.depth)
         if isinstance(made, Region):
             trial.region = made
             return
@@ -157,10 +159,17 @@ def _advance(trial: _Trial, decision: Decision | None) -> None:
         return
     assert trial.region is not None
     trial.last = (trial.region, decision)
+    others = _other_objects(trial, decision)
+    if decision.action is Action.ADD_TF_FUNCTION and others:
+        # variables that an optimizer makes in a second trace are an error
+        trial.reason = f"`{min(others)}` is another object in each iteration of a loop"
+        trial.placements = _deeper(trial)
+        _outline(trial)
+        return
     if decision.action is Action.ADD_TF_FUNCTION:
         if trial.best is None or len(decision.assumptions) < len(trial.best[1].assumptions):
             trial.best = (trial.region, decision)
-        if decision.level is Level.SAFE or not _cut(trial, _held_against(trial, decision, assumed=True)):
+        if decision.level is Level.SAFE or not _cut(trial, _with_hazards(trial, decision, assumed=True)):
             trial.settled = True
         return
     if trial.best is not None:
@@ -176,24 +185,60 @@ def _advance(trial: _Trial, decision: Decision | None) -> None:
     _outline(trial)
 
 
+def _other_objects(trial: _Trial, decision: Decision) -> frozenset[str]:
+    """The models, optimizers and the like that loops bind and that the function would get."""
+    assert trial.region is not None
+    if not trial.candidate.loops:
+        return frozenset()
+    changing = trial.outliner.changing(trial.candidate)
+    return frozenset(
+        parameter.name
+        for parameter in decision.parameters
+        if parameter.kind is ParameterValueKind.OBJECT
+        and parameter.name in trial.region.inputs
+        and parameter.name in changing
+    )
+
+
+def _deeper(trial: _Trial) -> tuple[Placement, ...]:
+    """The places at which the function is defined inside one more of the loops; none if it would be defined in each iteration."""
+    trial.depth += 1
+    if trial.depth >= len(trial.candidate.loops):
+        return ()
+    return tuple(place for place in trial.placements if place in (Placement.MODULE, Placement.NESTED))
+
+
 def _held_against(trial: _Trial, decision: Decision, *, assumed: bool) -> frozenset[int]:
     """The statements, by identity, that should stay outside."""
+    return _with_hazards(trial, decision, assumed=assumed) | _with_numbers(trial, decision)
+
+
+def _with_numbers(trial: _Trial, decision: Decision) -> frozenset[int]:
+    """The statements that use Python numbers, or lists of such, that loops bind: they differ from call to call."""
+    changing = trial.outliner.changing(trial.candidate)
+    kinds = {ParameterValueKind.PRIMITIVE}
+    if decision.classification is not Classification.UNSAFE:
+        kinds.add(ParameterValueKind.CONTAINER)
+    numbers = {
+        parameter.name for parameter in decision.parameters if parameter.kind in kinds and parameter.name in changing
+    }
+    return frozenset(
+        id(statement)
+        for statement in _statements_down_to_tape(trial.candidate)
+        if numbers & usage_of([statement]).needs.keys()
+    )
+
+
+def _with_hazards(trial: _Trial, decision: Decision, *, assumed: bool) -> frozenset[int]:
+    """The statements that the decision has hazards of; where it has one of the result, the last that gives a result."""
     assert trial.region is not None
     against = [hazard for hazard in decision.hazards if hazard.assumed == assumed]
     places = {_line_in_file(trial.region, decision, hazard.span.line) for hazard in against}
     lines = places - {None}
-    changing = trial.outliner.changing(trial.candidate)
-    numbers = {
-        parameter.name
-        for parameter in decision.parameters
-        if parameter.kind is ParameterValueKind.PRIMITIVE and parameter.name in changing
-    }
     found: set[int] = set()
     for statement in _statements_down_to_tape(trial.candidate):
         last = statement.end_lineno or statement.lineno
         if any(line is not None and statement.lineno <= line <= last for line in lines):
-            found.add(id(statement))
-        if numbers & usage_of([statement]).needs.keys():
             found.add(id(statement))
     if not found - trial.candidate.stays and None in places:
         # what it returns is no tensor: the last statement that gives something may be why

@@ -95,8 +95,13 @@ class Outliner:
             return (Placement.METHOD,)
         return (Placement.NESTED, Placement.OUTSIDE) if candidate.loops else (Placement.OUTSIDE,)
 
-    def outline(self, candidate: Candidate, placement: Placement, name: str | None = None) -> Region | Refused:
-        """The run as a function at a place; `name` is the one that it had before, if it had one."""
+    def outline(
+        self, candidate: Candidate, placement: Placement, name: str | None = None, depth: int = 0
+    ) -> Region | Refused:
+        """The run as a function at a place; `name` is the one that it had before, if it had one.
+
+        With a `depth` it goes inside so many of the loops.
+        """
         flow, statements = candidate.scope.flow, candidate.statements
         usage = usage_of(statements)
         moved = usage_of(candidate.moved)
@@ -114,7 +119,7 @@ class Outliner:
         unbound = needs - flow.bound_before(candidate.block, candidate.start)
         if unbound:
             return Refused(f"`{min(unbound)}` may be unbound where it begins", frozenset(unbound))
-        changing = self._changing(candidate) | self._declared(candidate)
+        changing = self._changing(candidate, depth) | self._declared(candidate)
         for bound in tapes_of(candidate.block):
             if bound in needs or bound in outputs:
                 return Refused(f"`{bound}` is used on both sides of its border")
@@ -123,18 +128,18 @@ class Outliner:
         span = self._span(candidate)
         if isinstance(span, Refused):
             return span
-        return self._written(candidate, placement, inputs, outputs, span, name)
+        return self._written(candidate, placement, inputs, outputs, span, name, depth)
 
     def changing(self, candidate: Candidate) -> frozenset[str]:
-        """The names that the loops around the run bind: each call may bring other values of them."""
+        """The names that the loops around the run bind, without loops those of the function: each call may bring other values."""
         return frozenset(self._changing(candidate))
 
     # --- names -------------------------------------------------------------------------------------------------------------------------
 
-    def _changing(self, candidate: Candidate) -> set[str]:
+    def _changing(self, candidate: Candidate, depth: int = 0) -> set[str]:
         if not candidate.loops:
-            return set(usage_of(candidate.statements).binds)
-        block, at = candidate.path[candidate.loops[0]]
+            return set(candidate.scope.flow.names)
+        block, at = candidate.path[candidate.loops[depth]]
         return set(usage_of([block[at]]).binds)
 
     def _declared(self, candidate: Candidate) -> set[str]:
@@ -236,10 +241,11 @@ class Outliner:
         outputs: Sequence[str],
         span: tuple[int, int],
         name: str | None,
+        depth: int,
     ) -> Region | Refused:
         first, last = span
         newline = self._newline(first)
-        at, indent = self._place(candidate, placement)
+        at, indent = self._place(candidate, placement, depth)
         indent_of_run = self._indent(candidate.statements[0].lineno)
         unit = self._unit(candidate)
         if not indent_of_run.startswith(unit):
@@ -318,13 +324,13 @@ class Outliner:
             outer = self._indent(candidate.scope.node.lineno)  # type: ignore[union-attr]
         return inner[len(outer) :] or "    "
 
-    def _place(self, candidate: Candidate, placement: Placement) -> tuple[int, str]:
+    def _place(self, candidate: Candidate, placement: Placement, depth: int) -> tuple[int, str]:
         """The line before which the definition goes, and its indentation."""
         match placement:
             case Placement.MODULE:
-                block, at = candidate.path[0]
+                block, at = candidate.path[candidate.loops[depth] if depth else 0]
             case Placement.NESTED:
-                block, at = candidate.path[candidate.loops[0]]
+                block, at = candidate.path[candidate.loops[depth]]
             case Placement.METHOD:
                 block, at = candidate.scope.outer_path[-1]
             case Placement.OUTSIDE:
@@ -346,9 +352,7 @@ class Outliner:
 
     def _spaced(self, at: int, definition: str, candidate: Candidate, placement: Placement, newline: str) -> str:
         """The definition with the empty lines around it that a person would leave."""
-        top = placement is Placement.MODULE or (
-            placement is Placement.OUTSIDE and not self._indent(at) and not definition.startswith((" ", "\t"))
-        )
+        top = placement in (Placement.MODULE, Placement.OUTSIDE) and not definition.startswith((" ", "\t"))
         wanted = 2 if top else 1
         before, line = 0, at - 1
         while line >= 1 and not self.lines[line - 1].strip():

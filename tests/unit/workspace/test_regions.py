@@ -281,3 +281,83 @@ def test_a_notebook_keeps_its_cells() -> None:
     assert after[1].startswith("%time\n")
     assert "@tf.function\ndef train_step(x, y):\n" in after[1]
     assert "        loss = train_step(x, y)\n        loss\n" in after[1]
+
+
+FOLDS = """\
+import tensorflow as tf
+
+data = tf.data.Dataset.from_tensor_slices((tf.ones([64, 8]), tf.ones([64, 1]))).batch(8)
+for fold in range(3):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(8, activation="relu"), tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.Adam()
+    for epoch in range(EPOCHS):
+        for x, y in data:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((model(x) - y) ** 2)
+            grads = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(grads, model.trainable_variables))
+    print(fold, float(loss))
+"""
+
+
+def test_models_that_a_loop_makes_get_a_function_each() -> None:
+    # an optimizer that makes its variables in the second trace of one function is an error
+    text = new_text(FOLDS.replace("EPOCHS", "100"), "speculative")
+    assert "Adam()\n\n    @tf.function\n    def train_step(x, y):\n" in text
+    assert "        return loss\n\n    for epoch in range(100):\n" in text
+    few = FOLDS.replace("EPOCHS", "2")
+    assert new_text(few, "speculative") == few
+
+
+def test_models_of_the_loop_itself_are_no_arguments() -> None:
+    text = FOLDS.replace(
+        "    for epoch in range(EPOCHS):\n        for x, y in data:\n",
+        "    x = y = tf.ones([8, 8])\n    if fold:\n        if x is y:\n",
+    )
+    text = text.replace("range(3)", "range(3000)")
+    assert new_text(text, "speculative") == text
+
+
+REPLAY = """\
+import random
+
+import numpy as np
+import tensorflow as tf
+
+
+class Agent:
+    def __init__(self):
+        self.w = tf.Variable(tf.ones([4, 2]))
+        self.memory = []
+
+    def learn(self):
+        batch = random.sample(self.memory, 8)
+        states, actions = (np.array(each) for each in zip(*batch))
+        with tf.GradientTape() as tape:
+            q = tf.tanh(tf.tanh(states @ self.w) * 2.0) ** 2
+            loss = tf.reduce_mean(tf.reduce_sum(q * tf.one_hot(actions, 2), axis=1))
+            loss += tf.reduce_sum(self.w ** 2) + tf.reduce_mean(tf.abs(self.w)) + tf.norm(self.w)
+        self.w.assign_sub(0.1 * tape.gradient(loss, self.w))
+        return loss.numpy()
+
+
+agent = Agent()
+for step in range(500):
+    agent.memory.append((np.ones([4], np.float32), random.randint(0, 1)))
+    if step > 10:
+        agent.learn()
+"""
+
+
+def test_lists_of_python_numbers_are_made_arrays_outside() -> None:
+    text = new_text(REPLAY, "speculative")
+    assert "    def train_step(self, states, actions):\n        with tf.GradientTape() as tape:\n" in text
+    assert "zip(*batch))\n        loss = self.train_step(states, actions)\n        return loss.numpy()\n" in text
+
+
+def test_a_list_of_arrays_in_the_tape_is_no_argument() -> None:
+    text = REPLAY.replace("states @", "np.array(states) @").replace(
+        "(np.array(each) for each in zip(*batch))",
+        "[], []\n        for state, action in batch:\n            states.append(state)\n            actions.append(action)",
+    )
+    assert new_text(text, "speculative") == text

@@ -1,0 +1,178 @@
+"""Programs with a training step inline in a loop do the same when `fix` has made a function of it.
+
+The programs are put together from parts that a person writes around a tape: sums that are carried, counters, prints in all places, lists,
+conditions, early exits, names that live on. TensorFlow runs both texts; what they print and the values that they end with are compared.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from terra_refactor.config import Config
+from terra_refactor.workspace.workspace import Options, fix
+
+HEAD = """\
+import tensorflow as tf
+import numpy as np
+
+xs = np.linspace(-1.0, 1.0, 48, dtype=np.float32).reshape(12, 4)
+w = tf.Variable(np.linspace(0.1, 0.9, 16, dtype=np.float32).reshape(4, 4))
+v = tf.Variable(0.5)
+"""
+SETUP = """\
+total = 0.0
+mean = tf.constant(0.0)
+count = 0
+seen = []
+best = None
+last = tf.zeros([4])
+"""
+BEFORE = (
+    "x = tf.convert_to_tensor(x)",
+    "x = x * 2.0 if count % 2 else x",
+    "scale = tf.reduce_max(tf.abs(x))\nx = x / (scale + 1.0)",
+    "count += 1",
+    "if count > 9:\n    break",
+    "if count % 5 == 4:\n    count += 1\n    continue",
+    "seen.append(float(x[0]))",
+    "noise = last * 0.1\nx = x + noise",
+    "# a comment",
+)
+IN_TAPE = (
+    "h = tf.tanh(tf.linalg.matvec(w, x))",
+    "h = x\nfor _ in range(2):\n    h = tf.nn.relu(tf.linalg.matvec(w, h)) + 0.1",
+    "h = tf.linalg.matvec(w, x) * v\nh = tf.where(h > 0, h, 0.1 * h)",
+    "h = tf.stack([tf.reduce_sum(x * row) for row in tf.unstack(w)])",
+)
+LOSSES = (
+    "loss = tf.reduce_mean((h - 0.3) ** 2) + 0.01 * v ** 2",
+    "loss = tf.reduce_sum(tf.abs(h)) + 0.01 * tf.reduce_sum(w ** 2) + v ** 2",
+    "loss = 0.0\nfor each in (h, h * 0.5):\n    loss += tf.reduce_mean(each ** 2)\nloss = loss + v * v",
+)
+BETWEEN = ("", "", "print('between', count, loss.numpy())", "seen.append(float(loss))", "print('w', w.numpy()[0, 0])")
+UPDATES = (
+    "g, gv = tape.gradient(loss, [w, v])\nw.assign_sub(0.1 * g)\nv.assign_sub(0.1 * gv)",
+    "grads = tape.gradient(loss, [w, v])\nfor variable, grad in zip((w, v), grads):\n    variable.assign_sub(0.05 * grad)",
+)
+BEHIND = (
+    "total += float(loss)",
+    "mean = 0.9 * mean + 0.1 * loss",
+    "count += 1",
+    "last = h",
+    "best = loss if best is None or loss < best else best",
+    "seen.append(loss.numpy())",
+    "if count % 3 == 0:\n    print(count, float(loss))",
+    "norm = tf.norm(w)",
+    "if loss < 0.01:\n    break",
+)
+END = "print(total, float(mean), count, np.round(seen, 5).tolist(), np.round(last.numpy(), 5).tolist(), best is None)\n"
+PLACES = ("module", "main", "method", "while")
+
+
+def write_program(seed: int) -> str:
+    """One program; the same for the same seed."""
+    chance = random.Random(seed)
+    tape = "\n".join((chance.choice(IN_TAPE), chance.choice(LOSSES)))
+    parts = [
+        *chance.sample(BEFORE, chance.randint(0, 3)),
+        "with tf.GradientTape() as tape:\n" + textwrap.indent(tape, "    "),
+        chance.choice(BETWEEN),
+        chance.choice(UPDATES),
+        *chance.sample(BEHIND, chance.randint(1, 5)),
+    ]
+    body = "\n".join(part for part in parts if part)
+    place = chance.choice(PLACES)
+    loop = f"for epoch in range(2):\n    for x in xs:\n{textwrap.indent(body, ' ' * 8)}\n"
+    if place == "while":
+        loop = f"at = 0\nwhile at < len(xs):\n    x = xs[at]\n    at += 1\n{textwrap.indent(body, ' ' * 4)}\n"
+    if place == "main":
+        inner = textwrap.indent(SETUP + loop + END, "    ")
+        return f"{HEAD}\n\ndef main():\n{inner}\n\nif __name__ == '__main__':\n    main()\n"
+    if place == "method":
+        inner = textwrap.indent(SETUP + loop + END, " " * 8)
+        inner = inner.replace(" w", " self.w").replace("(w", "(self.w").replace("[w", "[self.w")
+        made = "    def __init__(self):\n        self.w = w\n\n"
+        return f"{HEAD}\n\nclass Trainer:\n{made}    def fit(self):\n{inner}\n\nTrainer().fit()\n"
+    return f"{HEAD}{SETUP}{loop}{END}"
+
+
+def run(text: str, at_end: Callable[[dict[str, Any]], object]) -> tuple[str, object]:
+    """What a program prints, or how it ends, and its last values. TensorFlow reads the source of functions from their file."""
+    Path("program.py").write_text(text, encoding="utf-8")
+    names: dict[str, Any] = {"__name__": "__main__"}
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(text, str(Path("program.py").resolve()), "exec"), names)
+    return printed.getvalue(), at_end(names)
+
+
+def fixed(text: str) -> tuple[str, int]:
+    """The text after `fix`, and how many steps became functions."""
+    Path("m.py").write_text(text, encoding="utf-8")
+    files = fix(["m.py"], Options(Config(level="speculative", min_ops=0, jobs=1), use_cache=False)).files
+    made = [change for file in files for change in file.changes if change.action.value == "extract_tf_function"]
+    return (files[0].new_text if files else text), sum(change.outcome.value == "done" for change in made)
+
+
+def check(seeds: range) -> int:
+    """Compares the programs of some seeds; gives how many steps became functions."""
+    import linecache  # noqa: PLC0415
+
+    import numpy as np  # noqa: PLC0415
+
+    extracted = 0
+    for seed in seeds:
+        text = write_program(seed)
+        after, count = fixed(text)
+        extracted += count
+        if not count:
+            continue
+
+        def values(names: dict[str, Any]) -> object:
+            return [names["w"].numpy(), names["v"].numpy()]
+
+        linecache.clearcache()
+        printed, ended = run(text, values)
+        linecache.clearcache()
+        printed_after, ended_after = run(after, values)
+        difference = _difference(printed, printed_after)
+        assert difference is None, f"seed {seed}: {difference}\n{after}"
+        for one, other in zip(ended, ended_after, strict=True):  # type: ignore[call-overload]
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5, err_msg=f"seed {seed}\n{after}")
+    return extracted
+
+
+def _difference(one: str, other: str) -> str | None:
+    """The first difference of two texts, whose numbers may differ in the last digits."""
+    first, second = one.replace(",", " , ").split(), other.replace(",", " , ").split()
+    for left, right in zip(first, second, strict=False):
+        try:
+            same = abs(float(left.strip("[]")) - float(right.strip("[]"))) < 2e-4
+        except ValueError:
+            same = left == right
+        if not same:
+            return f"{left} became {right}"
+    return None if len(first) == len(second) else f"{len(first)} words became {len(second)}"
+
+
+@pytest.mark.tensorflow
+def test_programs_do_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tensorflow")
+    monkeypatch.chdir(tmp_path)
+    assert check(range(8)) >= 4
+
+
+@pytest.mark.tensorflow
+@pytest.mark.slow
+def test_many_programs_do_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tensorflow")
+    monkeypatch.chdir(tmp_path)
+    assert check(range(8, 60)) >= 25
