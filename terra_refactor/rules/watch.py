@@ -142,9 +142,9 @@ class _Codes(Codes):
         self._notes.add(("code", identity))
         return self._inner.of(identity)
 
-    def readers_of(self, attribute: str) -> tuple[FunctionId, ...]:
+    def readers_of(self, attribute: str, *, by_name: bool = False) -> tuple[FunctionId, ...]:
         self._notes.add(("readers", attribute))
-        return self._inner.readers_of(attribute)
+        return self._inner.readers_of(attribute, by_name=by_name)
 
     def classes_named(self, name: str) -> tuple[ClassOutline, ...]:
         self._notes.add(("classes", name))
@@ -185,7 +185,10 @@ def changed_looks(
         match look:
             case "classes", str(name) if before.classes_named(name) != now.classes_named(name):
                 changed.add(look)
-            case "readers", str(name) if before.readers_of(name) != now.readers_of(name):
+            case "readers", str(name) if any(
+                before.readers_of(name, by_name=by_name) != now.readers_of(name, by_name=by_name)
+                for by_name in (False, True)
+            ):
                 changed.add(look)
             case "value", (FunctionId() as function, int(op)) if _may_differ(changed, facts_before, function):
                 if ("code", function) in changed or facts_before.values_of(function, op) != facts_now.values_of(
