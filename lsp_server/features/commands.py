@@ -28,7 +28,16 @@ from terra_refactor.ide.explanations import function_text
 from terra_refactor.ide.proving import Proof, change_around, prove
 from terra_refactor.ide.session import Session, StaleError
 from terra_refactor.ide.snapshot import Snapshot
-from terra_refactor.ide.whole_project import Totals, report_of, safe_changes, totals
+from terra_refactor.ide.whole_project import (
+    Proposal,
+    Totals,
+    order_of_proposals,
+    proposals,
+    report_of,
+    safe_changes,
+    totals,
+)
+from terra_refactor.syntax.location import Span
 from terra_refactor.workspace.cache import clean_cache
 from terra_refactor.workspace.workspace import cache_folder_of
 
@@ -39,6 +48,7 @@ CAUSES = "terra-refactor.causes"
 SUPPRESS = "terra-refactor.suppress"
 APPLY_SAFE = "terra-refactor.applyAllSafe"
 ANALYZE_WORKSPACE = "terra-refactor.analyzeWorkspace"
+PROPOSALS = "terra-refactor.proposals"
 WRITE_REPORT = "terra-refactor.writeReport"
 CLEAR_CACHE = "terra-refactor.clearCache"
 ASK_REASON = "terra-refactor.suppressWithReason"
@@ -170,6 +180,31 @@ def register(server: TerraServer) -> None:
         server.window_show_message(types.ShowMessageParams(types.MessageType.Info, text))
         return found.as_dict()
 
+    @server.command(PROPOSALS)
+    async def all_proposals() -> list[dict[str, Any]]:
+        """Every change that is proposed in the workspace, what saves most first."""
+        found: list[Proposal] = []
+        async with _progress(server, "Looking for changes") as progress:
+            for session in _projects(server):
+                found.extend(await _working(server, session, progress, proposals))
+        return [
+            {
+                "uri": located[0],
+                "line": located[1].start.line + 1,
+                "functionLine": decision.line,
+                "qualname": decision.qualname,
+                "path": decision.path,
+                "title": proposal.title,
+                "level": decision.level.value,
+                "reason": decision.reason,
+                "assumptions": list(decision.assumptions),
+                "secondsSaved": proposal.seconds_saved,
+            }
+            for proposal in sorted(found, key=order_of_proposals)
+            if (decision := proposal.decision)
+            and (located := server.documents.locate(proposal.snapshot.sources[decision.path], _line(decision.line)))
+        ]
+
     @server.command(WRITE_REPORT)
     async def write_report() -> str | None:
         from terra_refactor.report.to_html import to_html  # noqa: PLC0415 - what draws graphs is not for every start
@@ -220,6 +255,10 @@ async def _apply(server: TerraServer, request: Request) -> bool:
             return applied.applied
     server.tell(result.reason)
     return False
+
+
+def _line(number: int) -> Span:
+    return Span(number, 1, number, 1)
 
 
 async def _agrees(server: TerraServer) -> bool:

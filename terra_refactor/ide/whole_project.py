@@ -1,6 +1,7 @@
 """A whole project at once: its report, its totals, and all that may safely be changed.
 
-Computes: the snapshots of all components, one after the other. Needs: a session. Gives: `report_of`, `totals`, `safe_changes`.
+Computes: the snapshots of all components, one after the other. Needs: a session. Gives: `report_of`, `totals`,
+`safe_changes`, `proposals`.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from terra_refactor.classify.decision import Action, Level
+from terra_refactor.classify.decision import Action, Decision, Level
 from terra_refactor.ide.code_actions import NewText, Request, Task, perform
+from terra_refactor.ide.explanations import change_title
 from terra_refactor.ide.session import Progress, Session
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.workspace.results import Stats, WorkspaceReport
@@ -125,3 +127,42 @@ def safe_changes(
             if isinstance(result, NewText) and result.text != snapshot.sources[path].text:
                 found.append((snapshot, result))
     return tuple(sorted(found, key=lambda pair: pair[1].path))
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One change of a function, for a list of all."""
+
+    snapshot: Snapshot = field(repr=False)
+    decision: Decision
+    title: str
+    """The change, as it will be written."""
+    seconds_saved: float | None
+    """What it would save in a run; None where nobody can say."""
+
+
+def proposals(session: Session, cancelled: Callable[[], bool], progress: Progress) -> tuple[Proposal, ...]:
+    """Every change that is proposed: what saves most first, then what is surer, then by place.
+
+    Raises:
+        StaleError: `cancelled` said so.
+    """
+    found = [
+        Proposal(
+            snapshot,
+            decision,
+            change_title(decision),
+            None if decision.expected_gain is None else decision.expected_gain.seconds_saved,
+        )
+        for snapshot in _snapshots(session, cancelled, progress)
+        for group in snapshot.decisions.values()
+        for decision in group
+        if decision.action is not Action.NONE
+    ]
+    return tuple(sorted(found, key=order_of_proposals))
+
+
+def order_of_proposals(proposal: Proposal) -> tuple[float, int, str, int]:
+    """The key by which proposals are sorted."""
+    decision = proposal.decision
+    return -(proposal.seconds_saved or 0.0), [*Level].index(decision.level), decision.path, decision.line

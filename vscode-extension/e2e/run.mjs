@@ -46,6 +46,7 @@ const steps = [
     ["a speculative change asks for confirmation", speculative],
     ["a change is proven by running the program, and then made", proving],
     ["the way from a function to what keeps it from being a graph is shown", goToCause],
+    ["the changes of the whole workspace are listed, and one is made", proposals],
     ["all safe changes are previewed and applied", allSafe],
     ["a double click on a parameter's hint writes the annotation", doubleClick],
     ["what keeps a function from being a graph is cured", cureHazard],
@@ -198,6 +199,19 @@ async function goToCause() {
     await bench.shot("cause");
     await bench.page.keyboard.press("Escape");
     await peek.waitFor({ state: "detached" });
+}
+
+async function proposals() {
+    await bench.open("train.py");
+    await bench.shows("batch: float32 (32, 8)");
+    await bench.run("terra-refactor: List Proposed Changes");
+    const row = bench.page.locator(".pane-body .monaco-list-row:has-text('listed: Add @tf.function')").first();
+    await row.waitFor();
+    await bench.shot("proposals");
+    await row.hover();
+    await row.locator(".action-label.codicon-check").click();
+    await until(() => /@tf\.function[^\n]*\ndef listed/.test(onDisk("listed.py")), "the listed change was not made");
+    await row.waitFor({ state: "detached" });
 }
 
 /** Ticks every change of the preview and applies it. */

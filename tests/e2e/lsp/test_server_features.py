@@ -604,3 +604,17 @@ def test_severities_and_the_log_follow_the_settings(folder: Path) -> None:
         assert any("logLevel" in text and "loud" in text for text in talk.shown)
 
     converse(folder, modern(), scenario, {None: {"severity": {"TR5": "error"}, "logLevel": "loud"}})
+
+
+def test_the_changes_of_the_workspace_are_listed_with_the_surest_first(folder: Path) -> None:
+    (folder / "maybe.py").write_text(SPECULATIVE)
+
+    async def scenario(talk: Conversation) -> None:
+        found = await talk.command("terra-refactor.proposals")
+        first, *others = found
+        assert (first["qualname"], first["level"], first["line"]) == ("scale", "safe", 3)
+        (guess,) = [each for each in others if each["path"].endswith("maybe.py")]
+        assert guess["assumptions"]
+        assert {each["level"] for each in others} == {"speculative"}
+
+    converse(folder, modern(), scenario)

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import { goToCause } from "./causes";
 import { log } from "./logger";
+import { Proposals } from "./proposals";
 import { Proving } from "./proving";
 import type { ServerHolder } from "./server";
 
@@ -14,8 +15,15 @@ export function registerCommands(server: ServerHolder, state: vscode.Memento): v
     const proving = new Proving(asking, state);
     const register = (name: string, run: (...args: never[]) => unknown): vscode.Disposable =>
         vscode.commands.registerCommand(`terra-refactor.${name}`, run);
+    const proposals = new Proposals(asking);
     return [
         proving,
+        proposals,
+        register("run.listProposals", async () => {
+            await vscode.commands.executeCommand("terra-refactor.proposals.focus");
+            await proposals.refresh();
+        }),
+        register("run.applyProposal", (proposal: Parameters<Proposals["apply"]>[0]) => proposals.apply(proposal)),
         register("run.goToCause", () => goToCause(asking)),
         register("run.proveChange", () => {
             const editor = vscode.window.activeTextEditor;

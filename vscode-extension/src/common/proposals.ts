@@ -1,0 +1,69 @@
+// The changes that are proposed in the workspace, as a list in the explorer: what saves most first. It is filled when somebody asks for it.
+
+import * as vscode from "vscode";
+import type { Ask } from "./commands";
+
+interface Proposal {
+    readonly uri: string;
+    readonly line: number;
+    readonly functionLine: number;
+    readonly qualname: string;
+    readonly path: string;
+    readonly title: string;
+    readonly level: string;
+    readonly reason: string;
+    readonly assumptions: readonly string[];
+    readonly secondsSaved: number | null;
+}
+
+const VIEW = "terra-refactor.proposals";
+const ICONS: Readonly<Record<string, string>> = { safe: "pass", speculative: "question", coexec: "split-horizontal" };
+
+export class Proposals implements vscode.TreeDataProvider<Proposal>, vscode.Disposable {
+    private readonly changed = new vscode.EventEmitter<void>();
+    private readonly view: vscode.TreeView<Proposal>;
+    private found: readonly Proposal[] = [];
+    readonly onDidChangeTreeData = this.changed.event;
+
+    constructor(private readonly ask: Ask) {
+        this.view = vscode.window.createTreeView(VIEW, { treeDataProvider: this, showCollapseAll: false });
+    }
+
+    dispose(): void {
+        this.view.dispose();
+        this.changed.dispose();
+    }
+
+    /** Asks the server anew. */
+    async refresh(): Promise<void> {
+        this.found = ((await this.ask("proposals")) ?? []) as Proposal[];
+        this.view.message = this.found.length === 0 ? vscode.l10n.t("There is nothing to change.") : "";
+        this.view.badge = { value: this.found.length, tooltip: vscode.l10n.t("{0} proposed changes", this.found.length) };
+        this.changed.fire();
+    }
+
+    /** Makes one change, and asks anew. */
+    async apply(proposal: Proposal): Promise<void> {
+        if ((await this.ask("applyFunction", proposal.uri, proposal.qualname, proposal.functionLine)) === true) {
+            await this.refresh();
+        }
+    }
+
+    getChildren(proposal?: Proposal): Proposal[] {
+        return proposal === undefined ? [...this.found] : [];
+    }
+
+    getTreeItem(proposal: Proposal): vscode.TreeItem {
+        const item = new vscode.TreeItem(`${proposal.qualname}: ${proposal.title}`);
+        const saved = proposal.secondsSaved === null ? "" : vscode.l10n.t("saves {0} s", proposal.secondsSaved.toFixed(1));
+        item.description = [saved, `${proposal.path}:${proposal.line}`].filter((part) => part !== "").join(" · ");
+        item.iconPath = new vscode.ThemeIcon(ICONS[proposal.level] ?? "circle-outline");
+        const parts = [`${proposal.level}: ${proposal.reason}`, ...proposal.assumptions.map((each) => `- ${each}`)];
+        item.tooltip = parts.join("\n");
+        const place = new vscode.Range(proposal.line - 1, 0, proposal.line - 1, 0);
+        const options: vscode.TextDocumentShowOptions = { selection: place };
+        item.command = { command: "vscode.open", title: "", arguments: [vscode.Uri.parse(proposal.uri), options] };
+        item.contextValue = "proposal";
+        return item;
+    }
+}
