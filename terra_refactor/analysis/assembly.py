@@ -27,7 +27,7 @@ from terra_refactor.analysis.testing import is_collected
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import TOO_MANY, join_all
-from terra_refactor.domain.value import UNKNOWN_TENSOR, UnknownValue, Value, is_tensor
+from terra_refactor.domain.value import RECORDED_AS_A_TENSOR, UNKNOWN_TENSOR, UnknownValue, Value, is_tensor
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Call
@@ -338,6 +338,10 @@ def _says_nothing(value: Value) -> bool:
     return isinstance(value, UnknownValue) or value == UNKNOWN_TENSOR
 
 
+def _is_recorded(value: Value) -> bool:
+    return isinstance(value, UnknownValue) and value.reason == RECORDED_AS_A_TENSOR
+
+
 def _is_handed_out(interpreter: Interpreter, function: FunctionId) -> bool:
     """Whether a decorator that is not understood has the function: a dispatcher, say, which calls it with whatever it is given."""
     wrapped = interpreter.wrapped.get(function)
@@ -439,8 +443,8 @@ def _parameters(
                 # no call shows what it is, but its annotation or the body does
                 values, supposed = taken, ()
                 reason = Evidence.ANNOTATION if parameter.has_annotation else Evidence.USAGE
-                if reason is Evidence.USAGE and name not in interpreter.usage.get(identity, ()):
-                    reason = Evidence.RECORDED
+            elif name in interpreter.recorded.get(identity, ()) and taken and all(map(_is_recorded, taken)):
+                values, supposed, reason = taken, (), Evidence.RECORDED
         else:
             values = tuple(dict.fromkeys(context.parameters[name] for context in own if name in context.parameters))
             reason = evidence.get(name, Evidence.NONE)

@@ -21,7 +21,7 @@ from terra_refactor.analysis.facts import EntryKind, ProgramFacts
 from terra_refactor.analysis.frames import Frame, Summary
 from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.modules import ModuleLoader
-from terra_refactor.analysis.recorded import recorded_parameters
+from terra_refactor.analysis.recorded import recorded_tensors
 from terra_refactor.analysis.reuse import SummaryStore
 from terra_refactor.analysis.testing import test_arguments
 from terra_refactor.analysis.transfer import attributes, calls, containers, control, definitions, names, operators
@@ -101,7 +101,7 @@ class _Analysis:
         )
         loader.interpreter = self.interpreter
         self.interpreter.declarations = read_declarations(options.models, program.stubs)
-        self.interpreter.recorded = {identity: recorded_parameters(seen) for identity, seen in program.recorded.items()}
+        self.interpreter.recorded = {identity: recorded_tensors(seen) for identity, seen in program.recorded.items()}
         self.loader = loader
         self.evidence: dict[FunctionId, dict[str, Evidence]] = {}
         self.interpreter.entry_frame = self.world_frame

@@ -27,6 +27,7 @@ from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     NAMED_LIKE_A_TENSOR,
     NONE,
+    RECORDED_AS_A_TENSOR,
     TRUE,
     UNKNOWN_BOOL,
     UNKNOWN_TENSOR,
@@ -77,7 +78,7 @@ def entry_parameters(
     defaults = dict(function.defaults)
     iterated = interpreter.iterated_parameters(code)
     used = interpreter.usage_of(code.id) - iterated
-    recorded = interpreter.recorded.get(code.id, {})
+    recorded = interpreter.recorded.get(code.id, frozenset())
     convention = _convention(code, framework)
     signature = _declared_signature(interpreter, code, receiver is not None)
     kind = EntryKind.FRAMEWORK if convention else EntryKind.UNCALLED
@@ -111,22 +112,14 @@ def entry_parameters(
             value, reason = replace(_unknown(name), reason=NAMED_LIKE_A_TENSOR), Evidence.KEYWORD
         else:
             value, reason = _unknown(name), Evidence.NONE
-        value, reason = _with_record(recorded.get(name), value, reason)
+        if name in recorded and reason in (Evidence.NONE, Evidence.KEYWORD, Evidence.DEFAULT):
+            suggested = _recorded(name)
+            value = suggested if reason is not Evidence.DEFAULT else join(value, suggested)
+            reason = Evidence.RECORDED
         if default is not None and reason is not Evidence.DEFAULT and name not in signature:
             value = join(value, default)
         values[name], evidence[name] = value, reason
     return values, evidence, kind
-
-
-def _with_record(recorded: Value | None, value: Value, reason: Evidence) -> tuple[Value, Evidence]:
-    """What is known of a parameter, with what came in recorded runs. That says more than nothing, than a name, and than a default."""
-    if recorded is None:
-        return value, reason
-    if reason in (Evidence.NONE, Evidence.KEYWORD):
-        return recorded, Evidence.RECORDED
-    if reason is Evidence.DEFAULT and (joined := join(value, recorded)) != value:
-        return joined, Evidence.RECORDED
-    return value, reason
 
 
 def _declared_signature(interpreter: Interpreter, code: Function, bound: bool) -> dict[str, Value]:
@@ -171,7 +164,7 @@ def as_evidence_says(
         return bound
     annotations = dict(function.annotations)
     used = interpreter.usage_of(code.id) - interpreter.iterated_parameters(code)
-    recorded = interpreter.recorded.get(code.id, {})
+    recorded = interpreter.recorded.get(code.id, frozenset())
     result = dict(bound)
     for name in unknown:
         annotated = annotated_value(interpreter, annotations.get(name))
@@ -179,8 +172,8 @@ def as_evidence_says(
             result[name] = annotated
         elif annotated is None and name in used:
             result[name] = UNKNOWN_TENSOR
-        elif annotated is None and name in recorded and is_tensor(recorded[name]):
-            result[name] = recorded[name]
+        elif annotated is None and name in recorded:
+            result[name] = _recorded(name)
     return result
 
 
@@ -231,6 +224,11 @@ def enter_nested(interpreter: Interpreter, frame: Frame, made: FunctionValue) ->
 
 def _unknown(name: str, *, may_be_tensor: bool = True) -> UnknownValue:
     return UnknownValue(may_be_tensor, Origin("parameter", name))
+
+
+def _recorded(name: str) -> UnknownValue:
+    """What was a tensor in recorded runs."""
+    return replace(_unknown(name), reason=RECORDED_AS_A_TENSOR)
 
 
 def _of_default(default: Value) -> Value | None:

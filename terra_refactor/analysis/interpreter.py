@@ -157,8 +157,8 @@ class Interpreter(AbstractHeap, Notes):
         """What a test runner passes to a test, by parameter."""
         self.declarations: Mapping[str, Declaration] = {}
         """What users tell of functions, by full name."""
-        self.recorded: Mapping[FunctionId, Mapping[str, Value]] = {}
-        """What runs showed of parameters."""
+        self.recorded: Mapping[FunctionId, frozenset[str]] = {}
+        """The parameters that were tensors in recorded runs."""
         self.floats: DType | None = FLOAT32
         """What Keras computes in by default; None where the program sets it and it is not known to what."""
         self.default_weights = weights_are_default(program, lambda function: self.names.of(function).weights)

@@ -17,7 +17,7 @@ from terra_refactor.analysis.facts import BranchKind, ContextFacts, ContextId
 from terra_refactor.classify.answers import Question
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import (
-    NAMED_LIKE_A_TENSOR,
+    SUGGESTED,
     Constant,
     FrozenList,
     RangeValue,
@@ -203,14 +203,14 @@ def _own(view: ContextView, op: ops.Op) -> Count:
                 return NOTHING
             return largest(_of_library(view, op, name) for name in call.library)
         case ops.Binary() | ops.Compare() | ops.Unary() | ops.LoadItem():
-            one = any(is_tensorflow_tensor(member) or _is_named(member) for member in members(view.value(op.id)))
+            one = any(is_tensorflow_tensor(member) or _is_suggested(member) for member in members(view.value(op.id)))
             return Count(1, 1, flat=1) if one else NOTHING
         case _:
             return NOTHING
 
 
-def _is_named(value: Value) -> bool:
-    return isinstance(value, UnknownValue) and value.reason == NAMED_LIKE_A_TENSOR
+def _is_suggested(value: Value) -> bool:
+    return isinstance(value, UnknownValue) and value.reason in SUGGESTED
 
 
 def _of_library(view: ContextView, call: ops.Call, name: str) -> Count:

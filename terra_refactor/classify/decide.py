@@ -48,7 +48,7 @@ from terra_refactor.classify.hazards import DecidedBefore, HazardMap, ReachedHaz
 from terra_refactor.classify.pipelines import given_to_pipelines
 from terra_refactor.classify.proof import Proof
 from terra_refactor.classify.reach import has_unresolved_calls
-from terra_refactor.classify.recorded import gain_of, gain_without_retraces, recorded_calls
+from terra_refactor.classify.recorded import gain_of, gain_without_retraces, recorded_calls, varying_value
 from terra_refactor.classify.signature import written_options
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.evidence import Evidence
@@ -342,6 +342,9 @@ class _Decider:
             return "nothing says that one of its parameters is a tensor"
         if len(judgement.assumptions.sentences) > MAX_ASSUMPTIONS:
             return f"safe only if {len(judgement.assumptions.sentences)} assumptions hold: that is no proposal"
+        varying = varying_value(self.program.recorded.get(judgement.code.id))
+        if varying is not None:
+            return varying
         if judgement.count.executed < self.min_ops:
             plural = "s" if judgement.count.executed != 1 else ""
             return (
@@ -470,7 +473,8 @@ class _Decider:
         nobody is known to look at it between calls.
         """
         if not hazard.is_effect and any(
-            parameter.evidence in (Evidence.KEYWORD, Evidence.NONE) for parameter in judgement.found.parameters
+            parameter.evidence in (Evidence.KEYWORD, Evidence.NONE, Evidence.RECORDED)
+            for parameter in judgement.found.parameters
         ):
             return False
         return all(

@@ -70,8 +70,8 @@ def _describe(
     if kind is ParameterValueKind.NDARRAY and TensorType() in types:
         kind = ParameterValueKind.UNKNOWN  # calls that are not known may bring tensors as well
     evidence = parameter.evidence
-    if kind is ParameterValueKind.UNKNOWN and evidence is Evidence.KEYWORD:
-        # an assumption, which is listed: the values themselves are unknown, and no rule is certain because of a name
+    if kind is ParameterValueKind.UNKNOWN and evidence in (Evidence.KEYWORD, Evidence.RECORDED):
+        # an assumption, which is listed: the values themselves are unknown, and no rule is certain because of a name or a run
         return ParameterDecision(parameter.name, ParameterValueKind.TENSOR, evidence, (TensorType(),))
     if kind is ParameterValueKind.UNKNOWN and not types and evidence is not Evidence.DATAFLOW:
         evidence = Evidence.NONE

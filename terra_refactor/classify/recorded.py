@@ -2,7 +2,8 @@
 
 Computes: an assumption from recorded types; the number of calls from eager code; the gain of a change; findings about functions that were
 traced again and again. Needs: `Program.recorded`. Gives: `assumption_of`, `recorded_types`, `recorded_calls`, `gain_of`, `shape_traces`,
-`traces_in_words`, `RETRACE_RULES`.
+`traces_in_words`, `varying_value`,
+`RETRACE_RULES`.
 
 A record is evidence for what happened. It makes a function a candidate at `speculative`, and it answers whether a change pays; it is no
 reason for an error, and none for which a function is `safe`. Few calls in a record are no reason against a change: the run may have been
@@ -32,6 +33,8 @@ RETRACE_RULES: Final = {
 """By what differed between traces, the rule that speaks of it."""
 LEAST_RETRACES: Final = 3
 """Fewer traces for one reason are a flag's two values, or a batch and its rest."""
+MANY_VALUES: Final = 8
+"""So many values of a Python number or text are no modes."""
 _SHOWN: Final = 6
 _MOST_TYPES: Final = 8
 _LARGEST_SHARE: Final = 0.9
@@ -85,6 +88,16 @@ def _collect(described: Any, found: dict[TensorType, None]) -> None:
                 for member in part if isinstance(part, tuple) else ():
                     named = isinstance(member, tuple) and len(member) == 2 and isinstance(member[1], tuple)
                     _collect(member[1] if named else member, found)
+
+
+def varying_value(seen: FunctionSeen | None) -> str | None:
+    """Why a graph would be traced for each of many Python values that came; None if there were not many."""
+    for parameter in seen.parameters if seen is not None else ():
+        if parameter.distinct >= MANY_VALUES and all(each.type[0] == "primitive" for each in parameter.types):
+            return (
+                f"`{parameter.name}` had {parameter.distinct} Python values in the recorded calls: each would be traced"
+            )
+    return None
 
 
 def recorded_calls(seen: FunctionSeen | None) -> int | None:

@@ -309,6 +309,9 @@ class UnknownValue:
 NAMED_LIKE_A_TENSOR = "named like a tensor"
 """As the reason of an unknown value: it is a parameter of such a name, or computed from one. That is no evidence of what it is, but of what
 a computation with it costs."""
+RECORDED_AS_A_TENSOR = "a tensor in recorded runs"
+"""The same of a parameter that was a tensor in recorded runs."""
+SUGGESTED = frozenset({NAMED_LIKE_A_TENSOR, RECORDED_AS_A_TENSOR})
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ from terra_refactor.domain.state import EXISTS, ITEMS
 from terra_refactor.domain.value import (
     BOTTOM,
     FALSE,
-    NAMED_LIKE_A_TENSOR,
     NONE,
+    SUGGESTED,
     UNBOUND,
     UNKNOWN,
     UNKNOWN_BOOL,
@@ -241,8 +241,8 @@ def binary_value(
 
 def _named(*operands: Value) -> str:
     """The reason of what is computed from these, if one of them is named like a tensor."""
-    named = any(isinstance(side, UnknownValue) and side.reason == NAMED_LIKE_A_TENSOR for side in operands)
-    return NAMED_LIKE_A_TENSOR if named else ""
+    reasons = (side.reason for side in operands if isinstance(side, UnknownValue) and side.reason in SUGGESTED)
+    return next(reasons, "")
 
 
 _UNION: Final = LibraryValue("typing.Union")

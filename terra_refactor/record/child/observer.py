@@ -361,11 +361,11 @@ class Observer:
 
     def _collecting(self, phase: str, details: object) -> None:
         """The garbage collector runs: the moment to change what watches."""
-        if phase == "start":
+        if phase == "start" and self._resting:
             self.reconsider()
 
     def reconsider(self) -> None:
-        """Change what watches, if it is time."""
+        """Watch or rest, if it is time. While the program loads libraries nothing is called, and there is no reason to rest."""
         if not self._windows or threading.get_ident() != self._main or getattr(self.local, "busy", False):
             return
         now = Clock()

@@ -233,3 +233,68 @@ def test_processes_are_merged_and_survive_the_file() -> None:
     assert found.parameters[0].values == (1, 2, 3)
     assert found.graph is not None and (found.graph.traces, found.graph.causes[0].traces) == (4, 2)
     assert parse_record(to_json(both), "/r.json").functions == both.functions
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_traces_and_their_causes(tmp_path: Path) -> None:
+    code, record, printed = run(
+        tmp_path,
+        """
+        import tensorflow as tf
+
+        @tf.function
+        def scaled(x, n):
+            return inner(x) * tf.cast(n, tf.float32)
+
+        @tf.function
+        def inner(x):
+            return tf.where(tf.reduce_sum(x) > 0, x, -x)
+
+        class Model(tf.Module):
+            def __init__(self):
+                self.w = None
+
+            @tf.function
+            def go(self, x, flag=True):
+                if self.w is None:
+                    self.w = tf.Variable(2.0)
+                return self.w * x if flag else x
+
+            def eager(self, x):
+                return tf.nn.relu(x)
+
+        for n in range(10):
+            scaled(tf.ones([3]), n)
+        for size in (1, 2, 3, 3):
+            scaled(tf.ones([size]), 0)
+        models = [Model(), Model()]
+        for model in models:
+            for flag in (True, False):
+                model.go(tf.ones([2]), flag=flag)
+                model.eager(tf.ones([2, 3]))
+        print(float(tf.reduce_sum(scaled(tf.ones([3]), 2))))
+        """,
+    )
+    assert code == 0 and printed.startswith("6.0")
+    scaled = function(record, "scaled")
+    assert scaled.graph is not None
+    causes = {(each.cause, each.parameter): each for each in scaled.graph.causes}
+    assert (scaled.graph.calls, scaled.graph.traces, scaled.calls) == (15, 12, 0)
+    assert causes["value", "n"].traces == 9
+    assert causes["shape", "x"].traces == 2
+    assert {"value": 9} in causes["value", "n"].examples
+    inner = function(record, "inner").graph
+    assert inner is not None and inner.calls == 0 and inner.traces == 3
+    go = function(record, "Model.go")
+    assert go.graph is not None and go.graph.objects == 2
+    assert {each.cause: each.traces for each in go.graph.causes} == {
+        "first": 1,
+        "new function": 1,
+        "variables": 2,
+        "value": 2,
+    }
+    eager = function(record, "Model.eager")
+    assert eager.calls == 4
+    assert next(each for each in eager.parameters if each.name == "x").types[0].type == ("tensor", "float32", (2, 3))
+    assert eager.returns[0].type == ("tensor", "float32", (2, 3))

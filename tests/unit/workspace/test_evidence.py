@@ -257,3 +257,43 @@ def test_the_text_begins_with_what_costs_most(tmp_path: Path) -> None:
     text = to_string(lambda console: print_analysis(console, report))
     assert text.index("75.0 s") < text.index("2.1 s")
     assert "Would save" not in to_string(lambda console: print_analysis(console, run(tmp_path)))
+
+
+def test_what_only_a_run_shows_is_not_handed_on_as_known(tmp_path: Path) -> None:
+    text = """\
+import tensorflow as tf
+
+
+def outer(x):
+    return inner(x)
+
+
+def inner(y):
+    for _ in range(20):
+        y = y * 2 + 1
+    return y
+"""
+    seen = {"calls": 5000, "seconds": 5.0, "detailed_calls": 10}
+    file = record_of(tmp_path, text, {"outer": {**seen, "parameters": [parameter("x", TENSOR)]}})
+    assert decision(run(tmp_path, file), "inner").classification is not Classification.SAFE
+    assert decision(run(tmp_path, file), "outer").classification is Classification.SPECULATIVE
+    both_seen = {
+        "outer": {**seen, "parameters": [parameter("x", TENSOR)]},
+        "inner": {**seen, "parameters": [parameter("y", TENSOR)]},
+    }
+    found = decision(run(tmp_path, record_of(tmp_path, text, both_seen)), "inner")
+    assert (found.classification, found.parameters[0].evidence) == (Classification.SPECULATIVE, Evidence.RECORDED)
+    assert found.assumptions == ("`y` is a tensor in every call, as in the 10 that were recorded",)
+
+
+def test_a_function_with_many_python_values_is_left(tmp_path: Path) -> None:
+    text = STEP.replace("x: tf.Tensor", "x: tf.Tensor, n=1").replace("* 2.0", "* tf.cast(n, tf.float32)")
+    numbers = parameter("n", ["primitive", "int"], values=tuple(range(24)), distinct=40)
+    seen = {"calls": 5000, "seconds": 5.0, "detailed_calls": 100}
+    file = record_of(tmp_path, text, {"step": {**seen, "parameters": [parameter("x", TENSOR), numbers]}})
+    assert decision(run(tmp_path), "step").action is Action.ADD_TF_FUNCTION
+    found = decision(run(tmp_path, file), "step")
+    assert (found.action, found.reason) == (
+        Action.NONE,
+        "`n` had 40 Python values in the recorded calls: each would be traced",
+    )
