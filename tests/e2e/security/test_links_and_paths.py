@@ -133,6 +133,7 @@ CONFIGURATIONS: dict[str, str] = {
     "extend twice": 'extend = "second.toml"\n',
     "extend no toml": 'extend = "../outside/passwords"\n',
     "baseline": 'baseline = "../outside/known.json"\n',
+    "evidence": 'evidence = ["../outside/known.json"]\n',
     "baseline link": 'baseline = "known.json"\n',
 }
 
