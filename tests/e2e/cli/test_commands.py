@@ -393,3 +393,30 @@ def test_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:
     process.wait(timeout=60)
     assert b"Traceback" not in stderr
     assert b"BrokenPipe" not in stderr
+
+
+def test_a_record_is_evidence_for_the_other_commands(folder: Path) -> None:
+    program = "class tf:\n    pass\n\n\ndef step(x, n):\n    return x * n\n\n\nfor n in range(60):\n    step(2.0, n)\n"
+    (folder / "train.py").write_text(program, encoding="utf-8")
+    done = subprocess.run(
+        command("record", "--", sys.executable, "train.py"),
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(),
+    )
+    assert done.returncode == 0
+    assert "recording runs the program" in done.stderr
+    assert "terra-record.json: 1 functions of 1 files" in done.stderr
+    (folder / "terra-refactor.toml").write_text('evidence = ["terra-record.json"]\n', encoding="utf-8")
+    for options in (["--evidence", "terra-record.json"], []):
+        report = json.loads(run("analyze", "--format", "json", *options, "train.py").stdout)
+        (step,) = (each for each in report["functions"] if each["qualname"] == "step")
+        assert step["expected_gain"] is None
+    (folder / "train.py").write_text(program.replace("x * n", "x + n"), encoding="utf-8")
+    for name in ("analyze", "lint", "fix"):
+        result = run(name, "train.py")
+        assert result.exit_code == 0
+        assert "1 of 1 recorded functions have changed since" in result.stderr
+    missing = run("lint", "--evidence", "nowhere.json", "train.py")
+    assert missing.exit_code == 2 and "nowhere.json: cannot be read" in missing.stderr
