@@ -88,7 +88,12 @@ class Session:
         notices = list(self.traces.notices)
         if self.observer.lost:
             notices.append("the program set a profile function of its own: calls after that were not recorded")
-        functions = [entry for seen in self.observer.seen() if (entry := self._function(seen)) is not None]
+        running = self.observer.open_seconds()
+        functions = [
+            entry
+            for seen in self.observer.seen()
+            if (entry := self._function(seen, running.get(id(seen.code), 0.0))) is not None
+        ]
         return {
             "python": platform.python_version(),
             "tensorflow": getattr(tensorflow, "__version__", None),
@@ -102,7 +107,7 @@ class Session:
             "functions": functions,
         }
 
-    def _function(self, seen: Seen) -> dict[str, Any] | None:
+    def _function(self, seen: Seen, running: float) -> dict[str, Any] | None:
         if seen.path not in self.observer.texts:
             return None
         places = self._places.get(seen.path)
@@ -111,7 +116,7 @@ class Session:
         place = places.get((seen.code.co_firstlineno, seen.code.co_name))
         if place is None:
             return None  # several lambdas in one line, or code that a program made from its text
-        seconds = seen.seconds + seen.estimated_seconds
+        seconds = seen.seconds + seen.estimated_seconds + running
         own = seen.clean_own / seen.clean_total * seconds if seen.clean_total else None
         return {
             "path": seen.path,

@@ -227,6 +227,11 @@ class Observer:
         found = [seen for seen in tuple(self.functions.values()) if seen is not None]
         return [seen for seen in found if seen.calls or seen.graph is not None]
 
+    def open_seconds(self) -> dict[int, float]:
+        """By the code's identity: for how long the calls have run that have not returned."""
+        now = Clock()
+        return {id(each.seen.code): now - each.started for each in (*self._stack(), *self._saved) if each.outermost}
+
     def restart_after_fork(self) -> None:
         """In a child process: what the parent has seen is the parent's."""
         for seen in self.functions.values():

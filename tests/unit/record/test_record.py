@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from terra_refactor.errors import UsageError
+from terra_refactor.record.child.main import Session
 from terra_refactor.record.child.places import definitions
 from terra_refactor.record.launch import program_of
 from terra_refactor.record.record_file import (
@@ -233,6 +234,24 @@ def test_processes_are_merged_and_survive_the_file() -> None:
     assert found.parameters[0].values == (1, 2, 3)
     assert found.graph is not None and (found.graph.traces, found.graph.causes[0].traces) == (4, 2)
     assert parse_record(to_json(both), "/r.json").functions == both.functions
+
+
+def test_a_killed_program_leaves_what_was_written_before(tmp_path: Path) -> None:
+    session = Session(str(tmp_path), str(tmp_path / "part"))
+    (tmp_path / "program.py").write_text("def outer():\n    inner()\n\n\ndef inner():\n    write()\n")
+    scope: dict[str, Any] = {"write": session.write}
+    exec(compile((tmp_path / "program.py").read_text(), str(tmp_path / "program.py"), "exec"), scope)
+    session.observer.start()
+    try:
+        scope["outer"]()
+    finally:
+        session.observer.stop()
+    data = json.loads((tmp_path / f"part.{os.getpid()}").read_text())
+    assert not data["complete"]
+    assert {each["qualname"]: (each["calls"], each["seconds"] > 0) for each in data["functions"]} == {
+        "outer": (1, True),
+        "inner": (1, True),
+    }
 
 
 @pytest.mark.slow
