@@ -33,6 +33,7 @@ from terra_refactor.rules.view import Codes
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.decorators import Decoration, decoration
 
+CONVERTERS: Final = frozenset({"tensorflow.autograph.to_graph", "tensorflow.autograph.to_code"})
 MAX_PYTHON_VALUES: Final = 3
 """A parameter that takes more distinct Python values than this would be traced again too often."""
 _KERAS_METHODS: Final = frozenset(
@@ -103,12 +104,27 @@ def why_not_a_candidate(
         reason = _BLOCKING.get(decoration(name)[0])
         if reason is not None:
             return reason
+        if _converts(codes, facts, decorator.text):
+            return f"its decorator `{decorator.text}` has AutoGraph convert it, which takes no `tf.function`"
     if _is_called_on_temporaries(codes, facts, code, found):
         return "it is called on an object that nobody holds: a traced method refers to its object weakly, and would lose it"
     fresh = freshness(codes, facts, code)
     if fresh.how is Freshness.ALWAYS:
         return f"its calls bring another `{fresh.written}` each: a graph would be traced for each (TR204)"
     return varying_python_value(code, found, parameters)
+
+
+def _converts(codes: Codes, facts: ProgramFacts, decorator: str) -> bool:
+    """Whether a decorator of the program gives what it decorates to `tf.autograph.to_graph`, which wants the code of a plain function."""
+    name = decorator.partition("(")[0].rpartition(".")[2].strip()
+    return any(
+        not CONVERTERS.isdisjoint(call.library)
+        for module in codes.program.modules.values()
+        for function in module.functions
+        if function.name == name
+        for context in facts.contexts_of(function.id)
+        for call in context.calls
+    )
 
 
 def has_own_gradient(program: Program, facts: ProgramFacts, function: FunctionId) -> bool:

@@ -1,8 +1,8 @@
 """Arguments that are others in each call, though they may do the same: a graph would be traced for each.
 
 Computes: whether the calls of a function bring, for some parameter, an object that is made for the call. Needs: the code and values
-of its callers. Gives: `Freshness`, `freshness`. Ignores: callers that are graphs, who call while they are traced; numbers, which
-`candidates` looks at.
+of its callers. Gives: `Freshness`, `freshness`. Ignores: whether the callers are graphs, who call while they are traced, since that
+is for a run of `fix` to change; numbers, which `candidates` looks at.
 
 TensorFlow tells functions, bound methods, partials, iterators and objects apart by identity: `model.step` and `lambda: ...` are other
 objects each time they are evaluated, and lists of another length are other structures (`tests/proof/test_arguments_of_graphs.py`).
@@ -102,7 +102,8 @@ def _by_callers(codes: Codes, facts: ProgramFacts, identity: FunctionId, name: s
     for caller in facts.functions[identity].callers if depth < _MAX_DEPTH else ():
         context = facts.contexts[caller.context]
         call = codes.of(context.function).ops[caller.op]
-        if context.in_graph or not isinstance(call, ops.Call) or context.function == identity:
+        # a caller that is a graph counts as well: it may have become one by an earlier run
+        if not isinstance(call, ops.Call) or context.function == identity:
             continue
         view = ContextView(codes, facts, context)
         number = _given_for(view, call, code, name)

@@ -114,6 +114,44 @@ def test_a_loop_around_what_was_decorated_is_as_long_as_before(way: Way, tmp_pat
     assert way.run(tmp_path) == {}
 
 
+PARTIALS = """
+import functools
+
+import tensorflow as tf
+
+
+def unroll(core, x):
+    for _ in range(10):
+        x = core(tf.tanh(x))
+    return x
+
+
+def fallback(x, w):
+    return unroll(functools.partial(tf.multiply, w), x) + tf.sin(x)
+
+
+def make(scale):
+    def scaled(x):
+        return tf.tanh(x * scale) + tf.sin(x)
+
+    return scaled
+
+
+def main(count):
+    x = tf.ones([3])
+    for _ in range(count):
+        x = fallback(x, tf.ones([3])) + unroll(tf.sin, x) + unroll(make(0.5), x)
+    print(x)
+"""
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_what_is_new_in_each_call_is_so_in_graphs_too(way: Way, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(PARTIALS)
+    way.run(tmp_path)
+    assert way.run(tmp_path) == {}
+
+
 CALLS = """
 import tensorflow as tf
 

@@ -241,6 +241,39 @@ def test_what_stays_is_traced_once(tmp_path: Path) -> None:
     assert decide(tmp_path, kept, min_ops=0)["step"].action is Action.ADD_TF_FUNCTION
 
 
+CONVERTING = """
+import functools
+
+def smart(f):
+    converted = {}
+
+    @functools.wraps(f)
+    def wrapper(*args):
+        return f(*args) if tf.executing_eagerly() else converted(*args)
+
+    return wrapper
+
+@smart
+def step(x):
+    for _ in range(10):
+        x = tf.tanh(x) * 0.5
+    return x
+
+def run():
+    for _ in range(200):
+        print(step(tf.ones([3])))
+
+run()
+"""
+
+
+def test_what_a_decorator_has_converted_stays_a_plain_function(tmp_path: Path) -> None:
+    kept = decide(tmp_path, CONVERTING.format("f"), min_ops=0)["step"]
+    assert kept.action is Action.ADD_TF_FUNCTION
+    converted = decide(tmp_path, CONVERTING.format("tf.autograph.to_graph(f)"), min_ops=0)["step"]
+    assert converted.action is not Action.ADD_TF_FUNCTION
+
+
 SIZES = """
 def positions(x):
     n = {size}
