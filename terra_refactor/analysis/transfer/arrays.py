@@ -2,7 +2,7 @@
 
 Computes: the write, as one of the variable or the attribute that holds the array, for arrays have no identity of their own here: a
 function that reads the variable later gets another content. A view (`w.ravel()`, `w[1:]`, a local variable that is set to one) is a
-way to the array that it shows. Needs: the operation that gave the array. Gives: `array_changed`, `changed_by_call`.
+way to the array that it shows. Needs: the operation that gave the array. Gives: `array_changed`, `array_given_form`, `changed_by_call`.
 Ignores: arrays that several global variables hold, and those in containers.
 """
 
@@ -12,11 +12,13 @@ from dataclasses import replace
 from typing import Final
 
 from terra_refactor.analysis.effects import write_effect
-from terra_refactor.analysis.frames import Frame
+from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.transfer.names import bind_name
 from terra_refactor.domain.value import (
+    UNKNOWN,
     Constant,
+    LibraryValue,
     Reference,
     Scalar,
     SliceValue,
@@ -71,6 +73,28 @@ def array_changed(interpreter: Interpreter, frame: Frame, op: OpId, holder: OpId
                     write_effect(frame, op, member.object, f".{name}", detail)
         case _:
             return
+
+
+def array_given_form(
+    interpreter: Interpreter, frame: Frame, op: OpId, holder: OpId, attribute: str, value: Value
+) -> None:
+    """`w.shape = (5, 1)`, `w.dtype = ...`: what holds the array has one of another form from here on."""
+    given = frame.value(holder)
+    alternatives = members(given)
+    if attribute not in ("shape", "dtype", "strides") or not alternatives or not all(map(_is_array, alternatives)):
+        return
+    if attribute == "shape":
+        formed = interpreter.call_value(frame, op, LibraryValue("numpy.reshape"), CallArguments((given, value)))
+    else:
+        formed = UNKNOWN
+    source = interpreter.op(frame.function, holder)
+    if isinstance(source, ops.LoadName):
+        bind_name(interpreter, frame, op, source.name, source.scope, formed)
+    elif isinstance(source, ops.LoadAttribute):
+        for member in members(frame.value(source.object)):
+            if isinstance(member, Reference):
+                interpreter.write(frame, (member.object, source.name), formed)
+                write_effect(frame, op, member.object, f".{source.name}", f"{source.name}.{attribute} = ...")
 
 
 def _shown_by(interpreter: Interpreter, frame: Frame, holder: OpId) -> OpId:

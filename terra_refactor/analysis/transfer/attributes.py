@@ -18,6 +18,7 @@ from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Handler, Interpreter
 from terra_refactor.analysis.modules import library_member
+from terra_refactor.analysis.transfer.arrays import array_given_form
 from terra_refactor.analysis.transfer.command_line import flag_value
 from terra_refactor.analysis.transfer.containers import size_value, thaw
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
@@ -353,6 +354,7 @@ def store_attribute(interpreter: Interpreter, frame: Frame, op: Op) -> None:
         return
     target, value = frame.value(op.object), frame.value(op.value)
     set_attribute(interpreter, frame, op.id, target, op.name, value)
+    array_given_form(interpreter, frame, op.id, op.object, op.name, value)
 
 
 def set_attribute(interpreter: Interpreter, frame: Frame, op: int, target: Value, name: str, value: Value) -> None:

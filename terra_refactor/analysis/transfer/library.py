@@ -176,7 +176,8 @@ def call_library(
 
 
 _SUMMARY_OBJECTS: Final = frozenset({"tensorflow.summary.create_file_writer", "tensorflow.summary.create_noop_writer"})
-_LAYER_LISTS: Final = frozenset({"add_loss", "add_metric", "add_update"})
+_LAYER_LISTS: Final = frozenset({"add_loss", "add_update"})
+"""What `add_metric` is given in a traced function, the metric's variables get in each call."""
 
 
 def _set_floats(interpreter: Interpreter, frame: Frame, arguments: CallArguments) -> None:

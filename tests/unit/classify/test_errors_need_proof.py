@@ -139,6 +139,13 @@ class Model(keras.Model):
         return tf.reduce_sum(self(tf.tanh(x)))
 
 
+class Watched(tf.keras.layers.Layer):
+    @tf.function
+    def call(self, x):
+        self.add_metric(tf.reduce_mean(x), name="mean")
+        return x
+
+
 class Warm(keras.optimizers.schedules.LearningRateSchedule):
     def __call__(self, step):
         return 0.1 * (step * 0.5) + tf.constant(1.0) * (step / 1000)
@@ -146,6 +153,7 @@ class Warm(keras.optimizers.schedules.LearningRateSchedule):
 
 model = Model()
 model.step(tf.ones([2, 3]))
+Watched()(tf.ones([2, 3]))
 keras.optimizers.Adam(Warm()).apply_gradients([(tf.constant(1.0), tf.Variable(1.0))])
 """
 
