@@ -194,10 +194,18 @@ def _work(options: argparse.Namespace) -> None:
                 kept = options.keep / f"{number}{file.suffix}"
                 kept.write_bytes(data)
 
-            def note(name: str, at: int = number, of: str = str(file)) -> None:
+            spent: dict[str, float] = {}
+
+            def note(name: str, at: int = number, of: str = str(file), spent: dict[str, float] = spent) -> None:
+                now = time.process_time()
+                if stage[0]:
+                    spent[stage[0]] = now - spent[stage[0]]
                 stage[:] = [name]
+                if name:
+                    spent[name] = now
                 state.write_text(json.dumps([at, of, name]), encoding="utf-8")
 
+            stage[:] = [""]
             note("start")
             with lock:
                 started = time.process_time()
@@ -209,6 +217,8 @@ def _work(options: argparse.Namespace) -> None:
                 last = traceback.extract_tb(error.__traceback__)[-1]
                 place = f"{Path(last.filename).name}:{last.lineno} {last.name}"
                 problems.append(f"raises {type(error).__name__} in {stage[0]}: {str(error)[:200]} at {place}")
+            note("")
+            problems.extend(f"slow: {name}: {taken:.1f} s" for name, taken in spent.items() if taken > options.slow)
             seconds = time.process_time() - before
             with lock:
                 started = 0.0
@@ -226,6 +236,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument(
         "--limit", type=float, default=60.0, help="seconds of processor time for all stages of one mutant"
     )
+    parser.add_argument("--slow", type=float, default=10.0, help="seconds of processor time that one stage may take")
     parser.add_argument("--memory", type=float, default=4.0, help="GiB that a worker may take")
     parser.add_argument("--most-bytes", type=int, default=12_000)
     parser.add_argument(

@@ -109,6 +109,11 @@ def _linearize(frame: Frame, cls: Value, known: dict[Value, tuple[Value, ...]]) 
 
 def _linearized(frame: Frame, cls: Value, known: dict[Value, tuple[Value, ...]]) -> tuple[Value, ...]:
     bases = bases_of(frame, cls)
+    if len(bases) == 1 and bases[0] != cls:
+        return (
+            cls,
+            *_linearize(frame, bases[0], known),
+        )  # long chains of classes are common, and there is nothing to merge
     parts = [deque(_linearize(frame, base, known)) for base in bases if base != cls]
     parts = [part for part in (*parts, deque(bases)) if part]
     # how many parts have a class behind their first

@@ -7,10 +7,11 @@ others are still answered.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from terra_refactor.domain.state import State
 from terra_refactor.domain.value import Value
 from terra_refactor.domain.weight import bounded, weight
 
@@ -23,6 +24,8 @@ take the time of all of them together before the budget ends."""
 FREE_PARTS: Final = 32
 PARTS_OF_A_STEP: Final = 32
 """So many parts of a value (above those that are free) cost as much as an operation."""
+FIELDS_OF_A_STEP: Final = 16
+"""So many fields that a merge combines, at that depth of states, cost as much as an operation: each may be looked for in all of them."""
 
 
 class StepBudget:
@@ -37,6 +40,12 @@ class StepBudget:
         """Counts work that was done for a context."""
         frame.steps += steps
         self.left -= steps
+
+    def merged(self, frame: Frame, branches: Sequence[State]) -> bool:
+        """Counts a merge of states that is to be done; whether there are steps enough for it."""
+        fields = sum(len(branch.heap) for branch in branches)
+        self.charge(frame, fields * (FIELDS_OF_A_STEP + branches[0].depth) // FIELDS_OF_A_STEP**2)
+        return frame.steps <= frame.max_steps and self.left > 0
 
     def weighed(self, frame: Frame, value: Value) -> Value:
         """The result of an operation, unless it is too large: comparing and hashing a large one costs what running operations does."""

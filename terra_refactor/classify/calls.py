@@ -84,19 +84,35 @@ class CallCount:
 
         `seen_only`: what the top of a module calls is no example of what others call, too.
         """
-        return self._of(identity, is_graph, frozenset(), seen_only)
+        return self._of(identity, is_graph, {}, seen_only)
 
     def _of(
         self,
         identity: FunctionId,
         is_graph: Callable[[FunctionId], bool],
-        seen: frozenset[FunctionId],
+        known: dict[FunctionId, int | None],
+        seen_only: bool,
+    ) -> int | None:
+        """`known`: of functions that were counted for this question, since ways through a program branch and meet again.
+
+        While a function is being counted it is None there, so that a cycle ends.
+        """
+        if identity not in known:
+            known[identity] = None
+            known[identity] = self._counted(identity, is_graph, known, seen_only)
+        return known[identity]
+
+    def _counted(
+        self,
+        identity: FunctionId,
+        is_graph: Callable[[FunctionId], bool],
+        known: dict[FunctionId, int | None],
         seen_only: bool,
     ) -> int | None:
         facts = self.hazards.whole_facts
         contexts = facts.contexts_of(identity)
         found = facts.functions.get(identity)
-        if found is None or found.recursive or found.open_callers or identity in seen or not found.callers:
+        if found is None or found.recursive or found.open_callers or not found.callers:
             return None
         if any(context.entry is not EntryKind.CALLED for context in contexts):
             return None
@@ -107,7 +123,7 @@ class CallCount:
             if self.hazards.whole_program.function(caller_id).kind is FunctionKind.MODULE:
                 outer = 1 if seen_only or self._is_program(calling[0], op) else None
             else:
-                outer = self._of(caller_id, is_graph, seen | {identity}, seen_only)
+                outer = self._of(caller_id, is_graph, known, seen_only)
             if outer is None:
                 return None
             times = self._most(calling, op)
@@ -148,23 +164,28 @@ class CallCount:
         if made is None or not contexts:
             return None
         times = self._most(contexts, made)
-        runs = self._runs(code.parent, frozenset())
+        runs = self._runs(code.parent, {})
         return None if times is None or runs is None else times * runs
 
-    def _runs(self, identity: FunctionId, seen: frozenset[FunctionId]) -> int | None:
-        """At most so many times a function is called from anywhere in the program."""
+    def _runs(self, identity: FunctionId, known: dict[FunctionId, int | None]) -> int | None:
+        """At most so many times a function is called from anywhere in the program; `known` as in `_of`."""
+        if identity not in known:
+            known[identity] = None
+            known[identity] = self._counted_runs(identity, known)
+        return known[identity]
+
+    def _counted_runs(self, identity: FunctionId, known: dict[FunctionId, int | None]) -> int | None:
         facts = self.hazards.whole_facts
         found, code = facts.functions[identity], self.hazards.whole_program.function(identity)
         if code.kind is FunctionKind.MODULE:
             return 1
-        if found.recursive or found.open_callers or identity in seen or not found.callers:
+        if found.recursive or found.open_callers or not found.callers:
             return None
         if any(context.entry is not EntryKind.CALLED for context in facts.contexts_of(identity)):
             return None
-        seen |= {identity}
         total = 0
         for (caller, op), calling in self._places(identity).items():
-            times, runs = self._most(calling, op), self._runs(caller, seen)
+            times, runs = self._most(calling, op), self._runs(caller, known)
             if times is None or runs is None:
                 return None
             total += times * runs

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, TypeAlias
 
-from terra_refactor.analysis.facts import EntryKind, ObjectKind, ProgramFacts
+from terra_refactor.analysis.facts import ContextId, EntryKind, ObjectKind, ProgramFacts
 from terra_refactor.domain.lattice import TOO_MANY
 from terra_refactor.domain.value import (
     BoundMethod,
@@ -99,13 +99,18 @@ def _of_parameter(
 def _by_callers(codes: Codes, facts: ProgramFacts, identity: FunctionId, name: str, depth: int, known: _Known) -> Fresh:
     code = codes.program.function(identity)
     worst = Fresh(Freshness.NEVER, name)
+    views: dict[
+        ContextId, ContextView
+    ] = {}  # thousands of calls may stand in one module, and a view costs what all its calls do
     for caller in facts.functions[identity].callers if depth < _MAX_DEPTH else ():
         context = facts.contexts[caller.context]
         call = codes.of(context.function).ops[caller.op]
         # a caller that is a graph counts as well: it may have become one by an earlier run
         if not isinstance(call, ops.Call) or context.function == identity:
             continue
-        view = ContextView(codes, facts, context)
+        if context.id not in views:
+            views[context.id] = ContextView(codes, facts, context)
+        view = views[context.id]
         number = _given_for(view, call, code, name)
         if number is None:
             continue

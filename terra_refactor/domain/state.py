@@ -112,7 +112,7 @@ class LevelNames:
 class State:
     """Local variables and heap on one path of execution."""
 
-    __slots__ = ("absent", "fixed", "heap", "locals", "naming", "parent", "reads", "settled")
+    __slots__ = ("absent", "depth", "fixed", "heap", "locals", "naming", "parent", "reads", "settled")
 
     def __init__(
         self,
@@ -122,6 +122,8 @@ class State:
         naming: Naming | None = None,
     ) -> None:
         self.parent = parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        """How many states a look for a field that is nowhere goes through."""
         self.settled: SettledHeap = SettledHeap() if parent is None else parent.settled
         self.heap: dict[HeapKey, Value] = {}
         self.locals = variables

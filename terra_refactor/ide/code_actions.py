@@ -27,6 +27,7 @@ from terra_refactor.refactor.plan import refactor_file
 from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
 from terra_refactor.refactor.transforms.context import NotMade
 from terra_refactor.rules.rule import Finding
+from terra_refactor.syntax.deep_stack import deeply
 from terra_refactor.syntax.edit import apply_edits
 from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.suppress import suppressed_text
@@ -108,6 +109,7 @@ class NotPossible:
     reason: str
 
 
+@deeply
 def code_actions(
     snapshot: Snapshot,
     path: str,
@@ -302,6 +304,7 @@ def _assumptions(decision: Decision) -> tuple[str, ...]:
     return decision.assumptions or (decision.reason,)
 
 
+@deeply
 def perform(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
     """The file after an action. The snapshot must be of the text that the action was offered for."""
     source = snapshot.sources.get(request.path)

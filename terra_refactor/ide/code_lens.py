@@ -12,6 +12,7 @@ from terra_refactor.classify.decision import Action, Classification, Decision, L
 from terra_refactor.ide.explanations import assumptions_in_words, change_title, hazards_in_words, recorded_text
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.function import FunctionKind
+from terra_refactor.syntax.deep_stack import deeply
 from terra_refactor.syntax.location import Span
 
 _MAKING = frozenset({"TR318", "TR603"})
@@ -29,6 +30,7 @@ class Lens:
     applies: bool
 
 
+@deeply
 def code_lenses(snapshot: Snapshot, path: str, *, every: bool = False, co_execution: bool = True) -> tuple[Lens, ...]:
     """The lenses of a file, in source order. `every`: also those of functions for which there is nothing to do. Without `co_execution`
     the program could not import the shim, so it is not proposed."""

@@ -12,6 +12,7 @@ from enum import Enum
 from terra_refactor.ide.causes import writing_places
 from terra_refactor.ide.snapshot import NAMED, Snapshot, name_span
 from terra_refactor.rules.rule import RelatedPlace, Severity
+from terra_refactor.syntax.deep_stack import deeply
 from terra_refactor.syntax.location import Span
 
 
@@ -42,6 +43,7 @@ class Problem:
     tags: tuple[Tag, ...] = ()
 
 
+@deeply
 def diagnostics(snapshot: Snapshot, path: str) -> tuple[Problem, ...]:
     """What is to be told about a file, in source order."""
     error = snapshot.errors.get(path)

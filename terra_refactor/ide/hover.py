@@ -27,6 +27,7 @@ from terra_refactor.ir.function import Function
 from terra_refactor.ir.walk import walk
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.syntax.comments import read_suppressions
+from terra_refactor.syntax.deep_stack import deeply
 from terra_refactor.syntax.location import Span
 from terra_refactor.workspace.printable import as_code
 
@@ -48,6 +49,7 @@ def plain_rule(rule: str) -> str:
     return rule
 
 
+@deeply
 def hover(
     snapshot: Snapshot,
     path: str,

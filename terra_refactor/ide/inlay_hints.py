@@ -22,6 +22,7 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.walk import walk
+from terra_refactor.syntax.deep_stack import deeply
 from terra_refactor.syntax.location import Span
 
 _MOST_PLACES = 5
@@ -51,6 +52,7 @@ class Hint:
     """An annotation stands before the hint already."""
 
 
+@deeply
 def inlay_hints(
     snapshot: Snapshot,
     path: str,
@@ -86,6 +88,7 @@ def inlay_hints(
     return tuple(found[span] for span in sorted(found))
 
 
+@deeply
 def hint_details(snapshot: Snapshot, path: str, hint_function: int, name: str, line: int) -> str:
     """How the type of a hint is known: for a parameter its evidence and callers, else the type in each context. Markdown.
 

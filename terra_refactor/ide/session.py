@@ -40,6 +40,7 @@ from terra_refactor.workspace.pool import Lowered, LoweringTask, available_jobs,
 from terra_refactor.workspace.project import DiscoveredFiles, discover_files
 from terra_refactor.workspace.results import FileError
 from terra_refactor.workspace.selection import check_selection, select_findings, without_known
+from terra_refactor.workspace.watchdog import Limits, OverLimitError, watched
 
 MAX_FILES: Final = 5_000
 """A component of more files than this is not analysed while somebody types: only the file itself is."""
@@ -317,7 +318,16 @@ class Session:
             if progress is not None:
                 progress("analysing", done, total)
 
-        facts, decisions, findings = self._judge_of(component).judge(program, self.config, advance)
+        judge = self._judge_of(component)
+        lines = sum(module.line_count for module in modules.values())
+        try:
+            facts, decisions, findings = watched(lambda: judge.judge(program, self.config, advance), Limits.of(lines))
+        except OverLimitError as error:
+            del self._judges[tuple(component)]  # it may have been ended anywhere
+            message = f"could not be analysed: the analysis was ended: {error}"
+            lowered = {path: FileError(path, 0, message, by_chance=True) for path in own}
+            program = Program({}, imports)
+            facts, decisions, findings = RepeatedJudge().judge(program, self.config, None)
         _check(cancelled)
         snapshot = Snapshot(
             identity=identity,
@@ -325,7 +335,7 @@ class Session:
             program=program,
             facts=facts,
             sources=own,
-            module_names={module.path: module.name for module in modules.values()},
+            module_names={module.path: module.name for module in program.modules.values()},
             decisions=_by_path(
                 sorted(decisions, key=lambda decision: (decision.path, decision.line, decision.function))
             ),

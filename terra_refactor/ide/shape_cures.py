@@ -88,7 +88,7 @@ def _cure(
     given = [
         value.type.shape for operand in _operands(op) if isinstance(value := failing[0].values[operand], TensorValue)
     ]
-    axes = max(len(shape or ()) for shape in given)
+    axes = max((len(shape or ()) for shape in given), default=0)  # of a list, say, that becomes a tensor only here
     for preferred in (
         [each for each in working if each[1].type.shape in given],
         [each for each in working if len(each[1].type.shape or ()) <= axes],

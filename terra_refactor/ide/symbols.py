@@ -11,6 +11,7 @@ from terra_refactor.ide.explanations import verdict
 from terra_refactor.ide.snapshot import NAMED, Snapshot, name_span
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
+from terra_refactor.syntax.deep_stack import deeply
 from terra_refactor.syntax.location import Span
 
 
@@ -27,6 +28,7 @@ class Symbol:
     inner: tuple[Symbol, ...]
 
 
+@deeply
 def symbols(snapshot: Snapshot, path: str) -> tuple[Symbol, ...]:
     """The top level of a file, in source order."""
     functions = snapshot.functions(path)

@@ -1,18 +1,21 @@
 """Room for recursion over deeply nested source.
 
 Computes: the result of a function, called again on a large stack when the ordinary one is too small.
-Needs: a function without effects before its end, since it may be called twice. Gives: `call_with_deep_stack`, `has_deep_stack`.
+Needs: a function without effects before its end, since it may be called twice. Gives: `call_with_deep_stack`, `deeply`,
+`has_deep_stack`, `working_thread`.
 Ignores: endless recursion, which ends in RecursionError all the same.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 _STACK_BYTES = 512 * 1024 * 1024
 """Reserved, not used: pages are only taken when touched. The deepest source that `parse.py` lets through needs about a tenth."""
@@ -21,6 +24,8 @@ _RECURSION_LIMIT = 60_000
 """Frames: 3,000 levels of syntax tree take about 15 frames each in the deepest of our visitors."""
 
 _lock = threading.RLock()
+_deeper: dict[int, int] = {}
+"""By thread: the thread with the large stack that it waits for."""
 _here = threading.local()
 """Whether the present thread has the large stack."""
 
@@ -40,17 +45,35 @@ def call_with_deep_stack(function: Callable[[], _T], *, at_once: bool = False) -
     return _in_thread(function)
 
 
+def deeply(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """A function that may recurse as deeply as the source that it is asked about; it has no effects before its end."""
+
+    @functools.wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return call_with_deep_stack(lambda: function(*args, **kwargs))
+
+    return call
+
+
 def has_deep_stack() -> bool:
     """Whether this thread has the large stack, so that a RecursionError is the end, and not a reason to try again."""
     return getattr(_here, "is_deep", False)
+
+
+def working_thread(thread: int) -> int:
+    """The thread that does the work of this one: itself, or the one with the large stack that it waits for."""
+    return _deeper.get(thread, thread)
 
 
 def _in_thread(function: Callable[[], _T]) -> _T:
     results: list[_T] = []
     failures: list[BaseException] = []
 
+    caller = threading.get_ident()
+
     def run() -> None:
         _here.is_deep = True
+        _deeper[caller] = threading.get_ident()
         try:
             results.append(function())
         except BaseException as error:
@@ -65,6 +88,7 @@ def _in_thread(function: Callable[[], _T]) -> _T:
             thread.start()
             thread.join()
         finally:
+            _deeper.pop(caller, None)
             threading.stack_size(stack)
             sys.setrecursionlimit(limit)
     if failures:

@@ -28,7 +28,15 @@ MAX_DEPTH = 3_000
 """Levels of operators, or of `elif`, within one statement."""
 
 MAX_CHARACTERS = 4_000_000
-"""Maximum length of one source text, about ten seconds of parsing; what is larger is data."""
+"""Maximum length of one source text; what is larger is data."""
+
+MAX_WORDS = 250_000
+"""Words (names, numbers, words of comments) of one source text, about ten seconds of parsing and analysis."""
+
+UNUSUAL_CHARACTERS = 400_000
+UNUSUAL_WORK = 500_000
+UNUSUAL_PATTERN_TRIES = 1 << 16
+"""A text that is longer, or that costs the parser more, is unusual, and so is one that needs the large stack."""
 
 MAX_WORK = 5_000_000
 """What deep statements of a text may cost the parser in all: about five seconds. A chain of 1,400 calls does."""
@@ -39,6 +47,7 @@ MAX_PATTERN_TRIES = 1 << 19
 _ORDINARY_DEPTH = 150
 """Up to here the parser runs on the caller's stack, which may be as small as half a megabyte in a thread."""
 
+_WORD = re.compile(r"\w+")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _ERROR_PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
 
@@ -56,15 +65,25 @@ class ParsedModule:
     module: libcst.Module = field(repr=False)
 
 
-def parse_module(source: Source) -> ParsedModule:
-    """Parse a source.
+class UnusualSourceError(SourceError):
+    """The parser, which is native code, may take long or deep ways with this text: it is to be given to a process of its own."""
+
+
+def parse_module(source: Source, *, unusual: bool = True) -> ParsedModule:
+    """Parse a source; `unusual` if it may be one that the parser might hang or die of.
 
     Raises:
+        UnusualSourceError: it is one, and may not be.
         SourceError: it does not parse, or is larger, or nested more deeply, than can be parsed.
     """
     if len(source.text) > MAX_CHARACTERS:
         message = f"is too large to be analysed: {len(source.text):,} characters (at most {MAX_CHARACTERS:,})"
         raise SourceError(source.path, message)
+    if len(source.text) > 2 * MAX_WORDS:  # a shorter one cannot have so many
+        words = sum(1 for _ in _WORD.finditer(source.text))
+        if words > MAX_WORDS:
+            message = f"is too large to be analysed: {words:,} words (at most {MAX_WORDS:,})"
+            raise SourceError(source.path, message)
     nesting = measure_nesting(source.text)
     if nesting.brackets > MAX_BRACKETS:
         message = f"does not parse: {nesting.brackets:,} nested brackets (Python takes {MAX_BRACKETS})"
@@ -78,6 +97,14 @@ def parse_module(source: Source) -> ParsedModule:
     tries, pattern_line = measure_patterns(source.text)
     if tries > MAX_PATTERN_TRIES:
         raise SourceError(source.path, "is nested too deeply to be analysed: a pattern of `case`", pattern_line)
+    is_unusual = (
+        len(source.text) > UNUSUAL_CHARACTERS
+        or nesting.depth > _ORDINARY_DEPTH
+        or nesting.work > UNUSUAL_WORK
+        or tries > UNUSUAL_PATTERN_TRIES
+    )
+    if is_unusual and not unusual:
+        raise UnusualSourceError(source.path, "is unusual")
     text = parser_text(source.text)
     try:
         module = call_with_deep_stack(lambda: libcst.parse_module(text), at_once=nesting.depth > _ORDINARY_DEPTH)

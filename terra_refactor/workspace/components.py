@@ -33,6 +33,7 @@ from terra_refactor.workspace.import_graph import components, imported_files, lo
 from terra_refactor.workspace.judging import judged_by
 from terra_refactor.workspace.loading import LoadedProgram, ReadProject, load_programs
 from terra_refactor.workspace.results import FileError
+from terra_refactor.workspace.watchdog import Limits, OverLimitError, watched
 
 LOGGER = logging.getLogger(__name__)
 
@@ -186,13 +187,18 @@ def _judged(
 ) -> ComponentResult:
     from terra_refactor.refactor.cures import confirm_cures  # noqa: PLC0415 - what is in the cache needs none
 
+    lines = sum(module.line_count for module in loaded.program.modules.values())
     try:
-        decisions, findings = judge(evidence.given_to(loaded.program), config, progress)
+        program = evidence.given_to(loaded.program)
+        decisions, findings = watched(lambda: judge(program, config, progress), Limits.of(lines))
     except TerraError:
         raise
+    except OverLimitError as error:
+        LOGGER.error("the analysis of %s was ended: %s", ", ".join(sorted(loaded.program.modules)), error)
+        return _failed(loaded, f"the analysis was ended: {error}")
     except Exception as error:  # a bug of ours, or no memory, costs these files, and is seen
         LOGGER.exception("the analysis of %s failed", ", ".join(sorted(loaded.program.modules)))
-        return _failed(loaded, error)
+        return _failed(loaded, f"the analysis failed inside ({type(error).__name__}: {error})")
     modules = sorted(loaded.program.modules.values(), key=lambda module: module.path)
     sources: dict[str, Source] = {module.path: project.tasks[module.path].source for module in modules}
     regions = _regions(loaded.program, sources, decisions, config, judge)
@@ -219,15 +225,16 @@ def _regions(
     from terra_refactor.workspace.regions import judge_regions  # noqa: PLC0415 - what is in the cache needs none
 
     try:
-        return judge_regions(program, sources, decisions, decide)
+        lines = sum(module.line_count for module in program.modules.values())
+        return watched(lambda: judge_regions(program, sources, decisions, decide), Limits.of(lines))
     except Exception:  # a bug of ours costs the regions, and is seen
         LOGGER.exception("the regions of %s failed", ", ".join(sorted(program.modules)))
         return ()
 
 
-def _failed(loaded: LoadedProgram, error: Exception) -> ComponentResult:
+def _failed(loaded: LoadedProgram, why: str) -> ComponentResult:
     """The result of a component that could not be analysed: each of its files is an error."""
-    message = f"could not be analysed: the analysis failed inside ({type(error).__name__}: {error})"
+    message = f"could not be analysed: {why}"
     errors = tuple(FileError(module.path, 0, message, by_chance=True) for module in loaded.program.modules.values())
     return ComponentResult((), (), (*loaded.errors, *errors), (), 0, 0)
 

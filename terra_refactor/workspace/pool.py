@@ -12,7 +12,8 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import TimeoutError as FutureTimeoutError  # another class before Python 3.11
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -51,9 +52,18 @@ class Lowered:
     cached: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Unusual:
+    """A file that the parser might hang or die of: not lowered yet."""
+
+
 LoweringResult: TypeAlias = Lowered | FileError
+Attempt: TypeAlias = Lowered | FileError | Unusual
 Advance: TypeAlias = Callable[[int], None]
-Lower: TypeAlias = Callable[["LoweringTask", LoweringCache | None], "LoweringResult"]
+Lower: TypeAlias = Callable[["LoweringTask", LoweringCache | None], "Attempt"]
+
+PATIENCE = 120.0
+"""Seconds of the clock in which a process must give a result, ten times what the largest file takes that is parsed at all."""
 
 
 def available_jobs() -> int:
@@ -78,14 +88,18 @@ def lower_files(
             results[index] = found
             advance(1)
     workers = min(jobs, len(missing) // _WORTH_A_WORKER, available_jobs() * _MOST_WORKERS)
-    if workers < 2:
-        for index in missing:
-            results[index] = _lower(tasks[index], cache)
-            advance(1)
-    else:
-        for index, result in _in_workers(tasks, missing, workers, cache):
+    here = ((index, _lower(tasks[index], cache)) for index in missing)
+    unusual: list[int] = []
+    for index, result in here if workers < 2 else _in_workers(tasks, missing, workers, cache):
+        if isinstance(result, Unusual):
+            unusual.append(index)
+        else:
             results[index] = result
             advance(1)
+    for index, result in _one_by_one(tasks, unusual, cache, _lower_unusual):
+        assert not isinstance(result, Unusual)
+        results[index] = result
+        advance(1)
     return [results[index] for index in range(len(tasks))]
 
 
@@ -96,12 +110,29 @@ def _from_cache(task: LoweringTask, cache: LoweringCache | None) -> LoweringResu
     return None if module is None else Lowered(module, cached=True)
 
 
-def _lower(task: LoweringTask, cache: LoweringCache | None) -> LoweringResult:
+def _lower(task: LoweringTask, cache: LoweringCache | None) -> Attempt:
+    from terra_refactor.syntax.parse import UnusualSourceError  # noqa: PLC0415 - what is in the cache is not parsed
+
+    try:
+        return _lowered(task, cache, unusual=False)
+    except UnusualSourceError:
+        return Unusual()
+
+
+def _lower_unusual(task: LoweringTask, cache: LoweringCache | None) -> Attempt:
+    return _lowered(task, cache, unusual=True)
+
+
+def _lowered(task: LoweringTask, cache: LoweringCache | None, *, unusual: bool) -> LoweringResult:
+    from terra_refactor.syntax.parse import UnusualSourceError, parse_module  # noqa: PLC0415
+
     try:
         from terra_refactor.ir.build.module import lower_module  # noqa: PLC0415
-        from terra_refactor.syntax.parse import parse_module  # noqa: PLC0415
 
-        module = lower_module(parse_module(task.source), task.name, is_package=task.is_package)
+        parsed = parse_module(task.source, unusual=unusual)
+        module = lower_module(parsed, task.name, is_package=task.is_package)
+    except UnusualSourceError:
+        raise
     except SourceError as error:
         return FileError.in_text(error, task.source)
     except Exception as error:  # a bug of ours costs this file, and is seen
@@ -127,22 +158,26 @@ def _in_workers(
     workers: int,
     cache: LoweringCache | None,
     lower: Lower = _lower,
-) -> Iterator[tuple[int, LoweringResult]]:
+    patience: float = PATIENCE,
+) -> Iterator[tuple[int, Attempt]]:
     """Results as they come. Largest files first, so that no worker is left alone with one at the end."""
     waiting = sorted(indices, key=lambda index: -_size(tasks[index]))
     left = set(waiting)
     executor = ProcessPoolExecutor(workers, mp_context=start_method(), initializer=_start_worker)
     try:
-        futures: dict[Future[LoweringResult], int] = {
-            executor.submit(lower, tasks[index], cache): index for index in waiting
-        }
-        for future in as_completed(futures):
-            result = future.result()
-            left.discard(futures[future])
-            yield futures[future], result
+        futures: dict[Future[Attempt], int] = {executor.submit(lower, tasks[index], cache): index for index in waiting}
+        pending = set(futures)
+        while pending:
+            done, pending = wait(pending, timeout=patience, return_when=FIRST_COMPLETED)
+            if not done:
+                raise BrokenProcessPool("no result")
+            for future in done:
+                result = future.result()
+                left.discard(futures[future])
+                yield futures[future], result
     except BrokenProcessPool:
-        executor.shutdown(wait=False, cancel_futures=True)
-        yield from _one_by_one(tasks, sorted(left), cache, lower)
+        _end(executor)
+        yield from _one_by_one(tasks, sorted(left), cache, lower, patience)
     except BaseException:
         executor.shutdown(wait=False, cancel_futures=True)
         raise
@@ -151,29 +186,45 @@ def _in_workers(
 
 
 def _one_by_one(
-    tasks: Sequence[LoweringTask], indices: Sequence[int], cache: LoweringCache | None, lower: Lower
-) -> Iterator[tuple[int, LoweringResult]]:
-    """A worker died and nobody knows of which file: each file that is left gets a process of its own that may die."""
+    tasks: Sequence[LoweringTask],
+    indices: Sequence[int],
+    cache: LoweringCache | None,
+    lower: Lower,
+    patience: float = PATIENCE,
+) -> Iterator[tuple[int, Attempt]]:
+    """Each file gets a process that may die, or be killed: because its text is unusual, or because one died and nobody knows of which."""
     executor: ProcessPoolExecutor | None = None
-    for index in indices:
-        if executor is None:
-            executor = ProcessPoolExecutor(1, mp_context=start_method(), initializer=_start_worker)
-        try:
-            yield index, executor.submit(lower, tasks[index], cache).result()
-        except BrokenProcessPool:
-            executor = None
-            LOGGER.error("a worker process died of %s", tasks[index].source.path)
-            yield (
-                index,
-                FileError(
-                    tasks[index].source.path,
-                    0,
-                    "could not be analysed: the parser's process died of it",
-                    by_chance=True,
-                ),
-            )
-    if executor is not None:
-        executor.shutdown()
+    try:
+        for index in indices:
+            if executor is None:
+                executor = ProcessPoolExecutor(1, mp_context=start_method(), initializer=_start_worker)
+            path = tasks[index].source.path
+            try:
+                result: Attempt = executor.submit(lower, tasks[index], cache).result(patience)
+            except RecursionError:
+                # its result is too deep to be sent; but the parser has survived the text
+                result = lower(tasks[index], cache)
+            except (BrokenProcessPool, TimeoutError, FutureTimeoutError) as error:
+                _end(executor)
+                executor = None
+                died = isinstance(error, BrokenProcessPool)
+                LOGGER.error("a worker process %s %s", "died of" if died else "did not finish with", path)
+                why = "the parser's process died of it" if died else f"the parser took more than {patience:.0f} seconds"
+                result = FileError(path, 0, f"could not be analysed: {why}", by_chance=True)
+            yield index, result
+    finally:
+        if executor is not None:
+            executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _end(executor: ProcessPoolExecutor) -> None:
+    """Ends the processes, whatever they are doing; waiting for them, or asking them to end, could take for ever."""
+    processes = list(
+        (getattr(executor, "_processes", None) or {}).values()
+    )  # there is no public way before Python 3.14
+    executor.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.kill()
 
 
 def _size(task: LoweringTask) -> int:

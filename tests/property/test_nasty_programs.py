@@ -19,7 +19,14 @@ from nasty_programs import FULL, NASTY
 SECONDS = 20.0
 """Of processor time. Each takes less than one; what is exponential takes for ever."""
 SIZES = {name: max(6, size // (4 if size <= 100 else 20)) for name, size in FULL.items()}
-SIZES |= {"class_lattice": 9, "nested_comprehensions": 9, "many_lines": 500, "dict_item_by_item": 400, "huge_dict": 300}
+SIZES |= {
+    "class_lattice": 9,
+    "nested_comprehensions": 9,
+    "many_lines": 500,
+    "dict_item_by_item": 400,
+    "huge_dict": 300,
+    "call_tree": 40,
+}
 SIZES |= {name: size // 10 for name, size in SIZES.items() if size >= 100_000}
 OPTIONS = Options(config=Config(jobs=1, min_ops=0), use_cache=False)
 

@@ -161,6 +161,9 @@ def _two_ways(
         frame.loops[-1].staged = True
     if not reached:
         return TERMINATED
+    if len(reached) > 1 and not interpreter.steps.merged(frame, reached):
+        frame.problem = "budget"
+        return TERMINATED
     outer.merge(reached)
     if staged and len(reached) == 2:
         _make_symbolic(outer, _stored((*op.then_block, *op.else_block)))

@@ -63,6 +63,9 @@ def _slice(call: BoundCall) -> Value:
                 f"slice: {name} names {len(given)} axes, shape {format_shape(shape)} has {len(shape)}",
                 ("input_", name),
             )
+    if begin is not None and size is not None and len(begin) != len(size):
+        message = f"slice: begin names {len(begin)} axes, size names {len(size)}"
+        raise OperationError(ErrorKind.RANK, message, ("begin", "size"))
     if size is None:
         rank = len(begin) if begin is not None else len(shape) if shape is not None else None
         return result(data.type.dtype, None if rank is None else (None,) * rank)

@@ -52,3 +52,9 @@ def test_what_has_several_cures_or_none_is_left_to_the_author(tmp_path: Path) ->
     assert len(found) == len(OPEN)
     offers = code_actions(snapshot, path, 1, 99)
     assert not [offer for offer in offers if offer.request.task is Task.SHAPE]
+
+
+def test_operands_that_are_no_tensors_have_no_cure(tmp_path: Path) -> None:
+    """Found by a mutant: no operand has axes that could be counted."""
+    snapshot, path = analysed(tmp_path, ["tf.concat([[[1.0]], [2.0]], 0)", "np.concatenate([[1.0], [[2.0]]], np=-1)"])
+    code_actions(snapshot, path, 1, 99)

@@ -6,7 +6,7 @@ import pytest
 
 from terra_refactor.errors import SourceError
 from terra_refactor.syntax.layout import measure_nesting
-from terra_refactor.syntax.parse import MAX_BRACKETS, parse_module
+from terra_refactor.syntax.parse import MAX_BRACKETS, UnusualSourceError, parse_module
 from terra_refactor.syntax.positions import measure_spans
 from terra_refactor.syntax.scopes import analyze_scopes
 from terra_refactor.syntax.source import source_from_text
@@ -108,3 +108,17 @@ def test_ordinary_code_costs_the_parser_nothing_more() -> None:
     text = "".join(f"x = f({number}, [g(a.b.c(1)(2)[3]) for a in b if c]) + 1 - 2\n" for number in range(2_000))
     text += "TABLE = [" + "(f(1)(2)(3), {'a': [1, 2 + 3]}),\n" * 2_000 + "]\n"
     assert measure_nesting(text).work == 0
+
+
+def test_a_text_of_very_many_words_is_data() -> None:
+    with pytest.raises(SourceError, match="is too large to be analysed: 300,000 words"):
+        parse_module(source_from_text("abc = 1\n" * 150_000))
+
+
+def test_deep_and_long_texts_are_unusual() -> None:
+    for text in ("x = " + " + ".join(["y"] * 400), "x = '" + "z" * 500_000 + "'", "x = " + "f(" * 180 + ")" * 180):
+        source = source_from_text(text)
+        parse_module(source)
+        with pytest.raises(UnusualSourceError):
+            parse_module(source, unusual=False)
+    parse_module(source_from_text("def f(x):\n    return [x, (1, 2)]\n"), unusual=False)

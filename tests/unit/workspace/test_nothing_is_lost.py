@@ -5,14 +5,17 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import pytest
 
 from terra_refactor.classify.decision import Classification, Decision
 from terra_refactor.config import Config
+from terra_refactor.ide.session import Session
 from terra_refactor.ir.program import Program
 from terra_refactor.report.schema import build_report
 from terra_refactor.report.to_github import to_github
@@ -26,9 +29,15 @@ from terra_refactor.report.to_sarif import to_sarif
 from terra_refactor.rules import registry
 from terra_refactor.rules.rule import Finding, LocalHazard
 from terra_refactor.rules.view import ContextView
+from terra_refactor.syntax.deep_stack import call_with_deep_stack
+from terra_refactor.workspace import watchdog
+from terra_refactor.workspace.judgement import RepeatedJudge
 from terra_refactor.workspace.judging import judge_program
 from terra_refactor.workspace.results import WorkspaceReport
+from terra_refactor.workspace.watchdog import Limits, OverLimitError, watched
 from terra_refactor.workspace.workspace import Options, analyze, fix
+
+Judged: TypeAlias = tuple[tuple[Decision, ...], tuple[Finding, ...]]
 
 PAIR = """
 import tensorflow as tf
@@ -336,3 +345,70 @@ def test_many_fixes_are_parsed_together(tmp_path: Path, monkeypatch: pytest.Monk
     changes = [change for file in fixed.files for change in file.changes if change.outcome.value == "done"]
     assert len(changes) >= 10
     assert len(parsed) == 1
+
+
+# --- what no budget sees ---------------------------------------------------------------------------------------------------------------
+
+
+def test_an_analysis_without_end_costs_its_component(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("endless.py").write_text("def f(x):\n    return x\n")
+    Path("other.py").write_text("def g(x):\n    return x\n")
+    monkeypatch.setattr(watchdog, "_SECONDS", 0.5)
+
+    def judge(program: Program, config: Config, progress: Callable[[int, int], None] | None) -> Judged:
+        def spin() -> Judged:
+            while True:
+                try:
+                    sum(range(1000))
+                except Exception:
+                    continue
+
+        return (
+            call_with_deep_stack(spin, at_once=True)
+            if "endless" in program.modules
+            else judge_program(program, config, progress)
+        )
+
+    report = analyze(["."], Options(config=Config(jobs=1), use_cache=False, judge=judge))
+    assert [decision.qualname for decision in report.decisions] == ["g"]
+    (error,) = report.errors
+    assert error.path == "endless.py"
+    assert "the analysis was ended: it took more than" in error.message
+
+
+def test_an_analysis_that_takes_all_memory_costs_its_component(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchdog, "resident_bytes", lambda: 10 << 30)
+
+    def without_end() -> None:
+        while True:
+            time.sleep(0)
+
+    with pytest.raises(OverLimitError, match=r"more than 1\.0 GiB of memory"):
+        watched(without_end, Limits(seconds=60.0, memory=1 << 30))
+
+
+def test_the_watchdog_lets_results_and_errors_pass() -> None:
+    limits = Limits.of(10)
+    assert watched(lambda: 3, limits) == 3
+    with pytest.raises(ZeroDivisionError):
+        watched(lambda: 1 / 0, limits)
+
+
+def test_the_editor_answers_for_a_file_whose_analysis_has_no_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "endless.py").write_text("def f(x):\n    return x\n")
+    monkeypatch.setattr(watchdog, "_SECONDS", 0.5)
+    original = RepeatedJudge.judge
+
+    def judge(self: RepeatedJudge, program: Program, *rest: Any) -> Any:
+        while program.modules:
+            sum(range(1000))
+        return original(self, program, *rest)
+
+    monkeypatch.setattr(RepeatedJudge, "judge", judge)
+    monkeypatch.chdir(tmp_path)
+    session = Session(".", Config(jobs=1))
+    (path,) = session.snapshot("endless.py").errors
+    assert path == "endless.py"

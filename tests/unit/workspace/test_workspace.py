@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import os
 import signal
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from terra_refactor.config import Config
 from terra_refactor.errors import UsageError
 from terra_refactor.workspace import pool
 from terra_refactor.workspace.components import Coverage
-from terra_refactor.workspace.results import WorkspaceReport
+from terra_refactor.workspace.results import FileError, WorkspaceReport
 from terra_refactor.workspace.workspace import Options, analyze, fix
 
 MODULE = """
@@ -86,6 +88,42 @@ def test_a_worker_that_dies_costs_only_its_file(project: Path) -> None:
     assert sorted(results) == list(range(30))
     failed = [index for index, result in results.items() if not isinstance(result, pool.Lowered)]
     assert failed == [7]
+
+
+def _hang_in_m7(task: pool.LoweringTask, cache: object) -> pool.Attempt:
+    while task.name == "pkg.m7":
+        time.sleep(1)
+    return pool._lower(task, None)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process")
+def test_a_worker_that_hangs_costs_only_its_file(project: Path) -> None:
+    sources = [project / "pkg" / f"m{number}.py" for number in range(5, 9)]
+    tasks = [
+        pool.LoweringTask(pool.Source(str(path), path.read_text(), "0"), f"pkg.{path.stem}", False) for path in sources
+    ]
+    results = dict(pool._in_workers(tasks, range(4), 2, None, lower=_hang_in_m7, patience=5.0))
+    assert [isinstance(results[index], pool.Lowered) for index in range(4)] == [True, True, False, True]
+    error = results[2]
+    assert isinstance(error, FileError)
+    assert "took more than 5 seconds" in error.message
+
+
+def test_an_unusual_file_is_parsed_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("deep.py").write_text(f"def f(x):\n    return {' + '.join(['x'] * 400)}\n")
+    Path("plain.py").write_text("def g(x):\n    return x\n")
+    asked: list[list[str]] = []
+    original = pool._one_by_one
+
+    def one_by_one(tasks: Any, indices: Any, *rest: Any) -> Any:
+        asked.append([tasks[index].source.path for index in indices])
+        return original(tasks, indices, *rest)
+
+    monkeypatch.setattr(pool, "_one_by_one", one_by_one)
+    report = analyze(["."], options(tmp_path))
+    assert {decision.qualname for decision in report.decisions} == {"f", "g"}
+    assert asked == [["deep.py"]]
 
 
 def test_scripts_of_one_name_are_two_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,132 @@
+"""The last net: ends an analysis that no budget sees, so that it costs its own files and no others.
+
+Computes: the result of a function, unless that takes more processor time or memory than it may. Needs: limits that no sound program
+comes near, since what exceeds them depends on the machine. Gives: `watched`, `Limits`, `OverLimitError`.
+Ignores: native code that never returns to Python (the parser: `pool.py` gives it processes that can be killed).
+
+A second thread looks at the clock and the memory, and raises an exception in the thread that works. That is no `Exception`, so that no
+handler on the way takes it for a fault of one function.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from terra_refactor.syntax.deep_stack import working_thread
+
+_T = TypeVar("_T")
+
+_SECONDS, _SECONDS_OF_A_LINE = 30.0, 0.02
+"""What an analysis may take: twenty times what it takes as a rule, and some more."""
+_MEMORY_SHARE: Final = 0.6
+_LOOK_EVERY: Final = 0.25
+_AGAIN_AFTER: Final = 2.0
+"""Seconds after which the exception is raised again: code that runs where no exception can leave (a finalizer) swallows it."""
+
+
+class OverLimitError(Exception):
+    """What was watched was ended."""
+
+
+class _Ended(BaseException):
+    """Raised in the thread that works, by the one that watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds of processor time, and bytes that the process may have in memory."""
+
+    seconds: float
+    memory: int
+
+    @staticmethod
+    def of(lines: int) -> Limits:
+        """Those of an analysis of so many lines."""
+        return Limits(_SECONDS + _SECONDS_OF_A_LINE * lines, int(_MEMORY_SHARE * _memory_of_machine()))
+
+
+def watched(function: Callable[[], _T], limits: Limits) -> _T:
+    """Calls the function.
+
+    Raises:
+        OverLimitError: it took more than it may, and was ended.
+    """
+    watch = _Watch(limits)
+    try:
+        try:
+            return function()
+        finally:
+            watch.end()
+    except _Ended:
+        pass
+    watch.end()  # the exception may have come while it was being ended
+    gc.collect()  # what the analysis held refers to itself in circles
+    raise OverLimitError(watch.reason)
+
+
+class _Watch:
+    def __init__(self, limits: Limits) -> None:
+        self.reason = ""
+        self._limits = limits
+        self._thread = threading.get_ident()
+        self._started = time.process_time()
+        self._over = threading.Event()
+        self._lock = threading.Lock()
+        self._watcher = threading.Thread(target=self._run, name="terra-watchdog", daemon=True)
+        self._watcher.start()
+
+    def end(self) -> None:
+        """Nothing is raised any more."""
+        with self._lock:
+            self._over.set()
+            _raise_in(self._thread, None)  # what is on its way
+
+    def _run(self) -> None:
+        pause = _LOOK_EVERY
+        while not self._over.wait(pause):
+            reason = self._why()
+            if reason:
+                with self._lock:
+                    if not self._over.is_set():
+                        self.reason = reason
+                        _raise_in(working_thread(self._thread), _Ended)
+                        pause = _AGAIN_AFTER
+
+    def _why(self) -> str:
+        if time.process_time() - self._started > self._limits.seconds:
+            return f"it took more than {self._limits.seconds:.0f} seconds"
+        if resident_bytes() > self._limits.memory:
+            return f"it took more than {self._limits.memory / 2**30:.1f} GiB of memory"
+        return ""
+
+
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread), None if error is None else ctypes.py_object(error)
+    )
+
+
+def resident_bytes() -> int:
+    """What the process has in memory; 0 where the system does not tell."""
+    if sys.platform != "linux":
+        return 0
+    try:
+        with open("/proc/self/statm", encoding="ascii") as stream:
+            return int(stream.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _memory_of_machine() -> int:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 8 << 30
