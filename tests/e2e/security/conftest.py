@@ -80,19 +80,33 @@ class Installed:
         )
 
 
+def packages_of(python: Path) -> Path:
+    """The folder of an environment's packages."""
+    asked = "import json, sysconfig; print(json.dumps(sysconfig.get_path('purelib')))"
+    return Path(json.loads(subprocess.check_output([str(python), "-I", "-c", asked], text=True)))
+
+
+def needed_folders() -> list[str]:
+    """Where the packages are that the tests run with."""
+    others = [entry for entry in sys.path if "site-packages" in entry and Path(entry).is_dir()]
+    return list(dict.fromkeys([sysconfig.get_path("purelib"), *others]))
+
+
+def install_needed(python: Path) -> None:
+    """What our packages need, in an environment: from that of the tests."""
+    (packages_of(python) / "needed.pth").write_text("".join(f"{entry}\n" for entry in needed_folders()), "utf-8")
+
+
 @pytest.fixture(scope="session")
 def environment_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of an environment that holds what a wheel installs; what the wheel needs comes from that of the tests."""
     folder = tmp_path_factory.mktemp("installed")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    asked = "import json, sysconfig; print(json.dumps(sysconfig.get_path('purelib')))"
-    purelib = Path(json.loads(subprocess.check_output([str(python), "-I", "-c", asked], text=True)))
+    purelib = packages_of(python)
     for package in PACKAGES:
         shutil.copytree(ROOT / package, purelib / package, ignore=shutil.ignore_patterns("__pycache__"))
-    own = sysconfig.get_path("purelib")
-    others = [entry for entry in sys.path if "site-packages" in entry and Path(entry).is_dir()]
-    (purelib / "needed.pth").write_text("".join(f"{entry}\n" for entry in dict.fromkeys([own, *others])), "utf-8")
+    install_needed(python)
     for name, module in SCRIPTS.items():
         script = python.parent / name
         script.write_text(SCRIPT.format(python=python, module=module), encoding="utf-8")

@@ -110,7 +110,8 @@ def test_nothing_is_said_where_no_size_is_known(tmp_path: Path) -> None:
 def test_long_chains_of_branches_have_hints(tmp_path: Path) -> None:
     """Each `elif` is a level of the tree."""
     branches = "".join(f"    elif k == {number}:\n        y = x\n" for number in range(1_200))
-    text = f"import tensorflow as tf\ndef f(x: tf.Tensor, k):\n    z = tf.ones([2])\n    if k is None:\n        y = x\n{branches}    return y\n"
+    start = "import tensorflow as tf\ndef f(x: tf.Tensor, k):\n    z = tf.ones([2])\n    if k is None:\n        y = x\n"
+    text = f"{start}{branches}    return y\n"
     session = project(tmp_path, {"m.py": text})
     path = shown(tmp_path, "m.py")
     assert inlay_hints(session.snapshot(path), path, 1, 9)
