@@ -30,7 +30,7 @@ from terra_refactor.refactor.result import Outcome
 from terra_refactor.syntax.edit import Edit, minimal_edits
 from terra_refactor.syntax.lines import LineIndex
 from terra_refactor.syntax.location import Span
-from terra_refactor.syntax.name_flow import usage_of
+from terra_refactor.syntax.name_flow import Block, usage_of
 from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.found_region import FoundRegion, rewritten
@@ -39,7 +39,7 @@ LOGGER = logging.getLogger(__name__)
 
 Decide: TypeAlias = Callable[[Program], Sequence[Decision]]
 """The decisions about a program's functions."""
-MAX_ROUNDS: Final = 8
+MAX_ROUNDS: Final = 12
 """So often a program is judged with other runs of statements as functions."""
 MAX_CANDIDATES: Final = 40
 """Of a component. What has more tapes outside of functions than that is a collection of examples."""
@@ -78,10 +78,9 @@ def judge_regions(
     if not trials or len(trials) > MAX_CANDIDATES:
         return ()
     judged = _Judged(program, sources, decide)
-    for trial in trials:
-        _outline(trial)
     for _ in range(MAX_ROUNDS):
-        waiting = [trial for trial in trials if not trial.settled]
+        trials = _apart(trials)
+        waiting = [trial for trial in trials if not trial.settled and trial.region is not None]
         if not waiting:
             break
         made = [trial for trial in trials if trial.region is not None]
@@ -126,6 +125,39 @@ def _is_eager(decision: Decision | None, candidate: Candidate) -> bool:
     )
 
 
+def _apart(trials: Sequence[_Trial]) -> list[_Trial]:
+    """The trials of which those have a function that share no statement with an earlier one, as far as that is not decided."""
+    kept: list[_Trial] = []
+    for trial in trials:
+        waits = False
+        for other in kept:
+            if trial.settled or other.path != trial.path or not _overlap(trial.candidate, other.candidate):
+                continue
+            if not other.settled:
+                waits = True
+            elif other.best is not None and trial.candidate.anchor in list(_inside(other.candidate.statements)):
+                break  # it is part of that function
+            elif other.best is not None:
+                shorter = trial.candidate.without(frozenset(map(id, other.candidate.statements)))
+                if shorter is None or _overlap(shorter, other.candidate):
+                    break
+                trial.candidate = shorter
+        else:
+            kept.append(trial)
+            if not waits and not trial.settled and trial.region is None:
+                _outline(trial)
+    return kept
+
+
+def _overlap(one: Candidate, other: Candidate) -> bool:
+    (first, end), (other_first, other_end) = one.lines, other.lines
+    return first <= other_end and other_first <= end
+
+
+def _inside(statements: Block) -> Iterable[ast.stmt]:
+    return (node for statement in statements for node in ast.walk(statement) if isinstance(node, ast.stmt))
+
+
 def _outline(trial: _Trial) -> None:
     """Make the function of a trial, at the first place where it can be."""
     while trial.placements:
@@ -163,6 +195,9 @@ def _advance(trial: _Trial, decision: Decision | None) -> None:
     if decision.action is Action.ADD_TF_FUNCTION and others:
         # variables that an optimizer makes in a second trace are an error
         trial.reason = f"`{min(others)}` is another object in each iteration of a loop"
+        users = [each for each in trial.candidate.statements if others & usage_of([each]).needs.keys()]
+        if not any(each in trial.candidate.core for each in users) and _cut(trial, frozenset(map(id, users))):
+            return
         trial.placements = _deeper(trial)
         _outline(trial)
         return

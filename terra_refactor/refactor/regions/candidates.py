@@ -96,6 +96,18 @@ class Candidate:
         return [statement for statement in self.block[self.start : self.end] if id(statement) in self.deferred]
 
     @property
+    def core(self) -> Block:
+        """The tape's block and what follows up to the last use of the tape, or update of variables, in the block of the run."""
+        block, at = self.path[self.level]
+        return block[at : _core_end(block, at)]
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """The first and the last line of the run."""
+        first, last = self.block[self.start], self.block[self.end - 1]
+        return first.lineno, last.end_lineno or last.lineno
+
+    @property
     def anchor(self) -> ast.stmt:
         """The tape's block."""
         block, at = self.path[-1]
@@ -117,7 +129,7 @@ class Candidate:
 
 
 def find_candidates(tree: ast.Module) -> tuple[Candidate, ...]:
-    """The candidates of a module, in the order of the text; those with the same statements once."""
+    """The candidates of a module, one for each tape, in the order of the text. Their runs may overlap."""
     found: list[Candidate] = []
     for scope in _scopes(tree):
         if _looks_at_frames(scope.node):
@@ -133,9 +145,7 @@ def find_candidates(tree: ast.Module) -> tuple[Candidate, ...]:
             if not loops and isinstance(scope.node, ast.Module):
                 continue  # it runs once
             settled = _settled(replace(candidate, level=loops[-1] + 1 if loops else 0))
-            if settled is not None and not any(
-                other.block is settled.block and other.start == settled.start for other in found
-            ):
+            if settled is not None:
                 found.append(settled)
     return tuple(found)
 
