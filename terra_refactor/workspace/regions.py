@@ -64,6 +64,8 @@ class _Trial:
     settled: bool = False
     depth: int = 0
     """How many of the loops the function is defined in."""
+    passed: frozenset[str] = frozenset()
+    """Names that are parameters in any case."""
 
     @property
     def name(self) -> str | None:
@@ -161,7 +163,7 @@ def _inside(statements: Block) -> Iterable[ast.stmt]:
 def _outline(trial: _Trial) -> None:
     """Make the function of a trial, at the first place where it can be."""
     while trial.placements:
-        made = trial.outliner.outline(trial.candidate, trial.placements[0], trial.name, trial.depth)
+        made = trial.outliner.outline(trial.candidate, trial.placements[0], trial.name, trial.depth, trial.passed)
         if isinstance(made, Region):
             trial.region = made
             return
@@ -211,6 +213,12 @@ def _advance(trial: _Trial, decision: Decision | None) -> None:
         trial.settled = True
         return
     trial.reason = decision.reason
+    again = trial.outliner.bound_again(trial.candidate) - trial.passed
+    if again and any(hazard.rule == "TR106" for hazard in decision.hazards):
+        # a name that means another object further down: the function is given the one of this loop
+        trial.passed |= again
+        _outline(trial)
+        return
     against = _held_against(trial, decision, assumed=False)
     if decision.classification is Classification.UNSAFE and not against:
         against = _held_against(trial, decision, assumed=True)
@@ -257,11 +265,19 @@ def _with_numbers(trial: _Trial, decision: Decision) -> frozenset[int]:
     numbers = {
         parameter.name for parameter in decision.parameters if parameter.kind in kinds and parameter.name in changing
     }
-    return frozenset(
-        id(statement)
-        for statement in _statements_down_to_tape(trial.candidate)
-        if numbers & usage_of([statement]).needs.keys()
-    )
+    found: set[int] = set()
+    for statement in _statements_down_to_tape(trial.candidate):
+        if statement.lineno == trial.candidate.anchor.lineno:
+            inside = frozenset(
+                id(each) for each in trial.candidate.movable_inside if numbers & usage_of([each]).needs.keys()
+            )
+            found |= inside
+            rest = trial.candidate.tape_without(inside | trial.candidate.deferred)
+            if numbers & usage_of([rest]).needs.keys():
+                found.add(id(trial.candidate.anchor))
+        elif numbers & usage_of([statement]).needs.keys():
+            found.add(id(statement))
+    return frozenset(found)
 
 
 def _with_hazards(trial: _Trial, decision: Decision, *, assumed: bool) -> frozenset[int]:
@@ -272,18 +288,28 @@ def _with_hazards(trial: _Trial, decision: Decision, *, assumed: bool) -> frozen
     lines = places - {None}
     found: set[int] = set()
     for statement in _statements_down_to_tape(trial.candidate):
-        last = statement.end_lineno or statement.lineno
-        if any(line is not None and statement.lineno <= line <= last for line in lines):
+        here = {line for line in lines if line is not None and _holds(statement, line)}
+        if statement.lineno == trial.candidate.anchor.lineno:
+            inside = [each for each in trial.candidate.movable_inside if any(_holds(each, line) for line in here)]
+            found.update(map(id, inside))
+            here -= {line for line in here if any(_holds(each, line) for each in inside)}
+            if here:
+                found.add(id(trial.candidate.anchor))
+        elif here:
             found.add(id(statement))
     if not found - trial.candidate.stays and None in places:
         # what it returns is no tensor: the last statement that gives something may be why
         for statement in reversed(trial.candidate.statements):
-            if statement is trial.candidate.anchor:
+            if statement.lineno == trial.candidate.anchor.lineno:
                 break
             if usage_of([statement]).binds.keys() & set(trial.region.outputs):
                 found.add(id(statement))
                 break
     return frozenset(found)
+
+
+def _holds(statement: ast.stmt, line: int) -> bool:
+    return statement.lineno <= line <= (statement.end_lineno or statement.lineno)
 
 
 def _statements_down_to_tape(candidate: Candidate) -> Iterable[ast.stmt]:
@@ -295,8 +321,13 @@ def _statements_down_to_tape(candidate: Candidate) -> Iterable[ast.stmt]:
 
 def _cut(trial: _Trial, stays: frozenset[int]) -> bool:
     """Try again with some statements outside; False if there is nothing left to try."""
-    if not stays - trial.candidate.stays:
+    new = stays - trial.candidate.stays
+    if not new:
         return False
+    inside = {id(trial.candidate.anchor), *map(id, trial.candidate.anchor.body)}
+    if new - inside:
+        # what may move out of the tape's block depends on what is left behind it
+        stays = stays - inside
     shorter = trial.candidate.without(stays)
     if shorter is None:
         return False

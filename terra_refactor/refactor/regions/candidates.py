@@ -43,6 +43,19 @@ class Scope:
         """How names flow through it."""
         return ScopeFlow(self.node)
 
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """The names that only numbers and texts are ever bound to, as the text shows: they cannot change while they are not bound again."""
+        found: set[str] = set()
+        others: set[str] = set(self.flow.parameters)
+        for statement in statements_of_scope(self.node.body):
+            plain = _numbers_bound(statement)
+            found |= plain
+            inner = {name for block in inner_blocks(statement) for name in usage_of(block).binds}
+            # a handler's name, a `with` target, an import, ...
+            others |= usage_of([statement]).binds.keys() - plain - (inner - _targets_of(statement))
+        return frozenset(found - others)
+
     @property
     def is_method(self) -> bool:
         """Whether it is a method that gets its object first."""
@@ -88,12 +101,38 @@ class Candidate:
     @property
     def statements(self) -> Block:
         """The run, without what moves behind it."""
-        return [statement for statement in self.block[self.start : self.end] if id(statement) not in self.deferred]
+        left = [statement for statement in self.block[self.start : self.end] if id(statement) not in self.deferred]
+        return [self.tape_without(self.deferred) if statement is self.anchor else statement for statement in left]
 
     @property
     def moved(self) -> Block:
         """What moves behind the run."""
-        return [statement for statement in self.block[self.start : self.end] if id(statement) in self.deferred]
+        here: list[ast.stmt] = []
+        for statement in self.block[self.start : self.end]:
+            here += [statement, *(self.anchor.body if statement is self.anchor else ())]
+        return [statement for statement in here if id(statement) in self.deferred]
+
+    def tape_without(self, statements: frozenset[int]) -> ast.With:
+        """The tape's block without some of its own statements."""
+        body = [statement for statement in self.anchor.body if id(statement) not in statements]
+        if len(body) == len(self.anchor.body):
+            return self.anchor
+        return ast.copy_location(ast.With(self.anchor.items, body), self.anchor)
+
+    @property
+    def movable_inside(self) -> tuple[ast.stmt, ...]:
+        """The statements of the tape's own block that may run after the run."""
+        block, at = self.path[-1]
+        if block is not self.block:
+            return ()
+        body, behind = self.anchor.body, block[at + 1 : self.end]
+        found = tuple(
+            statement
+            for place, statement in enumerate(body)
+            if why_it_stays(statement) is None
+            and may_be_deferred(statement, body[:place], [*body[place + 1 :], *behind], self.scope.numbers)
+        )
+        return found if len(found) < len(body) else ()
 
     @property
     def core(self) -> Block:
@@ -108,10 +147,12 @@ class Candidate:
         return first.lineno, last.end_lineno or last.lineno
 
     @property
-    def anchor(self) -> ast.stmt:
+    def anchor(self) -> ast.With:
         """The tape's block."""
         block, at = self.path[-1]
-        return block[at]
+        tape = block[at]
+        assert isinstance(tape, ast.With)
+        return tape
 
     @property
     def loops(self) -> tuple[int, ...]:
@@ -206,20 +247,28 @@ def _settled(candidate: Candidate) -> Candidate | None:
         start = end = at
         while start > 0 and not _must_stay(block[start - 1], candidate.stays):
             start -= 1
-        core = _core_end(block, at)
+        core, numbers = _core_end(block, at), candidate.scope.numbers
         deferred: set[int] = set()
         while end < len(block):
             statement = block[end]
             if _must_stay(statement, candidate.stays):
-                if end >= core or not may_be_deferred(statement, block[at:end], block[end + 1 : core]):
+                if end >= core or not may_be_deferred(statement, block[at:end], block[end + 1 : core], numbers):
                     break
                 deferred.add(id(statement))
             end += 1
+        if any(
+            not may_be_deferred(block[place], block[at:place], block[place + 1 : end], numbers)
+            for place in range(at, end)
+            if id(block[place]) in deferred
+        ):
+            end = core
         while start < at and not _computes(block[start]) and not _begins_sum(block[start], block[start + 1 : end]):
             start += 1
         while end > at + 1 and (not _computes(block[end - 1]) or id(block[end - 1]) in deferred):
             end -= 1
-        return replace(candidate, level=level, start=start, end=end, deferred=frozenset(deferred))
+        settled = replace(candidate, level=level, start=start, end=end, deferred=frozenset(deferred))
+        inside = {id(statement) for statement in settled.movable_inside if id(statement) in candidate.stays}
+        return replace(settled, deferred=settled.deferred | inside) if inside else settled
     return None
 
 
@@ -260,9 +309,42 @@ def _updates(statement: ast.stmt) -> bool:
     return any(isinstance(node, ast.Attribute) and node.attr in UPDATES for node in ast.walk(statement))
 
 
-def may_be_deferred(statement: ast.stmt, before: Block, behind: Block) -> bool:
+def _numbers_bound(statement: ast.stmt) -> frozenset[str]:
+    """The names that a statement binds to Python numbers or texts for sure."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_plain(value):
+            return frozenset({name})
+        case ast.AugAssign(target=ast.Name(id=name), value=value) if _is_plain(value):
+            return frozenset({name})
+        case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"))):
+            return frozenset({name})
+        case ast.For(target=ast.Tuple(elts=[ast.Name(id=name), *_]), iter=ast.Call(func=ast.Name(id="enumerate"))):
+            return frozenset({name})
+        case _:
+            return frozenset()
+
+
+def _is_plain(value: ast.expr) -> bool:
+    match value:
+        case ast.Constant():
+            return True
+        case ast.Call(func=ast.Name(id="float" | "int" | "len" | "str" | "round")):
+            return True
+        case ast.BinOp(left=left, right=right):
+            return _is_plain(left) and _is_plain(right)
+        case _:
+            return False
+
+
+def _targets_of(statement: ast.stmt) -> set[str]:
+    target = statement.target if isinstance(statement, ast.For) else None
+    return set() if target is None else {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
+
+
+def may_be_deferred(statement: ast.stmt, before: Block, behind: Block, numbers: frozenset[str]) -> bool:
     """Whether a statement may run after those behind it: it shows or keeps numbers of this iteration, which nothing changes.
 
+    It reads results of the statements `before`, which are tensors, and names that `numbers` has; no variables, which the update changes.
     What it calls prints, or converts a result of the statements `before`; tensors do not change, so that it shows the same later. It may
     add to a list that the others do not use.
     """
@@ -270,35 +352,53 @@ def may_be_deferred(statement: ast.stmt, before: Block, behind: Block) -> bool:
     if (usage.binds.keys() | usage.needs.keys()) & others.binds.keys() or usage.binds.keys() & others.needs.keys():
         return False
     results = _results(before)
-    tapes = tapes_of(before)
     allowed: set[int] = set()
     for node in ast.walk(statement):
         match node:
-            case ast.Call(func=ast.Name(id=name)) if name in _SHOWS:
+            case ast.Call(func=ast.Name(id=name)) if name in _SHOWS and name not in usage.binds:
                 allowed.add(id(node.func))
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="numpy" | "item")) if name in results:
+                allowed.add(id(node.func))
+            case ast.Call(
+                func=ast.Attribute(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="numpy")))
+            ) if name in results:
+                # a method of an array that nobody else has
                 allowed.add(id(node.func))
             case ast.Call(func=ast.Attribute(value=ast.Constant(value=str()), attr="format")):
                 allowed.add(id(node.func))
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append")) if name not in others.needs:
-                allowed.add(id(node.func))
+                assert isinstance(node.func, ast.Attribute)
+                allowed |= {id(node.func), id(node.func.value)}
             case ast.Call():
                 return False
     for node in ast.walk(statement):
         match node:
             case ast.Attribute() if id(node) not in allowed:
                 return False
-            case ast.Name(id=name, ctx=ast.Load()) if name in tapes:
+            case ast.Name(id=name, ctx=ast.Load()) if id(node) not in allowed and name not in results | numbers:
                 return False
             case ast.Subscript() | ast.Yield() | ast.YieldFrom() | ast.Await() | ast.Lambda() | ast.NamedExpr():
                 return False
             case ast.Return() | ast.Break() | ast.Continue() | ast.Raise() | ast.Try() | ast.With() | ast.While():
                 return False
-            case ast.Assign() | ast.AugAssign() | ast.Assert() | ast.Delete() | ast.FunctionDef() | ast.ClassDef():
+            case ast.AugAssign(target=ast.Name(), value=value) if not _is_number_of(value, results):
+                return False
+            case ast.Assign() | ast.Assert() | ast.Delete() | ast.FunctionDef() | ast.ClassDef():
                 return False
             case _:
                 pass
     return True
+
+
+def _is_number_of(node: ast.expr, results: set[str]) -> bool:
+    """Whether it is a Python number that is taken out of a result: `float(loss)`, `loss.numpy()`."""
+    match node:
+        case ast.Call(func=ast.Name(id="float" | "int"), args=[ast.Name(id=name)]):
+            return name in results
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="numpy" | "item"), args=[]):
+            return name in results
+        case _:
+            return False
 
 
 _SHOWS: Final = frozenset({"print", "float", "int", "str", "round", "repr", "format", "len", "abs", "bool"})

@@ -22,6 +22,7 @@ import ast
 import io
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -31,7 +32,7 @@ from typing import Final
 from terra_refactor.refactor.regions.candidates import UPDATES, Candidate, deletes_of_others, tapes_of
 from terra_refactor.refactor.regions.region import Region
 from terra_refactor.syntax.edit import split_lines
-from terra_refactor.syntax.name_flow import declared_names, usage_of
+from terra_refactor.syntax.name_flow import declared_names, inner_blocks, statements_of_scope, usage_of
 
 _KERAS_NAMES: Final = frozenset({"train_step", "test_step", "predict_step", "call", "fit"})
 """Methods of Keras models, which a base class may bring."""
@@ -96,11 +97,16 @@ class Outliner:
         return (Placement.NESTED, Placement.OUTSIDE) if candidate.loops else (Placement.OUTSIDE,)
 
     def outline(
-        self, candidate: Candidate, placement: Placement, name: str | None = None, depth: int = 0
+        self,
+        candidate: Candidate,
+        placement: Placement,
+        name: str | None = None,
+        depth: int = 0,
+        passed: frozenset[str] = frozenset(),
     ) -> Region | Refused:
         """The run as a function at a place; `name` is the one that it had before, if it had one.
 
-        With a `depth` it goes inside so many of the loops.
+        With a `depth` it goes inside so many of the loops. The names of `passed` are parameters in any case.
         """
         flow, statements = candidate.scope.flow, candidate.statements
         usage = usage_of(statements)
@@ -119,7 +125,7 @@ class Outliner:
         unbound = needs - flow.bound_before(candidate.block, candidate.start)
         if unbound:
             return Refused(f"`{min(unbound)}` may be unbound where it begins", frozenset(unbound))
-        changing = self._changing(candidate, depth) | self._declared(candidate)
+        changing = self._changing(candidate, depth) | self._declared(candidate) | passed
         for bound in tapes_of(candidate.block):
             if bound in needs or bound in outputs:
                 return Refused(f"`{bound}` is used on both sides of its border")
@@ -129,6 +135,17 @@ class Outliner:
         if isinstance(span, Refused):
             return span
         return self._written(candidate, placement, inputs, outputs, span, name, depth)
+
+    def bound_again(self, candidate: Candidate) -> frozenset[str]:
+        """The names of the scope that the run reads and that several statements bind: a function would find the latest."""
+        counts = Counter(
+            name
+            for statement in statements_of_scope(candidate.scope.node.body)
+            if not inner_blocks(statement)
+            for name in usage_of([statement]).binds
+        )
+        needs = usage_of(candidate.statements).needs
+        return frozenset(name for name in needs if name in candidate.scope.flow.names and counts[name] > 1)
 
     def changing(self, candidate: Candidate) -> frozenset[str]:
         """The names that the loops around the run bind, without loops those of the function: each call may bring other values."""
@@ -266,7 +283,7 @@ class Outliner:
         call = self._wrapped(f"{indent_of_run}{target}{callee}(", list(inputs), ")", unit, newline)
         if last == len(self.lines) and not self.lines[-1].endswith(("\n", "\r")):
             call = call[: -len(newline)]
-        call += "".join(self.lines[line - 1] for line in sorted(left))
+        call += "".join(self._shifted(line, left[line], indent_of_run) for line in sorted(left))
         return Region(
             inside=candidate.scope.qualname or "<module>",
             line=candidate.statements[0].lineno,
@@ -282,14 +299,15 @@ class Outliner:
             call=call,
         )
 
-    def _lines_of_moved(self, candidate: Candidate, first: int) -> set[int]:
-        """The lines of what moves behind the run, with the comments right above each statement."""
-        found: set[int] = set()
+    def _lines_of_moved(self, candidate: Candidate, first: int) -> dict[int, str]:
+        """The lines of what moves behind the run, with the comments right above each statement, and how they are indented."""
+        found: dict[int, str] = {}
         for statement in candidate.moved:
             start = statement.lineno
             while start - 1 >= first and self.lines[start - 2].lstrip().startswith("#"):
                 start -= 1
-            found.update(range(start, (statement.end_lineno or statement.lineno) + 1))
+            indent = self._indent(statement.lineno)
+            found.update(dict.fromkeys(range(start, (statement.end_lineno or statement.lineno) + 1), indent))
         return found
 
     @staticmethod

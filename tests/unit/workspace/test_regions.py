@@ -100,6 +100,8 @@ def test_host_code_between_tensor_work_moves_behind_where_it_only_shows_numbers(
     "host",
     [
         "print(w.numpy())",  # which the update changes
+        "print(w)",
+        "print('loss', loss.numpy(), data)",
         "print(time.time())",
         "shown = loss.numpy()",
         "last = last + epoch",
@@ -129,7 +131,7 @@ def test_python_numbers_stay_outside() -> None:
 @pytest.mark.parametrize(
     "inside",
     [
-        STEP.replace("    loss =", "    print(epoch)\n    loss ="),  # inside of the tape's block
+        STEP.replace("    loss =", "    print(w)\n    loss ="),  # inside of the tape's block
         STEP.replace("    loss =", "    h = h * epoch\n    loss ="),  # a trace for each number
         STEP.replace("grad =", "history = tape.watched_variables()\ntime.sleep(0.0)\ngrad ="),
     ],
@@ -361,3 +363,19 @@ def test_a_list_of_arrays_in_the_tape_is_no_argument() -> None:
         "[], []\n        for state, action in batch:\n            states.append(state)\n            actions.append(action)",
     )
     assert new_text(text, "speculative") == text
+
+
+def test_numbers_that_are_shown_inside_of_the_tape_s_block_move_behind() -> None:
+    inside = STEP.replace("grad =", "    # kept\n    total += loss.numpy()\n    print(epoch, float(loss))\ngrad =")
+    text = in_loop(inside=inside, after="print(total)\n").replace("\nfor epoch", "\ntotal = 0.0\nfor epoch")
+    assert new_text(text).endswith(
+        "        loss = train_step(x, y)\n        # kept\n        total += loss.numpy()\n        print(epoch, float(loss))\n"
+        "print(total)\n"
+    )
+
+
+def test_what_is_bound_again_behind_the_update_is_not_shown_late() -> None:
+    middle = STEP.replace("grad =", "print(float(loss))\ngrad =") + "loss = loss * 2.0\n"
+    assert new_text(in_loop(inside=middle, after="print(loss)\n")).endswith(
+        "        loss = train_step(x, y)\n        print(float(loss))\n        loss = loss * 2.0\nprint(loss)\n"
+    )
