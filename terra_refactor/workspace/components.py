@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from terra_refactor.classify.decision import Decision
 from terra_refactor.config import Config
@@ -28,12 +28,15 @@ from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.evidence import NO_EVIDENCE, Evidence
-from terra_refactor.workspace.found_region import FoundRegion, region_findings
+from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, region_findings
 from terra_refactor.workspace.import_graph import components, imported_files, loaded_with, scan_imports
-from terra_refactor.workspace.judging import judged_by
+from terra_refactor.workspace.judging import judge_program, judged_by
 from terra_refactor.workspace.loading import LoadedProgram, ReadProject, load_programs
 from terra_refactor.workspace.results import FileError
 from terra_refactor.workspace.watchdog import Limits, OverLimitError, watched
+
+if TYPE_CHECKING:
+    from terra_refactor.workspace.judgement import RepeatedJudge
 
 LOGGER = logging.getLogger(__name__)
 
@@ -187,7 +190,18 @@ def _judged(
 ) -> ComponentResult:
     from terra_refactor.refactor.cures import confirm_cures  # noqa: PLC0415 - what is in the cache needs none
 
-    lines = sum(module.line_count for module in loaded.program.modules.values())
+    modules = sorted(loaded.program.modules.values(), key=lambda module: module.path)
+    sources: dict[str, Source] = {module.path: project.tasks[module.path].source for module in modules}
+    lines = sum(module.line_count for module in modules)
+    repeated = None
+    if config.extract and any(may_have_regions(source) for source in sources.values()):
+        from terra_refactor.workspace.judgement import RepeatedJudge  # noqa: PLC0415 - what is in the cache needs none
+
+        # the program is judged several times, each time with few other functions
+        repeated = RepeatedJudge()
+        if judge is judge_program:
+            judge = repeated.decided
+    regions: tuple[FoundRegion, ...] = ()
     try:
         program = evidence.given_to(loaded.program)
         decisions, findings = watched(lambda: judge(program, config, progress), Limits.of(lines))
@@ -199,34 +213,34 @@ def _judged(
     except Exception as error:  # a bug of ours, or no memory, costs these files, and is seen
         LOGGER.exception("the analysis of %s failed", ", ".join(sorted(loaded.program.modules)))
         return _failed(loaded, f"the analysis failed inside ({type(error).__name__}: {error})")
-    modules = sorted(loaded.program.modules.values(), key=lambda module: module.path)
-    sources: dict[str, Source] = {module.path: project.tasks[module.path].source for module in modules}
-    regions = _regions(loaded.program, sources, decisions, config, judge)
+    if repeated is not None:
+        regions = _regions(program, sources, decisions, config, repeated, Limits.of(lines))
     return ComponentResult(
         decisions=decisions,
         findings=(*confirm_cures(findings, sources), *region_findings(regions)),
         regions=regions,
         errors=loaded.errors,
         files=tuple(sources),
-        lines=sum(module.line_count for module in modules),
+        lines=lines,
         cached_files=loaded.cached_files,
     )
 
 
 def _regions(
-    program: Program, sources: Mapping[str, Source], decisions: Sequence[Decision], config: Config, judge: Judge
+    program: Program,
+    sources: Mapping[str, Source],
+    decisions: Sequence[Decision],
+    config: Config,
+    repeated: RepeatedJudge,
+    limits: Limits,
 ) -> tuple[FoundRegion, ...]:
-    if not config.extract:
-        return ()
-
-    def decide(changed: Program) -> Sequence[Decision]:
-        return judge(changed, config, None)[0]
-
     from terra_refactor.workspace.regions import judge_regions  # noqa: PLC0415 - what is in the cache needs none
 
+    def decide(changed: Program) -> Sequence[Decision]:
+        return repeated.decided(changed, config, None)[0]
+
     try:
-        lines = sum(module.line_count for module in program.modules.values())
-        return watched(lambda: judge_regions(program, sources, decisions, decide), Limits.of(lines))
+        return watched(lambda: judge_regions(program, sources, decisions, decide), limits)
     except Exception:  # a bug of ours costs the regions, and is seen
         LOGGER.exception("the regions of %s failed", ", ".join(sorted(program.modules)))
         return ()

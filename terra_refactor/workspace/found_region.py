@@ -1,6 +1,7 @@
 """Regions as results: what is decided about each, the finding that tells it, and the text in which it is a function.
 
-Gives: `FoundRegion`, `chosen_regions`, `region_findings`, `rewritten`. A run that finds every result in the cache needs no more than this.
+Gives: `FoundRegion`, `may_have_regions`, `chosen_regions`, `region_findings`, `rewritten`. A run that finds every result in the cache
+needs no more than this.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ class FoundRegion:
     region: Region | None = field(repr=False)
     edits: tuple[Edit, ...] = field(default=(), repr=False)
     """All of it: the function, its decorator, and the import that this may need."""
+
+
+def may_have_regions(source: Source) -> bool:
+    """Whether it is worth looking for regions in a text: they are around tapes."""
+    return "GradientTape" in source.text and source.reversible
 
 
 def chosen_regions(

@@ -65,6 +65,13 @@ class RepeatedJudge:
         """The facts, decisions and findings of the program as it is now."""
         return call_with_deep_stack(lambda: self._judge(program, config, progress), at_once=True)
 
+    def decided(
+        self, program: Program, config: Config, progress: Callable[[int, int], None] | None
+    ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
+        """The decisions and findings alone, as `judge_program` gives them."""
+        _, decisions, findings = self.judge(program, config, progress)
+        return decisions, findings
+
     def _judge(
         self, program: Program, config: Config, progress: Callable[[int, int], None] | None
     ) -> tuple[ProgramFacts, tuple[Decision, ...], tuple[Finding, ...]]:

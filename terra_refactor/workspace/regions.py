@@ -33,7 +33,7 @@ from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.name_flow import Block, usage_of
 from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.source import Source
-from terra_refactor.workspace.found_region import FoundRegion, rewritten
+from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, rewritten
 
 LOGGER = logging.getLogger(__name__)
 
@@ -98,7 +98,7 @@ def judge_regions(
 
 
 def _trials(path: str, source: Source, decisions: Sequence[Decision]) -> list[_Trial]:
-    if "GradientTape" not in source.text or not source.reversible:
+    if not may_have_regions(source):
         return []
     try:
         tree = ast.parse(source.text)
