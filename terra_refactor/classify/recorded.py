@@ -86,8 +86,7 @@ def _collect(described: Any, found: dict[TensorType, None]) -> None:
         case ("container", str(), *rest):
             for part in rest:
                 for member in part if isinstance(part, tuple) else ():
-                    named = isinstance(member, tuple) and len(member) == 2 and isinstance(member[1], tuple)
-                    _collect(member[1] if named else member, found)
+                    _collect(member, found)
 
 
 def varying_value(seen: FunctionSeen | None) -> str | None:

@@ -3,7 +3,7 @@
 Computes: a description that JSON can hold, as nested tuples, so that equal ones are one; whether a Python value is small enough to be
 written. Needs: a value. Gives: `describe`, `small`, `NOT_WRITTEN`.
 
-Ignores: contents of arrays, and every text: a string may be a password, so its type is all that is ever written. What containers hold
+Ignores: contents of arrays, and every text, keys included: a string may be a password, so its type is all that is ever written. What containers hold
 beyond MAX_ITEMS is not looked at. Values are asked for nothing but `dtype` and `shape`, and only if their class is an array's.
 """
 
@@ -45,7 +45,7 @@ def describe(value: object, depth: int = 0) -> Described:
     """`(kind, dtype, shape)` of a tensor, variable or array, `(kind, type name)` of an object, `(kind, type name, elements)` of
     a container.
 
-    Elements of a tuple or of a dict with names are in their order, of other containers each type once.
+    Elements of a tuple are in their order, of other containers each type once.
     """
     kind = _kinds.get(type(value))
     if kind is None:
@@ -68,9 +68,7 @@ def _container(value: Any, depth: int) -> Described:
     if depth >= MAX_DEPTH:
         return ("container", name, None)
     if name == "dict":
-        if len(value) <= MAX_ITEMS and all(isinstance(key, str) and key.isidentifier() for key in value):
-            # names of fields, as an identifier is one; any other key is a text that nobody may write
-            return ("container", name, tuple((key, describe(member, depth + 1)) for key, member in value.items()))
+        # a key is a text of the program's data, which nobody may write
         return ("container", name, None, _each_once(list(value.values())[:MAX_ITEMS], depth))
     if name == "tuple" and len(value) <= MAX_ITEMS:
         return ("container", name, tuple(describe(member, depth + 1) for member in value))

@@ -107,7 +107,7 @@ def test_no_text_is_written(tmp_path: Path) -> None:
         import sys
         def login(password, key, number, options):
             return password
-        login(sys.argv[1], b"hunter2-bytes", 12345678901234, {"hunter2 key": 1, "field": sys.argv[1]})
+        login(sys.argv[1], b"hunter2-bytes", 12345678901234, {"hunter2": 1, "field": sys.argv[1]})
         """,
         "hunter2-text",
     )
