@@ -3,8 +3,9 @@
 Computes: a description that JSON can hold, as nested tuples, so that equal ones are one; whether a Python value is small enough to be
 written. Needs: a value. Gives: `describe`, `small`, `NOT_WRITTEN`.
 
-Ignores: contents of arrays, and every text, keys included: a string may be a password, so its type is all that is ever written. What containers hold
-beyond MAX_ITEMS is not looked at. Values are asked for nothing but `dtype` and `shape`, and only if their class is an array's.
+Ignores: contents of arrays, and every text, keys included: a string may be a password, so its type is all that is ever written.
+What containers hold beyond MAX_ITEMS is not looked at. Values are asked for nothing but `dtype` and `shape`, and only if their class
+is an array's.
 """
 
 from __future__ import annotations
