@@ -365,20 +365,20 @@ class Observer:
         return profile
 
     def _collecting(self, phase: str, details: object) -> None:
-        """The garbage collector runs: the moment to change what watches."""
+        """The garbage collector runs: the moment to watch again. While libraries are loaded nothing is called, and there is no rest."""
         if phase == "start" and self._resting:
             self.reconsider()
 
-    def reconsider(self) -> None:
-        """Watch or rest, if it is time. While the program loads libraries nothing is called, and there is no reason to rest."""
+    def reconsider(self, *, new: bool = False) -> None:
+        """Watch or rest, if it is time; `new` says that something happens of which little is known."""
         if not self._windows or threading.get_ident() != self._main or getattr(self.local, "busy", False):
             return
         now = Clock()
-        if self._resting:
-            if now - self._changed > RESTING_SECONDS or (now > self._next_look and self._meets_new_function(now)):
-                self._watch(now)
-        else:
-            self._quiet(now)
+        if not self._resting:
+            if not new:
+                self._quiet(now)
+        elif new or now - self._changed > RESTING_SECONDS or (now > self._next_look and self._meets_new_function(now)):
+            self._watch(now)
 
     def _meets_new_function(self, now: float) -> bool:
         """Whether a function runs of which little is known: it may be called again. Each may say so a few times only."""

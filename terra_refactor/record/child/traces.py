@@ -106,7 +106,7 @@ class Traces:
         if cls is None or missing:
             self.notices.append(f"TensorFlow's `tf.function` has no {', '.join(missing)}: traces were not recorded")
             return
-        original, entered, reconsider = cls.__call__, self._entered, self.observer.reconsider
+        original, entered = cls.__call__, self._entered
         clock = time.perf_counter
         executing: Callable[[], bool] = getattr(getattr(module, "context", None), "executing_eagerly", lambda: True)
         self.observer.in_graph = lambda: not executing()
@@ -117,7 +117,6 @@ class Traces:
             except Exception:
                 return original(function, *arguments, **keywords)
             started = clock()
-            reconsider()
             try:
                 return original(function, *arguments, **keywords)
             finally:
@@ -150,6 +149,7 @@ class Traces:
             traced = function.experimental_get_tracing_count() - before
             if eager:
                 graph.calls += 1
+                self.observer.reconsider(new=graph.calls <= DETAILED_CALLS or traced > 0)
                 if graph.calls <= DETAILED_CALLS or graph.calls % EVERY == 0 or traced:
                     self.observer.note_arguments(seen, _bind(names, bound, arguments, keywords))
                 if traced:
