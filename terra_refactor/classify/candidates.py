@@ -106,12 +106,26 @@ def why_not_a_candidate(
             return reason
         if _converts(codes, facts, decorator.text):
             return f"its decorator `{decorator.text}` has AutoGraph convert it, which takes no `tf.function`"
+    if any(decoration(name)[0] is Decoration.GIVES_GRADIENT for name in found.wrappers) and _has_odd_default(
+        codes, code
+    ):
+        return "in a graph `tf.custom_gradient` makes a tensor of every argument, and of its defaults that are none"
     if _is_called_on_temporaries(codes, facts, code, found):
         return "it is called on an object that nobody holds: a traced method refers to its object weakly, and would lose it"
     fresh = freshness(codes, facts, code)
     if fresh.how is Freshness.ALWAYS:
         return f"its calls bring another `{fresh.written}` each: a graph would be traced for each (TR204)"
     return varying_python_value(code, found, parameters)
+
+
+def _has_odd_default(codes: Codes, code: Function) -> bool:
+    """Whether a parameter has a default that is no number, such as `name=None`: `tf.function` passes it on as an argument."""
+    if code.parent is None:
+        return False
+    parent = codes.of(code.parent)
+    made = next((op for op in parent.of_kind(ops.MakeFunction) if op.function == code.id), None)
+    defaults = [parent.ops[number] for _, number in made.defaults] if made is not None else []
+    return any(isinstance(op, ops.Literal) and not isinstance(op.value, int | float | complex) for op in defaults)
 
 
 def _converts(codes: Codes, facts: ProgramFacts, decorator: str) -> bool:

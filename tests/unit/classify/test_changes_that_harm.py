@@ -274,6 +274,29 @@ def test_what_a_decorator_has_converted_stays_a_plain_function(tmp_path: Path) -
     assert converted.action is not Action.ADD_TF_FUNCTION
 
 
+OWN_GRADIENT = """
+@tf.custom_gradient
+def clip(x, low, name{default}):
+    for _ in range(10):
+        x = tf.maximum(tf.tanh(x), low)
+
+    def grad(dy):
+        return (dy * 0.5,) + (None,) * {count}
+
+    return x, grad
+
+for _ in range(200):
+    print(clip(tf.ones([3]), tf.constant(0.1){given}))
+"""
+
+
+def test_a_gradient_of_its_own_gets_every_default_as_a_tensor(tmp_path: Path) -> None:
+    refused = decide(tmp_path, OWN_GRADIENT.format(default="=None", count=1, given=""), min_ops=0)["clip"]
+    assert refused.action is not Action.ADD_TF_FUNCTION
+    given = decide(tmp_path, OWN_GRADIENT.format(default="", count=2, given=", 0.5"), min_ops=0)["clip"]
+    assert given.action is Action.ADD_TF_FUNCTION
+
+
 SIZES = """
 def positions(x):
     n = {size}
