@@ -39,7 +39,9 @@ NOT_CALLED = re.compile(
 )
 LONGEST_SECONDS = 20
 MOST_PARAMETERS = 4
-NO_MATCH = "that does not match type"
+NO_MATCH = ("that does not match type", "Tensor conversion requested dtype")
+FILLS: tuple[Any, ...] = ([True, False], "i,i->i", 0, [[0]], [[1, 1]])
+"""What other parameters get that have no default: a condition, an equation, an axis, indices, paddings."""
 
 
 def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -70,6 +72,14 @@ def operands(tf: Any) -> tuple[tuple[Any, Any], ...]:
     for dtype, number in (("float64", 1.0), ("int64", 1), ("float32", 1)):
         row, square = tf.ones([2], dtype), tf.ones([2, 2], dtype)
         found += [(number, row), ([number, number], row), ([[number] * 2] * 2, square)]
+    for dtype, number in (("float64", 1.0), ("float32", 1)):
+        regular = [[2 * number, number], [number, 2 * number]]
+        found += [
+            (regular, tf.constant(regular, dtype)),
+            (regular, tf.ones([2], dtype)),
+            ([number] * 3, tf.ones([3], dtype)),
+        ]
+        found += [([number, number], tf.constant(number, dtype)), ([number, number], tf.ones([1], dtype))]
     return tuple(found)
 
 
@@ -87,7 +97,7 @@ def conflicts(tf: Any, function: Callable[..., Any]) -> list[str]:
         for one, other in itertools.combinations(first, 2):
             arguments = {one: number, other: tensor}
             others = [name for name in required if name not in arguments]
-            for fill in (tensor, tf.constant([True, False]), "i,i->i", 0) if others else (None,):
+            for fill in (tensor, *FILLS) if others else (None,):
                 given = {**dict.fromkeys(others, fill), **arguments}
                 if _differs(tf, function, given, other):
                     found[f"{one} {other}"] = None
@@ -106,7 +116,7 @@ def _differs(tf: Any, function: Callable[..., Any], given: dict[str, Any], chang
     try:
         tf.function(traced, autograph=False)(given[changing])
     except (TypeError, ValueError) as error:
-        return NO_MATCH in str(error)
+        return any(words in str(error) for words in NO_MATCH)
     except Exception:
         return False
     return False

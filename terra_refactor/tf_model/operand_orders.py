@@ -26,6 +26,9 @@ tensorflow.compat.v1.substr: pos len
 tensorflow.compat.v1.where: x y
 tensorflow.linalg.banded_triangular_solve: bands rhs
 tensorflow.linalg.cholesky_solve: chol rhs
+tensorflow.linalg.cross: a b
+tensorflow.linalg.diag_part: k padding_value
+tensorflow.linalg.solve: matrix rhs
 tensorflow.linalg.triangular_solve: matrix rhs
 tensorflow.math.atan2: y x
 tensorflow.math.betainc: a b, a x
@@ -51,8 +54,15 @@ tensorflow.math.xdivy: x y
 tensorflow.math.xlog1py: x y
 tensorflow.math.xlogy: x y
 tensorflow.math.zeta: x q
+tensorflow.nn.bias_add: value bias
 tensorflow.nn.normalize_moments: mean_ss variance_ss, mean_ss shift, variance_ss shift
+tensorflow.pad: tensor constant_values
 tensorflow.realdiv: x y
+tensorflow.tensor_scatter_nd_add: tensor updates
+tensorflow.tensor_scatter_nd_max: tensor updates
+tensorflow.tensor_scatter_nd_min: tensor updates
+tensorflow.tensor_scatter_nd_sub: tensor updates
+tensorflow.tensor_scatter_nd_update: tensor updates
 tensorflow.truncatediv: x y
 tensorflow.truncatemod: x y
 tensorflow.where: x y

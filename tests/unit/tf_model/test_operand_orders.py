@@ -17,5 +17,8 @@ def test_rows_name_functions_and_parameters() -> None:
 def test_operands_in_order() -> None:
     assert operand_orders("tensorflow.math.maximum") == (("x", "y"),)
     assert operand_orders("tensorflow.where") == (("x", "y"),)
+    assert operand_orders("tensorflow.linalg.solve") == (("matrix", "rhs"),)
+    assert operand_orders("tensorflow.pad") == (("tensor", "constant_values"),)
+    assert ("tensor", "updates") in operand_orders("tensorflow.tensor_scatter_nd_update")
     assert operand_orders("tensorflow.concat") == ()
     assert operand_orders("tensorflow.math.add") == ()
