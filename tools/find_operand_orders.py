@@ -99,7 +99,7 @@ def conflicts(tf: Any, function: Callable[..., Any]) -> list[str]:
             others = [name for name in required if name not in arguments]
             for fill in (tensor, *FILLS) if others else (None,):
                 given = {**dict.fromkeys(others, fill), **arguments}
-                if _differs(tf, function, given, other):
+                if _differs(tf, function, given, other) and not _differs_without(tf, function, given, one, other):
                     found[f"{one} {other}"] = None
     return list(found)
 
@@ -120,6 +120,12 @@ def _differs(tf: Any, function: Callable[..., Any], given: dict[str, Any], chang
     except Exception:
         return False
     return False
+
+
+def _differs_without(tf: Any, function: Callable[..., Any], given: dict[str, Any], one: str, other: str) -> bool:
+    """Whether the graph raises, too, where the number is a tensor that fits: then it is a third argument that does not."""
+    fitting = tf.constant(given[one], given[other].dtype)
+    return _differs(tf, function, {**given, one: fitting}, other)
 
 
 def _too_long(number: int, frame: object) -> None:

@@ -27,7 +27,6 @@ tensorflow.compat.v1.where: x y
 tensorflow.linalg.banded_triangular_solve: bands rhs
 tensorflow.linalg.cholesky_solve: chol rhs
 tensorflow.linalg.cross: a b
-tensorflow.linalg.diag_part: k padding_value
 tensorflow.linalg.solve: matrix rhs
 tensorflow.linalg.triangular_solve: matrix rhs
 tensorflow.math.atan2: y x
