@@ -99,7 +99,7 @@ def conflicts(tf: Any, function: Callable[..., Any]) -> list[str]:
             others = [name for name in required if name not in arguments]
             for fill in (tensor, *FILLS) if others else (None,):
                 given = {**dict.fromkeys(others, fill), **arguments}
-                if _differs(tf, function, given, other) and not _differs_without(tf, function, given, one, other):
+                if _differs(tf, function, given, other) and _fits(tf, function, given, one, other):
                     found[f"{one} {other}"] = None
     return list(found)
 
@@ -122,10 +122,14 @@ def _differs(tf: Any, function: Callable[..., Any], given: dict[str, Any], chang
     return False
 
 
-def _differs_without(tf: Any, function: Callable[..., Any], given: dict[str, Any], one: str, other: str) -> bool:
-    """Whether the graph raises, too, where the number is a tensor that fits: then it is a third argument that does not."""
-    fitting = tf.constant(given[one], given[other].dtype)
-    return _differs(tf, function, {**given, one: fitting}, other)
+def _fits(tf: Any, function: Callable[..., Any], given: dict[str, Any], one: str, other: str) -> bool:
+    """Whether a graph takes a tensor of the other's dtype in place of the number: then it is the number that does not fit."""
+    try:
+        fitting = {**given, one: tf.constant(given[one], given[other].dtype)}
+        tf.function(lambda tensor: function(**{**fitting, other: tensor}), autograph=False)(given[other])
+    except Exception:
+        return False
+    return True
 
 
 def _too_long(number: int, frame: object) -> None:
