@@ -469,8 +469,8 @@ class _Decider:
     def is_proven(self, judgement: _Judgement, hazard: ReachedHazard) -> bool:
         """Whether the graph is wrong for sure. Whoever decorated it has run it: taking it away needs as much proof as adding it.
 
-        It must be wrong whatever reaches it, and not only if a parameter of unknown type is a tensor. What it stores is no mistake where
-        nobody is known to look at it between calls.
+        It must be wrong whatever reaches it, and not only if a parameter of unknown type is a tensor, or a flag is set. What it stores
+        is no mistake where nobody is known to look at it between calls.
         """
         if not hazard.is_effect and any(
             parameter.evidence in (Evidence.KEYWORD, Evidence.NONE, Evidence.RECORDED)
@@ -481,6 +481,7 @@ class _Decider:
             any(
                 (each.rule, each.site, each.assumption) == (hazard.rule, hazard.site, None)
                 and self.proof.doubt(context, each) is None
+                and self.proof.always_runs(context, each)
                 for each in self.hazards.reached(context)
             )
             for context in judgement.contexts

@@ -168,6 +168,30 @@ class Proof:
                 return number
         return None
 
+    def always_runs(self, context: ContextFacts, hazard: ReachedHazard) -> bool:
+        """Whether no condition that nobody can answer, such as a flag for debugging, decides if a call of the graph gets to a hazard."""
+        sites = (*hazard.via, hazard.site)
+        return not any(
+            self._is_optional(inner, site.op)
+            for end, site in enumerate(sites)
+            for inner in self._contexts_at(context, sites[:end])
+            if inner.function == FunctionId(site.module, site.function)
+        )
+
+    def _is_optional(self, context: ContextFacts, place: OpId) -> bool:
+        code = self._code(context)
+        open_ones = {
+            branch.op
+            for branch in context.branches
+            if branch.taken == (True, True) and branch.kind in (BranchKind.PYTHON, BranchKind.UNKNOWN)
+        }
+        parent = code.parents[place]
+        while parent is not None:
+            if parent in open_ones and isinstance(code.ops[parent], ops.If | ops.IfExpression):
+                return True
+            parent = code.parents[parent]
+        return False
+
     def _deciding(self, context: ContextFacts, place: OpId) -> Iterator[OpId]:
         """The tensors that decide, within the function, whether an operation runs."""
         code = self._code(context)

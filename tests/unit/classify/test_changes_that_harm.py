@@ -274,6 +274,36 @@ def test_what_a_decorator_has_converted_stays_a_plain_function(tmp_path: Path) -
     assert converted.action is not Action.ADD_TF_FUNCTION
 
 
+SHOWN = """
+import matplotlib.pyplot as plt
+
+class Trainer:
+    def __init__(self, options):
+        self.options = options
+
+    def show(self, image):
+        plt.imshow(image.numpy())
+
+    @tf.function
+    def step(self, x):
+        x = tf.tanh(x)
+        {}
+            self.show(x)
+        return x
+
+def main(options):
+    trainer = Trainer(options)
+    for _ in range(100):
+        trainer.step(tf.ones([3, 3]))
+"""
+
+
+def test_what_only_a_flag_runs_takes_no_decorator_away(tmp_path: Path) -> None:
+    assert decide(tmp_path, SHOWN.format("if self.options.debug:"))["Trainer.step"].action is Action.NONE
+    always = decide(tmp_path, SHOWN.format("for _ in range(2):"))["Trainer.step"]
+    assert always.action is Action.REMOVE_TF_FUNCTION
+
+
 OWN_GRADIENT = """
 @tf.custom_gradient
 def clip(x, low, name{default}):
