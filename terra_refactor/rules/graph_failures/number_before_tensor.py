@@ -8,12 +8,14 @@ from typing import Final
 from terra_refactor.domain.dtype import BOOL, FLOAT32, INT32, INTEGER, DType
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import (
+    DTypeValue,
     FrozenList,
     PythonType,
     Reference,
     TensorKind,
     TensorValue,
     TupleValue,
+    UnknownValue,
     Value,
     members,
 )
@@ -33,6 +35,14 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             if number is None or tensor is None or view.argument_behind(number) is not None:
                 continue
             own, other = _dtype_of_number(view, number), _dtype_of_tensor(view, tensor)
+            chosen = _chosen_dtype(view, tensor) if own is not None and other is None else None
+            if chosen is not None:
+                yield LocalHazard(
+                    call.id,
+                    f"`{view.written(number)}` stands before `{view.written(tensor)}`, which is of any dtype: in a graph it becomes {own}",
+                    f"`{view.written(chosen)}` is {own}: in a graph `{view.written(number)}` is",
+                )
+                break
             if own is None or other is None or own == other or (own == FLOAT32 and other in INTEGER):
                 continue
             yield LocalHazard(
@@ -72,6 +82,40 @@ def _dtype_of_tensor(view: ContextView, number: OpId) -> DType | None:
         return None
     found = {member.type.dtype for member in alternatives if isinstance(member, TensorValue)}
     return found.pop() if len(found) == 1 else None
+
+
+def _chosen_dtype(view: ContextView, number: OpId) -> OpId | None:
+    """The dtype, known to callers only, to which a tensor is converted: such code is meant for several."""
+    pending, seen = [number], {number}
+    while pending:
+        op = view.op(pending.pop())
+        found: list[OpId | None] = []
+        match op:
+            case ops.LoadName(name=name):
+                found = [store.value for store in view.code.stores.get(name, ()) if store.id < op.id]
+            case ops.Binary(left=left, right=right):
+                found = [left, right]
+            case ops.Call():
+                library = view.calls[op.id].library if op.id in view.calls else ()
+                wanted = view.library_argument(op, library[0], "dtype") if len(library) == 1 else None
+                if wanted is not None and library[0].startswith("tensorflow."):
+                    if any(_is_open_dtype(each) for each in members(view.value(wanted))):
+                        return wanted
+            case _:
+                pass
+        new = [each for each in found if each is not None and each not in seen]
+        pending.extend(new)
+        seen.update(new)
+    return None
+
+
+def _is_open_dtype(value: Value) -> bool:
+    """Whether it is a dtype of which nothing is known; what a parameter is taken for because it is given to `tf.cast` is one."""
+    match value:
+        case DTypeValue(dtype=None) | UnknownValue() | TensorValue():
+            return True
+        case _:
+            return False
 
 
 RULE: Final = Rule(

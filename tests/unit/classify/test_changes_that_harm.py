@@ -304,6 +304,25 @@ def test_what_only_a_flag_runs_takes_no_decorator_away(tmp_path: Path) -> None:
     assert always.action is Action.REMOVE_TF_FUNCTION
 
 
+OF_ANY_DTYPE = """
+def scale(x, n, dtype):
+    n = tf.cast(n, {dtype})
+    for _ in range(10):
+        x = tf.tanh(tf.cast(x, {dtype})) / tf.maximum({first}, {second})
+    return x
+"""
+
+
+def test_a_number_before_a_tensor_of_a_chosen_dtype_is_an_assumption(tmp_path: Path) -> None:
+    def says(**parts: str) -> bool:
+        found = decide(tmp_path, OF_ANY_DTYPE.format(**parts), min_ops=0)["scale"]
+        return any("is float32" in each for each in found.assumptions)
+
+    assert says(dtype="dtype", first="1.0", second="n / 2.0")
+    assert not says(dtype="dtype", first="n / 2.0", second="1.0")
+    assert not says(dtype="tf.float32", first="1.0", second="n / 2.0")
+
+
 OWN_GRADIENT = """
 @tf.custom_gradient
 def clip(x, low, name{default}):
