@@ -35,6 +35,7 @@ from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.environment import for_release
 
 MAX_ROUNDS = 3
 """The state of the program is followed through so many rounds; what changes after that is not followed any further."""
@@ -60,6 +61,8 @@ class AnalysisOptions:
     max_rounds: int = MAX_ROUNDS
     steps_per_operation: int = STEPS_PER_OPERATION
     models: Mapping[str, ProjectModel] = field(default_factory=dict)
+    tf_version: str | None = None
+    """The release of TensorFlow that the program is for, as `X.Y`; None if nobody says."""
 
 
 def analyze_program(
@@ -97,7 +100,7 @@ class _Analysis:
             calls.call_value,
             attributes.attribute_of,
             max(MIN_STEPS, options.steps_per_operation * operations),
-            None if store is None else store.begin(program, options.models),
+            None if store is None else store.begin(program, options.models, options.tf_version),
         )
         loader.interpreter = self.interpreter
         self.interpreter.declarations = read_declarations(options.models, program.stubs)
@@ -108,6 +111,10 @@ class _Analysis:
         self.changed = False
 
     def run(self) -> ProgramFacts:
+        with for_release(self.options.tf_version):
+            return self._run()
+
+    def _run(self) -> ProgramFacts:
         self.loader.run_all()
         self.loader.settle()
         if len(self.program.modules) > 1:

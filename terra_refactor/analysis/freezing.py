@@ -12,6 +12,7 @@ from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.state import AS_TENSOR, CLASS, ITEMS, State
 from terra_refactor.domain.value import (
     UNKNOWN,
+    Constant,
     FrozenDict,
     FrozenList,
     Reference,
@@ -79,6 +80,8 @@ class _Freezing:
             case FrozenDict():
                 items = tuple((key, self.frozen(item, depth + 1)) for key, item in value.items)
                 return FrozenDict(items, None if value.rest is None else self.frozen(value.rest, depth + 1))
+            case UnionValue(members=every) if all(isinstance(member, Constant) for member in every):
+                return value
             case UnionValue():
                 return join_all(self.frozen(member, depth + 1) for member in value.members)
             case SliceValue():

@@ -143,9 +143,9 @@ class SummaryStore:
         self.assembled: Assembled | None = None
         """What its facts were assembled from."""
 
-    def begin(self, program: Program, models: Mapping[str, ProjectModel]) -> Adoption:
+    def begin(self, program: Program, models: Mapping[str, ProjectModel], tf_version: str | None = None) -> Adoption:
         """What of it holds for a program, and what users tell of it."""
-        modules = (tuple(program.modules), dict(program.stubs), dict(models), dict(program.recorded))
+        modules = (tuple(program.modules), dict(program.stubs), dict(models), dict(program.recorded), tf_version)
         if modules != self.modules or (self.first_size and len(self.objects.facts) > MAX_GROWTH * self.first_size):
             self.__init__()  # type: ignore[misc]
             self.modules = modules

@@ -1,19 +1,23 @@
 """Constants of libraries that differ between the machines and releases that a program runs on.
 
 Computes: what is known of such a constant: its Python type, or that of its parts, and whether it tells a release. Needs: canonical names.
-Gives: `constant_of`, `known_truth`. Ignores: the machine and the releases that the analysis itself runs on.
+Gives: `constant_of`, `known_truth`, `for_release`. Ignores: the machine and the releases that the analysis itself runs on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final
 
 from terra_refactor.domain.value import (
     UNKNOWN_BOOL,
     UNKNOWN_INT,
     UNKNOWN_STR,
+    Constant,
     TupleValue,
+    UnionValue,
     Value,
     of_release,
 )
@@ -58,13 +62,39 @@ _FORMER: Final = {
 }
 
 
+_OF_TENSORFLOW: Final = words("tensorflow.__version__ tensorflow.version.VERSION")
+_PATCHES: Final = 6
+"""A release `X.Y` of TensorFlow has had at most so many versions `X.Y.Z`."""
+
+_release: ContextVar[str | None] = ContextVar("release", default=None)
+
+
+@contextmanager
+def for_release(version: str | None) -> Iterator[None]:
+    """The program is for this release of TensorFlow (`X.Y`), as the user says: its versions are known then, all but the last number."""
+    token = _release.set(version)
+    try:
+        yield
+    finally:
+        _release.reset(token)
+
+
+def knows_release() -> bool:
+    """Whether the user has said which release of TensorFlow the program is for."""
+    return _release.get() is not None
+
+
 def constant_of(name: str) -> Value | None:
     """What is known of the constant of that canonical name; None where it is none of these."""
     name = name.replace("tensorflow.compat.v1.", "tensorflow.")
+    name = _FORMER.get(name, name)
+    release = _release.get()
+    if release is not None and name in _OF_TENSORFLOW:
+        return UnionValue(tuple(Constant(f"{release}.{patch}") for patch in range(_PATCHES)))
     if name.endswith(".__version__"):
         # by convention, of any package
         return _TEXT
-    return _CONSTANTS.get(_FORMER.get(name, name))
+    return _CONSTANTS.get(name)
 
 
 TYPE_CHECKING: Final = words("typing.TYPE_CHECKING typing_extensions.TYPE_CHECKING")

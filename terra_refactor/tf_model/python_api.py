@@ -13,7 +13,9 @@ from __future__ import annotations
 import math
 import operator
 import posixpath
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
@@ -53,6 +55,7 @@ from terra_refactor.domain.value import (
     of_release,
 )
 from terra_refactor.tf_model.catalogue import catalogue_files, entry, parse_signature, value_of
+from terra_refactor.tf_model.environment import knows_release
 from terra_refactor.tf_model.name_table import words
 from terra_refactor.tf_model.ops.operators import operator_rule, unary_rule
 from terra_refactor.tf_model.spec import BoundCall, ParameterPassing, ParameterSpec, Rule
@@ -467,6 +470,20 @@ _OPERATORS: Final = words(
 _VERSION: Final = TupleValue((UNKNOWN_INT, UNKNOWN_INT, UNKNOWN_INT), "version", ("major", "minor", "micro"))
 """A release, parsed: it compares as its numbers do."""
 
+_VERSION_NUMBERS: Final = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
+
+
+def _parsed_version(call: BoundCall) -> Value:
+    """Versions compare as their numbers do; only worth knowing where that of TensorFlow is known."""
+    text = next(iter((*call.arguments.values(), *call.extra_arguments)), UNKNOWN) if knows_release() else UNKNOWN
+    found = (
+        _VERSION_NUMBERS.fullmatch(text.value) if isinstance(text, Constant) and isinstance(text.value, str) else None
+    )
+    if found is None:
+        return _VERSION
+    return replace(_VERSION, elements=tuple(Constant(int(number or 0)) for number in found.groups()))
+
+
 RULES: Final[Mapping[str, Rule]] = {
     "builtins.len": length,
     "builtins.int": _conversion(_to_int, UNKNOWN_INT),
@@ -586,7 +603,7 @@ RULES: Final[Mapping[str, Rule]] = {
             "pkg_resources.extern.packaging.version.parse pkg_resources.extern.packaging.version.Version "
             "setuptools.extern.packaging.version.parse setuptools.extern.packaging.version.Version"
         ),
-        _typed(_VERSION),
+        _parsed_version,
     ),
     "inspect.getsource": _typed(UNKNOWN_STR),
     "textwrap.dedent": _typed(UNKNOWN_STR),

@@ -24,9 +24,11 @@ def analyze_and_judge(
     program: Program, config: Config, progress: Callable[[int, int], None] | None
 ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
     """What is decided about every function of the program, and what the rules find."""
-    return judge_facts(
-        program, analyze_program(program, AnalysisOptions(models=config.project_models), progress), config
-    )
+    return judge_facts(program, analyze_program(program, _options(config), progress), config)
+
+
+def _options(config: Config) -> AnalysisOptions:
+    return AnalysisOptions(models=config.project_models, tf_version=config.tf_version)
 
 
 def judge_facts(
@@ -75,7 +77,7 @@ class RepeatedJudge:
     def _judge(
         self, program: Program, config: Config, progress: Callable[[int, int], None] | None
     ) -> tuple[ProgramFacts, tuple[Decision, ...], tuple[Finding, ...]]:
-        facts = analyze_program(program, AnalysisOptions(models=config.project_models), progress, self._store)
+        facts = analyze_program(program, _options(config), progress, self._store)
         earlier, self._hazards = self._hazards, None
         hazards = HazardMap(program, facts, remembers=True, earlier=earlier)
         decisions, findings = _judge(hazards, config)

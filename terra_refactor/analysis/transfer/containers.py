@@ -365,6 +365,8 @@ def item_of(interpreter: Interpreter, frame: Frame, op: int, container: Value, i
             return (
                 SequenceValue(container.element, container.kind) if isinstance(index, SliceValue) else container.element
             )
+        case Constant(str() as text) if (known := _part_of_text(text, index)) is not None:
+            return Constant(known)
         case Constant(str()) | Scalar(PythonType.STR):
             return of_release(UNKNOWN_STR) if speaks_of_release(container) else UNKNOWN_STR
         case RangeValue():
@@ -444,6 +446,16 @@ def _python_slice(index: SliceValue) -> slice | None:
             return None
         bounds.append(None if bound.value is None else int(bound.value))
     return None if bounds[2] == 0 else slice(*bounds)
+
+
+def _part_of_text(text: str, index: Value) -> str | None:
+    """A character or slice of a known text; None where it is not known which."""
+    if isinstance(index, SliceValue):
+        known = _python_slice(index)
+        return None if known is None else text[known]
+    if isinstance(index, Constant) and type(index.value) is int and -len(text) <= index.value < len(text):
+        return text[index.value]
+    return None
 
 
 def _object_item(interpreter: Interpreter, frame: Frame, op: int, container: Reference, index: Value) -> Value:

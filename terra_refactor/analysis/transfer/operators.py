@@ -7,7 +7,7 @@ rules of `tf_model`. Gives: `HANDLERS`.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -474,6 +474,9 @@ def _compared(interpreter: Interpreter, frame: Frame, op: ops.Compare, left: Val
             return Constant(_COMPARE[symbol](left.value, right.value))
         except TypeError:
             return UNKNOWN_BOOL
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        decided = _compared_tuples(symbol, left.elements, right.elements)
+        return UNKNOWN_BOOL if decided is None else Constant(decided)
     tensor_like = [side for side in (left, right) if isinstance(side, TensorValue)]
     if tensor_like:
         if isinstance(left, UnknownValue) or isinstance(right, UnknownValue):
@@ -501,6 +504,19 @@ def _compared(interpreter: Interpreter, frame: Frame, op: ops.Compare, left: Val
         return UNKNOWN_BOOL
     maybe_tensor = any(isinstance(side, UnknownValue) and side.may_be_tensor for side in (left, right))
     return UNKNOWN if maybe_tensor else UNKNOWN_BOOL
+
+
+def _compared_tuples(symbol: str, left: Sequence[Value], right: Sequence[Value]) -> bool | None:
+    """How two tuples compare: the first elements that differ decide, if all before are known; None where that is not known."""
+    for one, other in zip(left, right, strict=False):
+        if not isinstance(one, Constant) or not isinstance(other, Constant):
+            return None
+        if one.value != other.value:
+            try:
+                return bool(_COMPARE[symbol](one.value, other.value))
+            except TypeError:
+                return None
+    return bool(_COMPARE[symbol](len(left), len(right)))
 
 
 def _equal(left: Value, right: Value) -> bool | None:
