@@ -96,7 +96,9 @@ def read_source(path: str | os.PathLike[str]) -> Source:
     try:
         if not stat.S_ISREG(os.stat(name).st_mode) and not os.path.isdir(name) and not name.startswith(_STREAMS):
             raise SourceError(shown, "is not a regular file")  # opening a pipe may block, and a device may never end
-        with open(name, "rb") as stream:
+        with open(name, "rb", opener=_open_at_once) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode) and not name.startswith(_STREAMS):
+                raise SourceError(shown, "is not a regular file")  # it was exchanged just now
             # a reader makes room for as much as it is asked for; one that has no size is asked for all, and ends at the limit
             size = os.fstat(stream.fileno()).st_size
             data = stream.read(min(size, MAX_BYTES) + 1)
@@ -109,6 +111,11 @@ def read_source(path: str | os.PathLike[str]) -> Source:
     if len(data) > MAX_BYTES:
         raise SourceError(shown, f"is too large to be read: more than {MAX_BYTES:,} bytes")
     return _source(data, shown, os.path.abspath(name))
+
+
+def _open_at_once(name: str, flags: int) -> int:
+    """Opens a file, and waits for nobody at the other end if it has become a pipe."""
+    return os.open(name, flags if name.startswith(_STREAMS) else flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def source_from_bytes(data: bytes, name: str = STDIN_NAME) -> Source:

@@ -30,7 +30,7 @@ from terra_refactor.rules import registry
 from terra_refactor.rules.rule import Finding, LocalHazard
 from terra_refactor.rules.view import ContextView
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
-from terra_refactor.workspace import watchdog
+from terra_refactor.workspace import loading, watchdog
 from terra_refactor.workspace.judgement import RepeatedJudge
 from terra_refactor.workspace.judging import judge_program
 from terra_refactor.workspace.results import WorkspaceReport
@@ -197,6 +197,39 @@ def test_pipes_and_devices_in_the_tree_do_not_block(tmp_path: Path) -> None:
     assert len(report.decisions) == 3
     named = report_of(tmp_path / "a.py")
     assert [error.message for error in named.errors] == ["is not a regular file"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_file_that_becomes_a_pipe_or_folder_or_goes_costs_only_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("pipe.py", "folder.py", "gone.py", "good.py"):
+        Path(name).write_text(PAIR)
+    regular = os.stat("good.py")
+    discover, look = loading.discover_files, os.stat
+
+    def exchange(*arguments: Any, **options: Any) -> Any:
+        """Lists the files; then three of them become something else."""
+        found = discover(*arguments, **options)
+        for name in ("pipe.py", "folder.py", "gone.py"):
+            Path(name).unlink()
+        os.mkfifo("pipe.py")
+        Path("folder.py").mkdir()
+        return found
+
+    def stat(name: Any, *rest: Any, **options: Any) -> os.stat_result:
+        return regular if str(name) == "pipe.py" else look(name, *rest, **options)  # before it was exchanged
+
+    monkeypatch.setattr(loading, "discover_files", exchange)
+    monkeypatch.setattr(os, "stat", stat)
+    report = report_of(Path("."))
+    assert {decision.path for decision in report.decisions} == {"good.py"}
+    assert {error.path: error.message for error in report.errors} == {
+        "pipe.py": "is not a regular file",
+        "folder.py": "is a folder, not a file",
+        "gone.py": "does not exist",
+    }
 
 
 def test_the_place_of_an_error_in_a_notebook_is_that_in_the_document(tmp_path: Path) -> None:
