@@ -206,7 +206,8 @@ def _advance(trial: _Trial, decision: Decision | None) -> None:
     if decision.action is Action.ADD_TF_FUNCTION:
         if trial.best is None or len(decision.assumptions) < len(trial.best[1].assumptions):
             trial.best = (trial.region, decision)
-        if decision.level is Level.SAFE or not _cut(trial, _with_hazards(trial, decision, assumed=True)):
+        core = frozenset(map(id, (trial.candidate.anchor, *trial.candidate.core)))
+        if decision.level is Level.SAFE or not _cut(trial, _with_hazards(trial, decision, assumed=True) - core):
             trial.settled = True
         return
     if trial.best is not None:
