@@ -17,6 +17,7 @@ from terra_refactor.analysis.freezing import MAX_FREEZE_DEPTH
 from terra_refactor.domain.effect import EffectSite
 from terra_refactor.domain.lattice import join, references, rename, widen
 from terra_refactor.domain.state import CLASS, EXISTS, Naming
+from terra_refactor.domain.traced import seen_outside
 from terra_refactor.domain.value import ObjectId, UnknownValue, Value
 from terra_refactor.ir.ids import OpId
 
@@ -48,6 +49,7 @@ def stand_ins(interpreter: Interpreter, bound: Mapping[str, Value]) -> dict[Obje
 
 def outward(value: Value, naming: Naming, mapping: Mapping[ObjectId, ObjectId]) -> Value:
     """A callee's value in the caller's names; unknown where it holds what only another call gave."""
+    value = seen_outside(value)
     found = references(value)
     if not found:
         return value

@@ -27,6 +27,7 @@ from terra_refactor.analysis.testing import is_collected
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import TOO_MANY, join_all
+from terra_refactor.domain.traced import without_marks
 from terra_refactor.domain.value import RECORDED_AS_A_TENSOR, UNKNOWN_TENSOR, UnknownValue, Value, is_tensor
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -205,7 +206,7 @@ def _parts(
             called.update(record.callees)
             callees = tuple(sorted(numbers[callee] for callee in record.callees if callee in numbers))
             certain = tuple(sorted(numbers[callee] for callee in record.certain if callee in numbers))
-            calls.append(CallFact(op, callees, record.library, record.unknown, certain))
+            calls.append(CallFact(op, callees, record.library, record.unknown, certain, record.open_size))
             targets.extend((live[callee].function.id, op) for callee in callees)
         names = _unresolved_names(interpreter, summary)
         parts.append(_Part(summary, is_real, tuple(calls), frozenset(called), tuple(targets), names))
@@ -226,9 +227,9 @@ def _context(position: ContextId, part: _Part, changes: StateChanges) -> Context
         function=summary.function.id,
         entry=summary.entry,
         in_graph=summary.in_graph,
-        parameters=summary.parameters,
+        parameters={name: without_marks(value) for name, value in summary.parameters.items()},
         values=summary.values,
-        returns=summary.contents,
+        returns=without_marks(summary.contents),
         calls=part.calls,
         branches=tuple(fact for _, fact in sorted(summary.branches.items())),
         effects=(*summary.effects, *changes.effects_of(summary)),

@@ -14,6 +14,7 @@ from terra_refactor.analysis.frames import Summary
 from terra_refactor.analysis.journal import Journal
 from terra_refactor.domain.lattice import widen
 from terra_refactor.domain.state import HeapKey, Naming, SettledHeap, State, marks_of, same_reads
+from terra_refactor.domain.traced import without_marks
 from terra_refactor.domain.value import BOTTOM, ObjectId, Value
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId
@@ -23,6 +24,9 @@ MAX_TOLD_APART: Final = 12
 """So many contexts of one function are told apart; more are joined into one general one."""
 MAX_CONTEXTS: Final = 96
 """And so many at all: what a call gives beyond is unknown."""
+
+MOST_VIEWS: Final = 3
+"""So many times as many, where some differ only in what is open while a graph is traced."""
 
 Closure: TypeAlias = "tuple[tuple[str, ObjectId], ...]"
 Key: TypeAlias = "tuple[FunctionId, tuple[Value, ...], Closure, bool]"
@@ -64,11 +68,18 @@ class Contexts:
 
     def is_told_apart(self, key: Key) -> bool:
         """Whether another context of the same function object would be one of its own, and not joined with the others."""
-        return len(self._alike(key)) < MAX_TOLD_APART
+        return self._is_below(key, MAX_TOLD_APART)
 
     def has_room(self, key: Key) -> bool:
         """Whether another context of the same function object is analysed at all."""
-        return len(self._alike(key)) < MAX_CONTEXTS
+        return self._is_below(key, MAX_CONTEXTS)
+
+    def _is_below(self, key: Key, most: int) -> bool:
+        """Whether there are fewer contexts of the same function object; those count once that are the same for eager code."""
+        alike = self._alike(key)
+        if len(alike) < most:
+            return True
+        return len(alike) < MOST_VIEWS * most and len({_seen_eagerly(summary) for summary in alike}) < most
 
     def joined(self, key: Key, parameters: Mapping[str, Value]) -> dict[str, Value]:
         """The arguments of a call that is joined with the others of its function object: never more precise than those before it."""
@@ -174,6 +185,17 @@ class Contexts:
                     summary.reads = {field: value for field, value in summary.reads.items() if field not in fixed}
                     kept.append(summary)
             self._by_key[key] = kept
+
+
+def _seen_eagerly(summary: Summary) -> int:
+    """A number that is the same for contexts that differ only in what is open while a graph is traced."""
+    if summary.seen_eagerly is None:
+        parameters = tuple(map(without_marks, summary.parameters.values()))
+        reads = frozenset(
+            (field, None if value is None else without_marks(value)) for field, value in summary.reads.items()
+        )
+        summary.seen_eagerly = hash((parameters, reads, summary.in_graph))
+    return summary.seen_eagerly
 
 
 def unsettled(reads: Mapping[HeapKey, Value | None], settled: SettledHeap) -> Mapping[HeapKey, Value | None]:

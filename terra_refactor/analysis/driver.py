@@ -23,6 +23,7 @@ from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.modules import ModuleLoader
 from terra_refactor.analysis.recorded import recorded_tensors
 from terra_refactor.analysis.reuse import SummaryStore
+from terra_refactor.analysis.signatures import as_signed
 from terra_refactor.analysis.testing import test_arguments
 from terra_refactor.analysis.transfer import attributes, calls, containers, control, definitions, names, operators
 from terra_refactor.config import ProjectModel
@@ -199,6 +200,8 @@ class _Analysis:
         frame = self.world_frame()
         frame.state = interpreter.world.fork()
         given = test_arguments(interpreter, frame, code)
+        if in_graph and wrapped is not None:
+            parameters = as_signed(interpreter.world, code, wrapped[0], parameters)
         if given:
             parameters |= given
             evidence |= dict.fromkeys(given, Evidence.FRAMEWORK)

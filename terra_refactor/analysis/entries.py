@@ -20,6 +20,7 @@ from terra_refactor.analysis.annotations import annotated_value
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import Frame, Summary
 from terra_refactor.analysis.freezing import freeze_in
+from terra_refactor.analysis.signatures import as_signed
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import join, python_type
 from terra_refactor.domain.state import CLASS, EXISTS
@@ -219,6 +220,8 @@ def enter_nested(interpreter: Interpreter, frame: Frame, made: FunctionValue) ->
     wrapped = interpreter.wrapping_of(identity)
     eager = wrapped is None or wrapped[0] is None or interpreter.functions_run_eagerly(frame.root)
     in_graph = frame.in_graph or not eager
+    if wrapped is not None and not eager:
+        parameters = as_signed(frame.root, interpreter.program.function(identity), wrapped[0], parameters)
     interpreter.summarize(frame.root, identity, made.closure, parameters, kind, in_graph)
 
 

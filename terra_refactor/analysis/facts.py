@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from terra_refactor.domain.dim import OpenDim
 from terra_refactor.domain.effect import Effect
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import ObjectId, Value
@@ -61,6 +62,8 @@ class CallFact:
     """What could not be resolved, in the program's words (`mylib.scale`), or None if everything was."""
     certain: tuple[ContextId, ...] = ()
     """Those of the callees that are called under no condition on the function's parameters that is not known to hold."""
+    open_size: OpenDim | None = None
+    """A size that is open while a graph is traced, among the numbers of a list or tuple that a library function gets."""
 
 
 @dataclass(frozen=True, slots=True)

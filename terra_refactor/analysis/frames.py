@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.facts import BranchFact, EntryKind, FailureFact
-from terra_refactor.domain.dim import Dim
+from terra_refactor.domain.dim import Dim, OpenDim
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.state import HeapKey, Naming, State, Suspect
@@ -90,12 +90,13 @@ class CallRecord:
     """Those of the callees that were called without a condition on parameters that is not known to hold."""
     library: dict[str, None] = field(default_factory=dict)
     unknown: str | None = None
+    open_size: OpenDim | None = None
 
     def finished(self) -> RecordedCall:
         """What it has come to when the context has run."""
         callees = tuple(self.callees)
         certain = callees if len(self.certain) == len(callees) else tuple(sorted(self.certain))
-        return RecordedCall(callees, certain, tuple(self.library), self.unknown)
+        return RecordedCall(callees, certain, tuple(self.library), self.unknown, self.open_size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,7 @@ class RecordedCall:
     certain: tuple[int, ...]
     library: tuple[str, ...]
     unknown: str | None
+    open_size: OpenDim | None
 
 
 @dataclass(slots=True)
@@ -147,6 +149,8 @@ class Summary:
     log: Log | None = None
     """What it asked and told the analysis, where summaries are kept for another run and this one can be."""
     suspect: Suspect = field(default_factory=Suspect, compare=False)
+    seen_eagerly: int | None = field(default=None, compare=False)
+    """See `contexts`; None until it is asked."""
 
 
 class Frame:

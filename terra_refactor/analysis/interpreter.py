@@ -38,10 +38,10 @@ from terra_refactor.analysis.entries import as_evidence_says
 from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.freezing import freeze_in
-from terra_refactor.analysis.lost_shapes import concrete
 from terra_refactor.analysis.notes import Notes
 from terra_refactor.analysis.reuse import Adoption, Flags, Log, called, called_with_others
 from terra_refactor.analysis.sharing import Sharing
+from terra_refactor.analysis.signatures import as_signed
 from terra_refactor.analysis.steps import STEPS_OF_A_CALL, StepBudget
 from terra_refactor.analysis.summaries import summary_of
 from terra_refactor.analysis.weight_dtypes import weights_are_default
@@ -50,6 +50,7 @@ from terra_refactor.domain.dtype import FLOAT32, DType
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, references, widen
 from terra_refactor.domain.state import CELL, CLASS, EXISTS, Naming, State, same_reads
+from terra_refactor.domain.traced import as_given, without_marks
 from terra_refactor.domain.value import (
     BOTTOM,
     FALSE,
@@ -368,21 +369,28 @@ class Interpreter(AbstractHeap, Notes):
         # what a test gives a function to see it raise says nothing about what it takes
         for name, value in () if frame.provoked else bound.items():
             seen = arrivals.setdefault(name, {})
-            note_arrival(seen, value if not references(value) else freeze_in(frame.state, value, DEPTH_OF_ARRIVALS))
+            arriving = value if not references(value) else freeze_in(frame.state, value, DEPTH_OF_ARRIVALS)
+            note_arrival(seen, without_marks(arriving))
         naming = Naming(stand_ins(self, bound), self.objects.level_names)
+        # what is called as a graph of its own gets what it is given as a graph has it; others, as their caller does
+        inward = naming.named if graph else naming.inward
+
+        def given(values: Mapping[str, Value]) -> dict[str, Value]:
+            parameters = {name: inward(as_parameter(name, value)) for name, value in values.items()}
+            return as_signed(frame.state, code, function.hybrid, parameters) if wrapped else parameters
+
         known = as_evidence_says(self, code, function, bound)
-        parameters = {name: naming.inward(as_parameter(name, value)) for name, value in known.items()}
         closure = tuple((name, naming.inward_object(cell)) for name, cell in function.closure)
-        summary = self.summarize(frame.state, identity, closure, parameters, EntryKind.CALLED, in_graph, naming)
+        summary = self.summarize(frame.state, identity, closure, given(known), EntryKind.CALLED, in_graph, naming)
         if isinstance(summary, Summary):
             again = as_evidence_says(self, code, function, known)
             if again is not known and again != known:
                 # the body has shown by now what it does with what is unknown
-                parameters = {name: naming.inward(as_parameter(name, value)) for name, value in again.items()}
-                summary = self.summarize(frame.state, identity, closure, parameters, EntryKind.CALLED, in_graph, naming)
+                summary = self.summarize(
+                    frame.state, identity, closure, given(again), EntryKind.CALLED, in_graph, naming
+                )
         if isinstance(summary, Summary):
-            returned = as_declared(self, code, function, apply_summary(self, frame, op, summary, bound, naming))
-            return returned if frame.in_graph or graph else concrete(returned)
+            return as_declared(self, code, function, apply_summary(self, frame, op, summary, bound, naming))
         if isinstance(summary, UnknownValue):
             # what it does is not followed any further: nobody can tell
             detail = f"{code.qualname} (called too deep to follow)"
@@ -406,6 +414,7 @@ class Interpreter(AbstractHeap, Notes):
         naming: Naming | None = None,
     ) -> Summary | Value:
         """The summary of a call, made anew if none fits; a plain value where there can be none (recursion, budget)."""
+        parameters = as_given(parameters)
         key = (identity, tuple(parameters.values()), closure, in_graph)
         general = False
         found = self.contexts.find(key, state, naming)

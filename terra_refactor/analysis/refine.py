@@ -8,11 +8,15 @@ Gives: `refine`, False where the condition cannot have that outcome.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from terra_refactor.analysis.truth import truth_of
-from terra_refactor.domain.lattice import filter_members
+from terra_refactor.domain.dim import OpenDim, eager
+from terra_refactor.domain.lattice import filter_members, join_all
+from terra_refactor.domain.roots import Traced
 from terra_refactor.domain.state import CELL, EXISTS
+from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     BOTTOM,
     FALSE,
@@ -26,6 +30,7 @@ from terra_refactor.domain.value import (
     PythonType,
     Reference,
     Scalar,
+    TensorValue,
     TupleValue,
     UnknownValue,
     Value,
@@ -33,6 +38,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir import ops
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.ops.conversion import size_value
 
 if TYPE_CHECKING:
     from terra_refactor.analysis.frames import Frame
@@ -115,9 +121,42 @@ def _identity(interpreter: Interpreter, frame: Frame, op: ops.Compare, truth: bo
 
 
 def _narrow_identity(interpreter: Interpreter, frame: Frame, subject: int, constant: Constant, same: bool) -> bool:
+    if not same and constant == NONE:
+        _note_known_size(interpreter, frame, subject)
     if same:
         return _narrow(interpreter, frame, subject, lambda member: _may_be(member, constant), unknown_becomes=constant)
     return _narrow(interpreter, frame, subject, lambda member: member != constant)
+
+
+def _note_known_size(interpreter: Interpreter, frame: Frame, subject: int) -> None:
+    """After `size is not None`, or `x.shape[0] is not None`: a graph that comes here knows the size."""
+    known = frame.value(subject)
+    if not isinstance(known, Scalar) or not isinstance(known.dim, OpenDim):
+        return
+    _store(frame, interpreter.op(frame.function, subject), known, size_value(known.dim.size))
+    item = interpreter.op(frame.function, subject)
+    index = frame.value(item.index) if isinstance(item, ops.LoadItem) else None
+    shape = interpreter.op(frame.function, item.object) if isinstance(item, ops.LoadItem) else None
+    if not isinstance(index, Constant) or type(index.value) is not int or not isinstance(shape, ops.LoadAttribute):
+        return
+    if shape.name == "shape":
+        tensor = frame.value(shape.object)
+        closed = join_all(_with_known_size(member, index.value) for member in members(tensor))
+        replace_value(interpreter, frame, shape.object, closed)
+
+
+def _with_known_size(value: Value, axis: int) -> Value:
+    """The tensor with the size of an axis known."""
+    shape = value.type.shape if isinstance(value, TensorValue) else None
+    if not isinstance(value, TensorValue):
+        return value
+    if shape is None:
+        return replace(value, traced=Traced(content=value.traced.content)) if axis == 0 else value
+    if not -len(shape) <= axis < len(shape):
+        return value
+    place = axis % len(shape)
+    sizes = (*shape[:place], eager(shape[place]), *shape[place + 1 :])
+    return replace(value, type=TensorType(value.type.dtype, sizes))
 
 
 def _may_be(value: Value, constant: Constant) -> bool:

@@ -16,6 +16,7 @@ from typing import Final
 from terra_refactor.analysis.facts import BranchKind, ContextFacts, ContextId
 from terra_refactor.classify.answers import Question
 from terra_refactor.classify.hazards import HazardMap
+from terra_refactor.domain.dim import eager
 from terra_refactor.domain.value import (
     SUGGESTED,
     Constant,
@@ -236,7 +237,7 @@ def _steps(view: ContextView, call: ops.Call, stepping: Stepping) -> int:
     if stepping.time_major in given and view.value(given[stepping.time_major]) == Constant(False):
         axis = 1
     sizes = {
-        shape[axis] if (shape := member.type.shape) is not None and axis < len(shape) else None
+        eager(shape[axis]) if (shape := member.type.shape) is not None and axis < len(shape) else None
         for member in members(view.value(place))
         if isinstance(member, TensorValue)
     }

@@ -1,8 +1,11 @@
 """Sizes of axes: known, symbolic, or unknown.
 
 Computes: arithmetic and three-valued comparison of sizes. Gives: `Dim`, which is an `int`, a `SymbolicDim` (a normalised polynomial
-over symbols, for example `2*n + 1` or `h*w*c`), or None where nothing is known. Two equal symbols are the same size; two different
-ones may or may not be. Sizes are never negative; symbols stand for sizes, so they are at least 0.
+over symbols, for example `2*n + 1` or `h*w*c`), an `OpenDim`, or None where nothing is known. Two equal symbols are the same size; two
+different ones may or may not be. Sizes are never negative; symbols stand for sizes, so they are at least 0.
+
+A size has two views (adr/0012): what it is when the program runs eagerly, and what is static while a graph is traced. They are the same
+but for an `OpenDim`, which TensorFlow does not know while it traces. Arithmetic computes both; comparisons are about the eager view.
 
 Ignores: anything but integer polynomials. What cannot be expressed is None.
 """
@@ -11,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 
 class Truth(Enum):
@@ -36,7 +39,70 @@ class SymbolicDim:
         return format_dim(self)
 
 
-Dim: TypeAlias = int | SymbolicDim | None
+class Why(Enum):
+    """Why a size is not known while a graph is traced."""
+
+    __hash__ = object.__hash__
+
+    DECLARED = "declared"
+    """A signature or spec has None there."""
+    BATCH = "batch"
+    """It is that of a data set's batches, of which the last may be smaller."""
+    CONTENT = "content"
+    """The content of a tensor decides."""
+
+
+_WHYS: Final = tuple(Why)
+"""Of several reasons the last is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDim:
+    """A size that is not static while a graph is traced, whatever it is eagerly.
+
+    `roots` says which graph is meant, relative to the function that sees the size (`domain/traced.py`). `is_tensor`: of a Python int that
+    is a tensor in the graph (`len(x)`); else it is None there (`x.shape[0]`).
+    """
+
+    size: int | SymbolicDim | None
+    roots: int
+    why: Why
+    is_tensor: bool = False
+
+    def __str__(self) -> str:
+        return format_dim(self.size)
+
+
+Dim: TypeAlias = int | SymbolicDim | OpenDim | None
+
+
+def eager(dim: Dim) -> int | SymbolicDim | None:
+    """What the size is when the program runs eagerly."""
+    return dim.size if isinstance(dim, OpenDim) else dim
+
+
+def roots_of(dim: Dim) -> int:
+    """For which graphs the size is open; 0 for none."""
+    return dim.roots if isinstance(dim, OpenDim) else 0
+
+
+def opened(dim: Dim, roots: int, why: Why, *, is_tensor: bool = False) -> Dim:
+    """The size, open for these graphs as well."""
+    if not roots:
+        return dim
+    if isinstance(dim, OpenDim):
+        why = max(dim.why, why, key=_WHYS.index)
+        return OpenDim(dim.size, dim.roots | roots, why, dim.is_tensor and is_tensor)
+    return OpenDim(dim, roots, why, is_tensor)
+
+
+def as_open(size: Dim, *sources: Dim) -> Dim:
+    """A size that is computed from others: open if one of these is."""
+    result: Dim = eager(size)
+    for source in sources:
+        if isinstance(source, OpenDim):
+            result = opened(result, source.roots, source.why)
+    return result
 
 
 def symbol(name: str) -> SymbolicDim:
@@ -61,10 +127,12 @@ def _normal(terms: dict[Monomial, int]) -> int | SymbolicDim:
 
 def add(left: Dim, right: Dim) -> Dim:
     """`left + right`; None if either is unknown."""
-    if left is None or right is None:
-        return None
     if isinstance(left, int) and isinstance(right, int):
         return left + right
+    if isinstance(left, OpenDim) or isinstance(right, OpenDim):
+        return as_open(add(eager(left), eager(right)), left, right)
+    if left is None or right is None:
+        return None
     terms = _terms(left)
     for monomial, factor in _terms(right).items():
         terms[monomial] = terms.get(monomial, 0) + factor
@@ -87,10 +155,12 @@ def multiply(left: Dim, right: Dim) -> Dim:
     """`left * right`; 0 if either is 0, else None if either is unknown."""
     if left == 0 or right == 0:
         return 0
-    if left is None or right is None:
-        return None
     if isinstance(left, int) and isinstance(right, int):
         return left * right
+    if isinstance(left, OpenDim) or isinstance(right, OpenDim):
+        return as_open(multiply(eager(left), eager(right)), left, right)
+    if left is None or right is None:
+        return None
     product: dict[Monomial, int] = {}
     for left_monomial, left_factor in _terms(left).items():
         for right_monomial, right_factor in _terms(right).items():
@@ -101,6 +171,8 @@ def multiply(left: Dim, right: Dim) -> Dim:
 
 def divide_exactly(left: Dim, right: Dim) -> Dim:
     """`left / right` where that is a polynomial with integer coefficients and `right` a single term; None otherwise."""
+    if isinstance(left, OpenDim) or isinstance(right, OpenDim):
+        return as_open(divide_exactly(eager(left), eager(right)), left, right)
     if left is None or right is None or right == 0:
         return None
     if left == right:
@@ -126,6 +198,8 @@ def floor_divide(left: Dim, right: Dim) -> Dim:
     """`left // right` where it is exact or both are known; None otherwise."""
     if isinstance(left, int) and isinstance(right, int):
         return left // right if right else None
+    if isinstance(left, OpenDim) or isinstance(right, OpenDim):
+        return as_open(floor_divide(eager(left), eager(right)), left, right)
     return divide_exactly(left, right)
 
 
@@ -133,6 +207,8 @@ def ceil_divide(left: Dim, right: Dim) -> Dim:
     """`-(-left // right)` where it is exact or both are known; None otherwise."""
     if isinstance(left, int) and isinstance(right, int):
         return -(-left // right) if right else None
+    if isinstance(left, OpenDim) or isinstance(right, OpenDim):
+        return as_open(ceil_divide(eager(left), eager(right)), left, right)
     return divide_exactly(left, right)
 
 
@@ -141,12 +217,13 @@ def equal(left: Dim, right: Dim) -> Truth:
 
     `n` and `n` are; `n` and `n + 1` are not; `n` and `m`, or `n` and 3, may be. `n + 4` and 3 are not, since sizes are at least 0.
     """
+    left, right = eager(left), eager(right)
     if left is None or right is None:
         return Truth.UNKNOWN
     difference = subtract(left, right)
     if isinstance(difference, int):
         return Truth.YES if difference == 0 else Truth.NO
-    assert difference is not None
+    assert isinstance(difference, SymbolicDim)
     factors = [factor for monomial, factor in difference.terms if monomial]
     constant = dict(difference.terms).get((), 0)
     if (constant > 0 and all(factor > 0 for factor in factors)) or (
@@ -167,7 +244,8 @@ def definitely_different(left: Dim, right: Dim) -> bool:
 
 
 def format_dim(dim: Dim) -> str:
-    """`3`, `N`, `2*n + 1`, or `?` where it is unknown."""
+    """`3`, `N`, `2*n + 1`, or `?` where it is unknown: the eager view."""
+    dim = eager(dim)
     if dim is None:
         return "?"
     if isinstance(dim, int):

@@ -7,14 +7,16 @@ never wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from terra_refactor.domain.dim import Dim
-from terra_refactor.domain.shape import join_shapes
+from terra_refactor.domain.dim import Dim, OpenDim, eager, opened, roots_of
+from terra_refactor.domain.roots import Traced
+from terra_refactor.domain.shape import join_dims, join_shapes
 from terra_refactor.domain.tensor import TensorType, join_tensor_types
+from terra_refactor.domain.traced import is_marked, without_marks
 from terra_refactor.domain.value import (
     BOTTOM,
     UNBOUND,
@@ -109,7 +111,7 @@ def join_all(values: Iterable[Value]) -> Value:
 
 
 def _union(alternatives: Iterable[Value]) -> Value:
-    distinct = list(dict.fromkeys(alternatives))
+    distinct = _merge_views(list(dict.fromkeys(alternatives)))
     unknowns = [value for value in distinct if type(value) is UnknownValue]
     if unknowns:
         # what is unknown covers everything, except that an unset variable stays visible
@@ -128,6 +130,32 @@ def _union(alternatives: Iterable[Value]) -> Value:
         unknown = UnknownValue(may_be_tensor=tensor or opaque, reason=TOO_MANY if several else "")
         return UnionValue((unknown, UNBOUND)) if unbound else unknown
     return UnionValue(tuple(distinct))
+
+
+def _merge_views(values: list[Value]) -> list[Value]:
+    """Joins methods and partial calls that differ only in what is open while a graph is traced."""
+    if len(values) < 2 or not any(type(value) in (BoundMethod, PartialValue) and is_marked(value) for value in values):
+        return values
+    result: dict[Value, Value] = {}
+    for value in values:
+        key = without_marks(value) if type(value) in (BoundMethod, PartialValue) else value
+        known = result.get(key)
+        result[key] = value if known is None else _join_views(known, value)
+    return list(result.values())
+
+
+def _join_views(left: Value, right: Value) -> Value:
+    """Of two values that are the same for eager code: open where one is."""
+    if left == right:
+        return left
+    if isinstance(left, BoundMethod) and isinstance(right, BoundMethod):
+        return replace(left, receiver=join(left.receiver, right.receiver))
+    assert isinstance(left, PartialValue) and isinstance(right, PartialValue)
+    return replace(
+        left,
+        arguments=tuple(map(join, left.arguments, right.arguments)),
+        keywords=tuple((name, join(a, b)) for (name, a), (_, b) in zip(left.keywords, right.keywords, strict=True)),
+    )
 
 
 def _join_unknowns(unknowns: list[UnknownValue], distinct: list[Value]) -> UnknownValue:
@@ -158,9 +186,20 @@ def _merge_constants(values: list[Value]) -> list[Value]:
         # True or False is simply a bool
         if len(group) > MAX_CONSTANTS or kind is PythonType.BOOL or any(type(value) is Scalar for value in group):
             release = any(speaks_of_release(value) for value in group)
-            joined = Scalar(kind, None, symbolic, release=release)
+            joined = Scalar(kind, _joined_size(group), symbolic, release=release)
             merged = [*(value for value in merged if value not in group), joined]
     return merged
+
+
+def _joined_size(numbers: Iterable[Value]) -> Dim:
+    """Of Python ints that are not told apart: nothing, but that one of them is open; the size if all have the same."""
+    dims = [dim_of(number) for number in numbers]
+    sizes = {eager(dim) for dim in dims}
+    joined: Dim = sizes.pop() if len(sizes) == 1 else None
+    for dim in dims:
+        if isinstance(dim, OpenDim):
+            joined = opened(joined, dim.roots, dim.why, is_tensor=dim.is_tensor)
+    return joined
 
 
 def _merge_tensors(values: list[Value], limit: int) -> list[Value]:
@@ -173,25 +212,46 @@ def _merge_tensors(values: list[Value], limit: int) -> list[Value]:
         # contents and identities are told apart only as long as the types are
         by_type: dict[TensorType, TensorValue] = {}
         for tensor in group:
-            known = by_type.get(tensor.type)
-            by_type[tensor.type] = tensor if known is None else _join_same_type(known, tensor)
+            eagerly = tensor.type.seen_eagerly()
+            known = by_type.get(eagerly)
+            by_type[eagerly] = tensor if known is None else _join_same_type(known, tensor)
         kept = list(by_type.values())
         if len(kept) > limit:
-            joined = kept[0].type
-            for tensor in kept[1:]:
-                joined = join_tensor_types(joined, tensor.type)
-            kept = [TensorValue(joined, kind)]
+            kept = [join_tensors(kept)]
         result.extend(kept)
     return result
 
 
+def join_tensors(tensors: Sequence[TensorValue]) -> TensorValue:
+    """What is known of a tensor that is one of several of a kind, but for their contents."""
+    joined, traced = tensors[0].type, tensors[0].traced
+    for tensor in tensors[1:]:
+        joined, traced = join_tensor_types(joined, tensor.type), traced | tensor.traced
+    if joined.shape is None:
+        first = 0
+        for tensor in tensors:
+            first |= roots_of(tensor.type.shape[0]) if tensor.type.shape else 0
+        traced = traced | Traced(first=first) if first else traced
+    return TensorValue(joined, tensors[0].kind, traced=traced)
+
+
 def _join_same_type(left: TensorValue, right: TensorValue) -> TensorValue:
+    content = left.content
+    if content != right.content:
+        # the elements of both may be the same for eager code
+        same = None not in (content, right.content) and _eagerly(content) == _eagerly(right.content)
+        content = join(content, right.content) if same and content is not None and right.content is not None else None
     return TensorValue(
-        left.type,
+        join_tensor_types(left.type, right.type),
         left.kind,
-        left.content if left.content == right.content else None,
+        content,
         left.variable if left.variable == right.variable else None,
+        left.traced | right.traced,
     )
+
+
+def _eagerly(value: Value | None) -> Value | None:
+    return None if value is None else without_marks(value)
 
 
 def _merge_structures(values: list[Value]) -> list[Value]:
@@ -219,7 +279,7 @@ def _join_structures(left: Value, right: Value) -> Value | None:
     if isinstance(left, SequenceValue) and isinstance(right, SequenceValue):
         if left.kind != right.kind:
             return None
-        length = left.length if left.length == right.length else None
+        length = join_dims(left.length, right.length)
         return SequenceValue(join(left.element, right.element), left.kind, length)
     if isinstance(left, FrozenList) and isinstance(right, FrozenList):
         return join_list_contents(left, right)
@@ -237,11 +297,10 @@ def _join_structures(left: Value, right: Value) -> Value | None:
             left.iterator,
             last,
             lead,
-            left.open_batches and right.open_batches,
             left.counted if left.counted == right.counted else None,
         )
     if isinstance(left, ShapeValue) and isinstance(right, ShapeValue):
-        return ShapeValue(join_shapes(left.shape, right.shape))
+        return ShapeValue(join_shapes(left.shape, right.shape), left.traced | right.traced)
     if isinstance(left, DTypeValue) and isinstance(right, DTypeValue):
         return DTypeValue(None)
     if isinstance(left, SpecValue) and isinstance(right, SpecValue):
@@ -270,9 +329,7 @@ def join_list_contents(left: FrozenList, right: FrozenList) -> FrozenList:
     if left.elements is not None and right.elements is not None and len(left.elements) == len(right.elements):
         return FrozenList(tuple(join(a, b) for a, b in zip(left.elements, right.elements, strict=True)))
     length = list_length(left)
-    return FrozenList(
-        None, join(list_element(left), list_element(right)), length if length == list_length(right) else None
-    )
+    return FrozenList(None, join(list_element(left), list_element(right)), join_dims(length, list_length(right)))
 
 
 def join_dict_contents(left: FrozenDict, right: FrozenDict) -> FrozenDict:
@@ -357,9 +414,11 @@ def _collapse(left: Value, right: Value) -> Value:
     kind = python_type(left)
     if kind is not None and kind is python_type(right):
         symbolic = is_symbolic_number(left) or is_symbolic_number(right)
-        return Scalar(kind, None, symbolic, release=speaks_of_release(left) or speaks_of_release(right))
+        return Scalar(
+            kind, _joined_size((left, right)), symbolic, release=speaks_of_release(left) or speaks_of_release(right)
+        )
     if isinstance(left, TensorValue) and isinstance(right, TensorValue):
-        return TensorValue(join_tensor_types(left.type, right.type), left.kind)
+        return join_tensors((left, right))
     if isinstance(left, TupleValue) and isinstance(right, TupleValue):
         return SequenceValue(join_all(left.elements + right.elements), "tuple")
     return join(left, right)
@@ -527,6 +586,6 @@ def rename(value: Value, mapping: Mapping[int, int]) -> Value:
             return replace(value, element=rename(value.element, mapping), last=last, lead=lead)
         case TensorValue():
             variable = None if value.variable is None else mapping.get(value.variable, value.variable)
-            return TensorValue(value.type, value.kind, value.content, variable)
+            return TensorValue(value.type, value.kind, value.content, variable, value.traced)
         case _:
             return value

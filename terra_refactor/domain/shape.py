@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from terra_refactor.domain.dim import Dim, Truth, definitely_different, definitely_equal, equal, format_dim, multiply
+from terra_refactor.domain.dim import (
+    Dim,
+    OpenDim,
+    Truth,
+    Why,
+    definitely_different,
+    definitely_equal,
+    eager,
+    equal,
+    format_dim,
+    multiply,
+    opened,
+)
 
 Shape: TypeAlias = tuple[Dim, ...] | None
 
@@ -24,8 +36,26 @@ def format_shape(shape: Shape) -> str:
 
 
 def join_dims(left: Dim, right: Dim) -> Dim:
-    """What is known of a size that is one or the other."""
-    return left if left == right else None
+    """What is known of a size that is one or the other: open if either is."""
+    if left == right:
+        return left
+    if isinstance(left, OpenDim) or isinstance(right, OpenDim):
+        size = eager(left)
+        is_tensor = all(dim.is_tensor for dim in (left, right) if isinstance(dim, OpenDim))
+        joined: Dim = size if size == eager(right) else None
+        for dim in (left, right):
+            if isinstance(dim, OpenDim):
+                joined = opened(joined, dim.roots, dim.why, is_tensor=is_tensor)
+        return joined
+    return None
+
+
+def open_axis(shape: Shape, axis: int, roots: int, why: Why) -> Shape:
+    """The shape with one of its sizes open; unchanged if it has no such axis."""
+    if shape is None or not -len(shape) <= axis < len(shape):
+        return shape
+    axis %= len(shape)
+    return (*shape[:axis], opened(shape[axis], roots, why), *shape[axis + 1 :])
 
 
 def join_shapes(left: Shape, right: Shape) -> Shape:
@@ -51,6 +81,8 @@ def _meet_dims(left: Dim, right: Dim) -> Dim:
     if left is None:
         return right
     if isinstance(right, int) and not isinstance(left, int):
+        return right
+    if isinstance(left, OpenDim) and right is not None and not isinstance(right, OpenDim):
         return right
     return left
 
@@ -104,6 +136,14 @@ def _broadcast_dims(left: Dim, right: Dim) -> Dim:
         return right
     if right == 1:
         return left
+    if isinstance(left, OpenDim) or isinstance(right, OpenDim):
+        # what one side fixes is fixed
+        size = _broadcast_dims(eager(left), eager(right))
+        if not isinstance(left, OpenDim) or not isinstance(right, OpenDim):
+            return size
+        both = opened(opened(None, left.roots, left.why), right.roots, right.why)
+        assert isinstance(both, OpenDim)
+        return opened(size, left.roots & right.roots, both.why)
     if definitely_equal(left, right):
         return left
     if isinstance(left, int) and isinstance(right, int):

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TypeAlias
 
 from terra_refactor.domain.lattice import join, references, rename, widen
+from terra_refactor.domain.traced import seen_inside
 from terra_refactor.domain.value import UNBOUND, ObjectId, Value
 
 HeapKey: TypeAlias = tuple[ObjectId, str]
@@ -67,6 +68,10 @@ class Naming:
         self.outer = {inner: actual for actual, inner in given.items()}
 
     def inward(self, value: Value) -> Value:
+        """A caller's value, in the callee's names and as it sees it."""
+        return self.named(seen_inside(value))
+
+    def named(self, value: Value) -> Value:
         """A caller's value, in the callee's names."""
         found = references(value)
         if not found or (found.isdisjoint(self.given) and found.isdisjoint(self.names.all)):
@@ -255,7 +260,8 @@ class State:
 def read_across(outside: State, key: HeapKey, naming: Naming | None) -> Value | None:
     """What a callee reads from its caller's state, in the callee's names."""
     if naming is None:
-        return outside.get(key)
+        value = outside.get(key)
+        return None if value is None else seen_inside(value)
     number = naming.outward_object(key[0])
     if number is None:
         return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from terra_refactor.domain.dim import OpenDim, eager
 from terra_refactor.domain.dtype import DType
 from terra_refactor.domain.shape import Shape, format_shape, join_shapes
 
@@ -20,6 +21,13 @@ class TensorType:
 
     def __str__(self) -> str:
         return f"{self.dtype or '?'} {format_shape(self.shape)}"
+
+    def seen_eagerly(self) -> TensorType:
+        """The type that eager code sees."""
+        shape = self.shape
+        if shape is None or not any(type(dim) is OpenDim for dim in shape):
+            return self
+        return TensorType(self.dtype, tuple(map(eager, shape)))
 
 
 UNKNOWN_TENSOR_TYPE = TensorType()

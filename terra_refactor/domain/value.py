@@ -13,8 +13,9 @@ from enum import Enum
 from types import EllipsisType
 from typing import TypeAlias
 
-from terra_refactor.domain.dim import Dim
+from terra_refactor.domain.dim import Dim, OpenDim, Why, opened
 from terra_refactor.domain.dtype import DType
+from terra_refactor.domain.roots import EVERYWHERE, KNOWN, Traced
 from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.tensor import TensorType
 
@@ -112,6 +113,8 @@ class TensorValue:
     kind: TensorKind = TensorKind.TENSOR
     content: Value | None = None
     variable: ObjectId | None = None
+    traced: Traced = KNOWN
+    """What of it is open while a graph is traced, beside its sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +255,6 @@ class DatasetValue:
     """The last element where that is known to be another one: the rest that does not fill a batch."""
     lead: tuple[Value, int] | None = None
     """What is known of the first so many elements, where that is more: they are whole batches."""
-    open_batches: bool = False
-    """Whether `element_spec` has None as the first size of tensors: batches, of which the last may be smaller."""
     counted: Dim = None
     """How many elements there are where TensorFlow does not know it (`cardinality` is None): those of a generator."""
 
@@ -276,6 +277,8 @@ class ShapeValue:
     """A `tf.TensorShape` (`x.shape` of a tensor). What it is when asked for an element is decided by the interpreter."""
 
     shape: Shape
+    traced: Traced = KNOWN
+    """What is open of it where the rank is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,15 +371,21 @@ def as_symbolic(value: Value) -> Value:
         case Constant(bool()):
             return Scalar(PythonType.BOOL, None, symbolic=True)
         case Constant(int() as number):
-            return Scalar(PythonType.INT, number, symbolic=True)
+            return Scalar(PythonType.INT, _as_tensor(number), symbolic=True)
         case Constant(float()):
             return Scalar(PythonType.FLOAT, None, symbolic=True)
         case Constant(str()):
             return Scalar(PythonType.STR, None, symbolic=True)
         case Scalar(type=kind, dim=dim, limit=limit):
+            if kind is PythonType.INT and not isinstance(dim, OpenDim):
+                dim = _as_tensor(dim)
             return Scalar(kind, dim, symbolic=True, limit=limit)
         case _:
             return value
+
+
+def _as_tensor(dim: Dim) -> Dim:
+    return opened(dim, EVERYWHERE, Why.CONTENT, is_tensor=True)
 
 
 def is_symbolic_number(value: Value) -> bool:
@@ -423,8 +432,6 @@ def speaks_of_release(value: Value) -> bool:
 
 
 UNKNOWN_TENSOR = TensorValue(TensorType())
-LOST_SHAPE = UnknownValue(may_be_tensor=False, reason="TensorFlow does not know the shape")
-"""As the content of a tensor in a graph: not even its rank is known to TensorFlow itself, wherever it comes from."""
 
 
 def members(value: Value) -> tuple[Value, ...]:

@@ -23,7 +23,7 @@ from terra_refactor.classify.decision import (
     SideEffect,
 )
 from terra_refactor.classify.region import RegionDecision
-from terra_refactor.domain.dim import Dim, format_dim
+from terra_refactor.domain.dim import Dim, eager, format_dim
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.report.places import CellPlace, Place, Places
 from terra_refactor.rules.rule import Finding
@@ -267,6 +267,7 @@ def _tensor_type(tensor: TensorType) -> TensorTypeEntry:
 
 
 def _size(dim: Dim) -> int | str | None:
+    dim = eager(dim)
     return dim if dim is None or isinstance(dim, int) else format_dim(dim)
 
 

@@ -1,108 +1,197 @@
-"""Where a size that a graph does not know is used as if it were a number.
+"""Where a size that is open while a graph is traced is used as if it were a number.
 
-Computes: the places in a function, and the calls that lead to such places in others. Needs: a view and its `OpenAxes`. Gives:
-`uses_of_open_sizes`, and the questions that rules about sizes have in common.
+Computes: the places in a function, and the calls that lead to such places in others. Needs: a view, whose values say what is open, and for
+which graphs (`domain/traced.py`). Gives: `uses_of_open_sizes`, `is_open_here`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
-from terra_refactor.analysis.facts import CallFact
+from terra_refactor.domain.dim import OpenDim, Why
 from terra_refactor.domain.dtype import FLOATING
-from terra_refactor.domain.value import Constant, PythonType, Scalar, TensorValue, Value, members
+from terra_refactor.domain.roots import HERE, LEVELS
+from terra_refactor.domain.traced import has_open_size
+from terra_refactor.domain.value import Constant, PythonType, Scalar, ShapeValue, TensorValue, Value, members
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.walk import operands
-from terra_refactor.rules.open_axes import OpenAxes
-from terra_refactor.rules.open_contents import Origin
 from terra_refactor.rules.view import ContextView, has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _NUMBERS: Final = frozenset({"builtins.int", "builtins.float", "builtins.range", "builtins.abs", "builtins.round"})
 _TAKES_NONE: Final = frozenset({"tensorflow.ensure_shape", "tensorflow.TensorSpec", "tensorflow.TensorShape"})
-_MAX_CALLS: Final = 3
-"""How many calls deep a tensor is followed."""
-_BECAUSE: Final = {Origin.BATCH: "it is not fixed", Origin.CONTENT: "only the content of a tensor tells it"}
+_BECAUSE: Final = {
+    Why.BATCH: "it is not fixed",
+    Why.DECLARED: "it is not fixed",
+    Why.CONTENT: "only the content of a tensor tells it",
+}
+_COMPUTED: Final = (ops.Binary, ops.Unary, ops.ShortCircuit, ops.IfExpression)
+"""What gives a size that is made of others."""
 
 
 @dataclass(frozen=True, slots=True)
 class SizeUse:
-    """Where a size that is None is used as a number; `is_curable` where a tensor in its place would do."""
+    """Where a size that is open in a graph is used as a number; `is_curable` where a tensor in its place would do."""
 
     op: OpId
     message: str
     is_curable: bool = False
 
 
-def needs_number(view: ContextView, size: OpId, use: OpId, origin: Origin) -> str:
+def open_size(value: Value, roots: int = HERE) -> OpenDim | None:
+    """The size that a Python int is, if it is open for one of these graphs, and for none that begins further in."""
+    for member in members(value):
+        if isinstance(member, Scalar) and not member.symbolic and _is_open(member.dim, roots):
+            assert isinstance(member.dim, OpenDim)
+            return member.dim
+    return None
+
+
+def _is_open(dim: object, roots: int) -> bool:
+    return isinstance(dim, OpenDim) and bool(dim.roots & roots) and not dim.roots & (roots - 1)
+
+
+def open_first_size(value: Value, roots: int = HERE) -> OpenDim | None:
+    """The first size of a tensor, if that is open."""
+    for member in members(value):
+        if isinstance(member, TensorValue):
+            shape = member.type.shape
+            if shape and _is_open(shape[0], roots):
+                assert isinstance(shape[0], OpenDim)
+                return shape[0]
+            if shape is None and (member.traced.first | member.traced.rank) & roots:
+                return OpenDim(None, roots, Why.CONTENT)
+    return None
+
+
+def _open_sizes(value: Value, roots: int) -> Iterator[OpenDim]:
+    """The open sizes of a static shape, or of the shape of a tensor."""
+    for member in members(value):
+        shape = member.shape if isinstance(member, ShapeValue) else None
+        shape = member.type.shape if isinstance(member, TensorValue) else shape
+        for dim in shape or ():
+            if _is_open(dim, roots):
+                assert isinstance(dim, OpenDim)
+                yield dim
+
+
+def sizes_read(view: ContextView, roots: int = HERE) -> Iterator[tuple[ops.Op, OpenDim]]:
+    """The operations that give an open size which is not computed from others here, or was read before."""
+    values = view.context.values
+    for op in view.code.ops:
+        value = None if op is None else values[op.id]
+        if op is None or value is None or isinstance(op, _COMPUTED):
+            continue
+        size = open_size(value, roots)
+        if size is None or (isinstance(op, ops.LoadName) and view.code.stores.get(op.name)):
+            continue
+        yield op, size
+
+
+def needs_number(view: ContextView, size: OpId, use: OpId, why: Why) -> str:
     """The message that a size is None where an operation needs a number."""
-    return f"{_unknown(view, size, origin)}, and `{view.written(use)}` needs a number"
+    return f"{_unknown(view, size, why)}, and `{view.written(use)}` needs a number"
 
 
-def _unknown(view: ContextView, size: OpId, origin: Origin) -> str:
+def _unknown(view: ContextView, size: OpId, why: Why) -> str:
     op = view.op(size)
     tensor = view.tensor_of_shape(op.source) if isinstance(op, ops.UnpackElement) else None
     what = f"`{view.written(size)}`" if tensor is None else f"a size of `{view.written(tensor)}`"
-    return f"{what} is None while the graph is traced: {_BECAUSE[origin]}"
+    return f"{what} is None while the graph is traced: {_BECAUSE[why]}"
 
 
-def uses_of_open_sizes(view: ContextView, axes: OpenAxes, wanted: Origin, calls: int = _MAX_CALLS) -> Iterator[SizeUse]:
-    """Where the size of an axis that is open for that reason is used as a number, here or in functions that get the tensor."""
+def uses_of_open_sizes(view: ContextView, wanted: Set[Why], level: int = 0) -> Iterator[SizeUse]:
+    """Where a size that is open for one of these reasons is used as a number, here or in functions that get it.
+
+    `level`: so many calls further out the graph begins.
+    """
     if view.function.kind is FunctionKind.MODULE:
         return  # no graph
-    for op in view.code.ops:
-        match op:
-            case ops.LoadItem(object=shape, index=index):
-                axis = view.value(index)
-                if isinstance(axis, Constant) and type(axis.value) is int:
-                    yield from _uses_of_size(view, axes, wanted, op.id, shape, axis.value)
-            case ops.UnpackElement(source=shape, position=position, star=None):
-                yield from _uses_of_size(view, axes, wanted, op.id, shape, position)
-            case ops.Call() if (fact := view.calls.get(op.id)) is not None:
-                if fact.callees and calls:
-                    yield from _uses_in_callees(view, axes, wanted, op, fact, calls)
-                    yield from _uses_of_returned_size(view, axes, wanted, op)
-                elif fact.library == ("builtins.len",):
-                    yield from _uses_of_length(view, axes, wanted, op)
-                elif _needs_numbers(view, op):
-                    yield from _whole_shapes(view, axes, wanted, op)
-            case _:
-                pass
+    roots = HERE << level
+    found = False
+    for op, size in sizes_read(view, roots):
+        if size.why in wanted:
+            for use in (_uses_of_length if size.is_tensor else _uses_of_size)(view, op.id, size):
+                found = True
+                yield use
+    for call in view.code.of_kind(ops.Call):
+        fact = view.calls.get(call.id)
+        if fact is None:
+            continue
+        if _needs_numbers(view, call):
+            yield from _whole_shapes(view, wanted, call, roots)
+            one = fact.open_size
+            if not found and one is not None and _is_open(one, roots) and one.why in wanted:
+                yield SizeUse(call.id, _of_several(view, call.id, call.id, one.why))
+        if level + 1 < LEVELS:
+            yield from _uses_in_callees(view, wanted, call.id, level)
 
 
-def _uses_of_size(
-    view: ContextView, axes: OpenAxes, wanted: Origin, size: OpId, shape: OpId, position: int
-) -> Iterator[SizeUse]:
-    tensor = view.tensor_of_shape(shape)
-    if tensor is None or axes.origin(tensor, position) is not wanted:
-        return
+def _uses_of_size(view: ContextView, size: OpId, dim: OpenDim) -> Iterator[SizeUse]:
     uses = [*numbers_made_of(view, size)]
     if uses and not asks_for_none(view, size):
         is_curable = isinstance(view.op(size), ops.LoadItem) and may_be_tensor(view, uses)
-        yield SizeUse(size, needs_number(view, size, uses[0], wanted), is_curable)
-    elif not axes.parameters:
+        yield SizeUse(size, needs_number(view, size, uses[0], dim.why), is_curable)
+    elif dim.why is not Why.DECLARED:
         # who declares a signature may mean the comparison to be false
         for use in _uses(view, size):
             if isinstance(use, ops.Compare) and use.operator in ("==", "!="):
                 if any(_is_integer(view.value(side)) for side in (use.left, use.right)):
                     always = f"and `{view.written(use.id)}` is always {use.operator == '!='}"
-                    yield SizeUse(use.id, f"{_unknown(view, size, wanted)}, {always}")
+                    yield SizeUse(use.id, f"{_unknown(view, size, dim.why)}, {always}")
 
 
-def _uses_of_length(view: ContextView, axes: OpenAxes, wanted: Origin, call: ops.Call) -> Iterator[SizeUse]:
+def _uses_of_length(view: ContextView, size: OpId, dim: OpenDim) -> Iterator[SizeUse]:
     """Where the length of a tensor, in a graph a tensor itself, meets a float."""
-    if len(call.arguments) == 1 and axes.origin(call.arguments[0].value, 0) is wanted:
-        use = next(_uses_with_floats(view, call.id, set()), None)
-        if use is not None:
-            written = f"`{view.written(call.id)}` is a tensor of int32 while the graph is traced: {_BECAUSE[wanted]}"
-            yield SizeUse(call.id, f"{written}, and `{view.written(use)}` has a float on the other side")
-        elif _decides(view, call.id):
-            written = f"`{view.written(call.id)}` is a tensor of int32 while the graph is traced: {_BECAUSE[wanted]}"
-            yield SizeUse(call.id, f"{written}, and a condition must be a bool")
+    written = f"`{view.written(size)}` is a tensor of int32 while the graph is traced: {_BECAUSE[dim.why]}"
+    use = next(_uses_with_floats(view, size, set()), None)
+    if use is not None:
+        yield SizeUse(size, f"{written}, and `{view.written(use)}` has a float on the other side")
+    elif _decides(view, size):
+        yield SizeUse(size, f"{written}, and a condition must be a bool")
+
+
+def _whole_shapes(view: ContextView, wanted: Set[Why], call: ops.Call, roots: int) -> Iterator[SizeUse]:
+    for argument in call.arguments:
+        tensor = view.tensor_of_shape(argument.value)
+        shape = view.value(argument.value if tensor is None else tensor)
+        if tensor is None and not any(isinstance(member, ShapeValue) for member in members(shape)):
+            continue
+        found = next((dim for dim in _open_sizes(shape, roots) if dim.why in wanted), None)
+        if found is not None:
+            yield SizeUse(call.id, _of_several(view, argument.value, call.id, found.why))
+
+
+def _of_several(view: ContextView, sizes: OpId, use: OpId, why: Why) -> str:
+    unknown = f"a size in `{view.written(sizes)}` is None while the graph is traced: {_BECAUSE[why]}"
+    return f"{unknown}, and `{view.written(use)}` needs numbers"
+
+
+def _uses_in_callees(view: ContextView, wanted: Set[Why], call: OpId, level: int) -> Iterator[SizeUse]:
+    for context in view.calls[call].callees:
+        callee = view.of(context)
+        if not _has_open(callee, HERE << (level + 1)):
+            continue
+        for use in uses_of_open_sizes(callee, wanted, level + 1):
+            where = f"in `{callee.function.qualname}`, line {callee.function.span_of(use.op).line}"
+            yield SizeUse(call, f"{use.message} ({where})")
+            return
+
+
+def _has_open(view: ContextView, roots: int) -> bool:
+    """Whether something that a context computes is open for a graph that begins further out."""
+    for value in view.context.values:
+        if type(value) is Scalar:
+            if type(value.dim) is OpenDim and value.dim.roots & roots:
+                return True
+        elif type(value) is TensorValue:
+            if any(type(dim) is OpenDim and dim.roots & roots for dim in value.type.shape or ()):
+                return True
+    return False
 
 
 def _decides(view: ContextView, number: OpId) -> bool:
@@ -114,58 +203,6 @@ def _decides(view: ContextView, number: OpId) -> bool:
             case ops.ShortCircuit(left=left) if view.behind_name(left) == number:
                 return True
     return False
-
-
-def _whole_shapes(view: ContextView, axes: OpenAxes, wanted: Origin, call: ops.Call) -> Iterator[SizeUse]:
-    for argument in call.arguments:
-        tensor = view.tensor_of_shape(argument.value)
-        if tensor is not None and wanted in axes.of(tensor).values():
-            unknown = (
-                f"a size in `{view.written(argument.value)}` is None while the graph is traced: {_BECAUSE[wanted]}"
-            )
-            yield SizeUse(call.id, f"{unknown}, and `{view.written(call.id)}` needs numbers")
-
-
-def _uses_in_callees(
-    view: ContextView, axes: OpenAxes, wanted: Origin, call: ops.Call, fact: CallFact, calls: int
-) -> Iterator[SizeUse]:
-    for context in fact.callees:
-        callee = view.of(context)
-        parameters = axes.given_to(callee, call.id)
-        if parameters:
-            for use in uses_of_open_sizes(callee, OpenAxes(callee, parameters), wanted, calls - 1):
-                where = f"in `{callee.function.qualname}`, line {callee.function.span_of(use.op).line}"
-                yield SizeUse(call.id, f"{use.message} ({where})")
-                return
-
-
-def _uses_of_returned_size(view: ContextView, axes: OpenAxes, wanted: Origin, call: ops.Call) -> Iterator[SizeUse]:
-    if _is_integer(view.value(call.id)) and _size_returned(axes, call) is wanted:
-        use = next(numbers_made_of(view, call.id), None)
-        if use is not None and not asks_for_none(view, call.id):
-            yield SizeUse(call.id, needs_number(view, call.id, use, wanted))
-
-
-def _size_returned(axes: OpenAxes, call: ops.Call) -> Origin | None:
-    """Why the size that functions of the program return is open; None if one of them returns something else."""
-    origins: set[Origin | None] = set()
-    for callee in axes.functions_called(call.id):
-        inside = axes.inside(callee, call.id)
-        origins.update(_origin_of_size(callee, inside, result.value) for result in callee.returns())
-    return origins.pop() if len(origins) == 1 else None
-
-
-def _origin_of_size(view: ContextView, axes: OpenAxes, number: OpId | None) -> Origin | None:
-    """Why a result is an open size; None if it is not, or looked at before (`if size is None`)."""
-    op = None if number is None else view.op(view.behind_name(number))
-    if isinstance(op, ops.Call):
-        return _size_returned(axes, op)
-    if not isinstance(op, ops.LoadItem) or asks_for_none(view, op.id):
-        return None
-    axis, tensor = view.value(op.index), view.tensor_of_shape(op.object)
-    if tensor is None or not isinstance(axis, Constant) or type(axis.value) is not int:
-        return None
-    return axes.origin(tensor, axis.value)
 
 
 def _uses_with_floats(view: ContextView, number: OpId, seen: set[OpId]) -> Iterator[OpId]:
@@ -219,10 +256,50 @@ def _uses(view: ContextView, number: OpId, *, everywhere: bool = False) -> Itera
         for op in view.code.of_kind(ops.StoreName)
         if op.value == number and (everywhere or view.stored_once(op.name) == number)
     }
-    results = {number, *(op.id for op in view.code.ops if isinstance(op, ops.LoadName) and op.name in names)}
+    results = {number, *_reads(view, names)}
     for op in view.code.ops:
         if op is not None and not results.isdisjoint(operands(op)):
             yield op
+
+
+def _reads(view: ContextView, names: Set[str]) -> Iterator[OpId]:
+    """The reads of variables where a graph still does not know the size: a test for None may have come before."""
+    for op in view.code.ops:
+        if isinstance(op, ops.LoadName) and op.name in names and has_open_size(view.value(op.id)):
+            yield op.id
+
+
+def is_used(view: ContextView, number: OpId, seen: frozenset[OpId] = frozenset()) -> bool:
+    """Whether anything is done with the size but `is None`, and to put it where it is read again."""
+    names = {op.name for op in view.code.ops if isinstance(op, ops.StoreName) and op.value == number}
+    reads = {number, *_reads(view, names)}
+    for op in view.code.ops:
+        if op is None or op.id in seen or reads.isdisjoint(operands(op)):
+            continue
+        match op:
+            case ops.StoreName() | ops.StoreItem() | ops.StoreAttribute() | ops.CollectElement():
+                pass
+            case ops.Compare(operator="is" | "is not"):
+                pass
+            case ops.BuildContainer() | ops.BuildDict():
+                if is_used(view, op.id, seen | {op.id}):
+                    return True
+            case ops.Call():
+                if not _hands_on(view, op):
+                    return True
+            case _:
+                return True
+    return False
+
+
+def _hands_on(view: ContextView, call: ops.Call) -> bool:
+    """Whether a call keeps the size, or gives it to a function of the program, whose reads of it are looked at."""
+    fact = view.calls.get(call.id)
+    if fact is None:
+        return True
+    if fact.unknown is not None:
+        return False
+    return all(name.startswith(("builtins.", "collections.")) and name not in _NUMBERS for name in fact.library)
 
 
 def numbers_made_of(view: ContextView, number: OpId) -> Iterator[OpId]:

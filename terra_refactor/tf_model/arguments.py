@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from terra_refactor.domain.dim import Dim
+from terra_refactor.domain.dim import Dim, Why, eager, opened
 from terra_refactor.domain.dtype import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT32, INT64, STRING, DType, dtype_named
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.shape import Shape, join_shapes
 from terra_refactor.domain.tensor import UNKNOWN_TENSOR_TYPE, TensorType
+from terra_refactor.domain.traced import content_roots
 from terra_refactor.domain.value import (
     UNKNOWN,
     Constant,
@@ -52,15 +53,15 @@ def integer(value: Value | None) -> Dim:
             return number
         case Scalar(PythonType.INT, dim):
             return dim
-        case TensorValue(TensorType(_, ()), _, content) if content is not None:
-            return integer(content)
+        case TensorValue(TensorType(_, () | None)) if (roots := content_roots(value)) or value.content is not None:
+            return opened(None if value.content is None else integer(value.content), roots, Why.CONTENT)
         case _:
             return None
 
 
 def known_integer(value: Value | None) -> int | None:
-    """The value of an int that is known exactly."""
-    dim = integer(value)
+    """The value of an int that is known exactly, by eager code."""
+    dim = eager(integer(value))
     return dim if isinstance(dim, int) else None
 
 
@@ -128,13 +129,15 @@ def integers(value: Value | None) -> tuple[Dim, ...] | None:
             bounds = known_integer(start), known_integer(stop), known_integer(step)
             if bounds[0] is None or bounds[1] is None or bounds[2] is None or bounds[2] == 0:
                 return None
-            known = range(bounds[0], bounds[1], bounds[2])
-            return tuple(known) if len(known) <= 64 else None
+            numbers = range(bounds[0], bounds[1], bounds[2])
+            return tuple(numbers) if len(numbers) <= 64 else None
         case TensorValue(TensorType(_, shape), _, content):
+            roots = value.traced.content
             if content is not None and shape is not None and len(shape) == 1:
-                return integers(content)
+                known = integers(content)
+                return None if known is None else tuple(opened(size, roots, Why.CONTENT) for size in known)
             if shape is not None and len(shape) == 1 and isinstance(shape[0], int) and shape[0] <= 64:
-                return (None,) * shape[0]
+                return (opened(None, roots, Why.CONTENT),) * shape[0]
             return None
         case _:
             return None

@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from terra_refactor.domain.dim import Dim, Why, opened
 from terra_refactor.domain.dtype import INT64, STRING
 from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.traced import content_roots, with_first_open
 from terra_refactor.domain.value import (
     NOT_A_TENSOR,
     UNKNOWN,
@@ -42,7 +44,7 @@ def _always(value: Value) -> Callable[[Value], Value]:
 
 
 def _shape(receiver: Value) -> Value:
-    return ShapeValue(receiver.type.shape) if isinstance(receiver, TensorValue) else UNKNOWN
+    return ShapeValue(receiver.type.shape, receiver.traced) if isinstance(receiver, TensorValue) else UNKNOWN
 
 
 def _keras_shape(receiver: Value) -> Value:
@@ -79,14 +81,20 @@ def _type(receiver: Value) -> TensorType:
 def _flat_values(receiver: Value) -> Value:
     """All values one after the other; of rank 1 where only rows are ragged (a ragged tensor of rank 2)."""
     own = _type(receiver)
-    return TensorValue(TensorType(own.dtype, (None,) if own.shape is not None and len(own.shape) == 2 else None))
+    shape = (_count(receiver),) if own.shape is not None and len(own.shape) == 2 else None
+    return with_first_open(TensorValue(TensorType(own.dtype, shape)), content_roots(receiver), Why.CONTENT)
+
+
+def _count(receiver: Value) -> Dim:
+    """How many values a sparse or ragged tensor has."""
+    return opened(None, content_roots(receiver), Why.CONTENT)
 
 
 def _values(receiver: Value) -> Value:
     """The values without the outermost partition: a tensor for rank 2, else ragged or not."""
     own = _type(receiver)
     if own.shape is not None and len(own.shape) == 2:
-        return TensorValue(TensorType(own.dtype, (None,)))
+        return TensorValue(TensorType(own.dtype, (_count(receiver),)))
     return UNKNOWN
 
 
@@ -109,9 +117,11 @@ ATTRIBUTES: Final[Mapping[str, Callable[[Value], Value]]] = {
     "tensorflow.RaggedTensor.values": _values,
     "tensorflow.RaggedTensor.row_splits": _always(TensorValue(TensorType(INT64, (None,)))),
     "tensorflow.RaggedTensor.ragged_rank": _always(UNKNOWN_INT),
-    "tensorflow.sparse.SparseTensor.values": lambda receiver: TensorValue(TensorType(_type(receiver).dtype, (None,))),
+    "tensorflow.sparse.SparseTensor.values": lambda receiver: TensorValue(
+        TensorType(_type(receiver).dtype, (_count(receiver),))
+    ),
     "tensorflow.sparse.SparseTensor.indices": lambda receiver: TensorValue(
-        TensorType(INT64, (None, None if (shape := _type(receiver).shape) is None else len(shape)))
+        TensorType(INT64, (_count(receiver), None if (shape := _type(receiver).shape) is None else len(shape)))
     ),
     "tensorflow.sparse.SparseTensor.dense_shape": lambda receiver: TensorValue(
         TensorType(INT64, (None if (shape := _type(receiver).shape) is None else len(shape),))

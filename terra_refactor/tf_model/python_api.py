@@ -19,11 +19,12 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
-from terra_refactor.domain.dim import Dim, SymbolicDim
+from terra_refactor.domain.dim import Dim, SymbolicDim, Why, opened
 from terra_refactor.domain.dtype import FLOATING, INTEGER
 from terra_refactor.domain.lattice import dim_of, join_all, list_element
 from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.traced import content_roots
 from terra_refactor.domain.value import (
     NONE,
     NOT_A_TENSOR,
@@ -260,7 +261,13 @@ def _conversion(convert: Callable[..., object], otherwise: Value) -> Rule:
                 result = content if convert is _to_int and isinstance(content, Scalar) else otherwise
             else:
                 result = _evaluate(convert, (known,), {}) or otherwise
-            return result if value.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR) else as_symbolic(result)
+            if value.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR):
+                return result
+            roots = content_roots(value)
+            if roots and convert is _to_int:
+                size = opened(dim_of(result), roots, Why.CONTENT, is_tensor=True)
+                result = Scalar(PythonType.INT, size)
+            return as_symbolic(result)
         if convert is _to_int and isinstance(value, Scalar) and value.type is PythonType.INT:
             return value
         result = fold(call)

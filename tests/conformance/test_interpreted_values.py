@@ -18,6 +18,7 @@ import tensorflow as tf
 from analysis_support import analyze_files
 
 from terra_refactor.domain.lattice import join_all
+from terra_refactor.domain.traced import without_marks
 from terra_refactor.domain.value import FrozenList, TensorKind, TensorValue, TupleValue, Value
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import StoreName
@@ -372,8 +373,8 @@ def described(value: object) -> Any:
 
 
 def told(value: Value | None) -> Any:
-    """The same of what the analysis tells."""
-    match value:
+    """The same of what the analysis tells of eager code."""
+    match without_marks(value) if value is not None else None:
         case TensorValue(type, kind):
             return (type.dtype, type.shape) if kind is not TensorKind.INDEXED_SLICES else None
         case TupleValue(elements):

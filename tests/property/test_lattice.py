@@ -9,6 +9,7 @@ from concretization import covers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from terra_refactor.domain.dim import OpenDim, Why
 from terra_refactor.domain.dtype import FLOAT32, INT32
 from terra_refactor.domain.lattice import (
     MAX_ALTERNATIVES,
@@ -20,8 +21,10 @@ from terra_refactor.domain.lattice import (
     widen,
     without_unbound,
 )
+from terra_refactor.domain.roots import KNOWN, Traced
 from terra_refactor.domain.state import State
 from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.traced import as_given, content_roots, is_marked, seen_inside, seen_outside, without_marks
 from terra_refactor.domain.value import (
     BOTTOM,
     UNBOUND,
@@ -54,13 +57,15 @@ Pair: TypeAlias = tuple[Value, Any]
 
 laws = settings(max_examples=40, deadline=None)
 
-shapes = st.none() | st.lists(st.sampled_from([None, 1, 2, 3]), max_size=3).map(tuple)
+sizes = st.sampled_from([None, 1, 2, 3, OpenDim(None, 15, Why.CONTENT), OpenDim(2, 1, Why.BATCH)])
+shapes = st.none() | st.lists(sizes, max_size=3).map(tuple)
 tensors = st.builds(
     TensorValue,
     st.builds(TensorType, st.sampled_from([None, FLOAT32, INT32]), shapes),
     st.sampled_from([TensorKind.TENSOR, TensorKind.NDARRAY]),
     st.none() | st.just(Constant(1)),
     st.none() | st.integers(0, 3),
+    st.sampled_from([KNOWN, Traced(content=1), Traced(rank=15), Traced(first=6)]),
 )
 constants = st.builds(
     Constant,
@@ -69,6 +74,8 @@ constants = st.builds(
 leaves = (
     constants
     | st.builds(Scalar, st.sampled_from(PythonType), st.none(), st.booleans())
+    | st.just(Scalar(PythonType.INT, OpenDim(None, 15, Why.CONTENT, is_tensor=True), symbolic=True))
+    | st.just(Scalar(PythonType.INT, OpenDim(3, 3, Why.BATCH)))
     | tensors
     | st.builds(Reference, st.integers(0, 4))
     | st.builds(LibraryValue, st.sampled_from(["a.f", "a.g"]))
@@ -291,3 +298,23 @@ def test_a_merged_state_covers_its_branches(
             merged = state.get(key)
             assert merged is not None and held is not None
             assert normal(join(merged, held)) == normal(merged)
+
+
+@laws
+@given(values)
+def test_marks_are_shifted_at_the_boundary_of_a_call_and_taken_off(value: Value) -> None:
+    inside = seen_inside(value)
+    assert is_marked(inside) == is_marked(value)
+    assert not is_marked(without_marks(value))
+    assert without_marks(inside) == without_marks(value)
+    assert seen_inside(without_marks(value)) == without_marks(value)
+    assert content_roots(seen_outside(inside)) & content_roots(value) == content_roots(value)
+
+
+@laws
+@given(values, values)
+def test_a_join_has_the_marks_of_both_sides(left: Value, right: Value) -> None:
+    if all(isinstance(value, TensorValue) for value in (left, right)):
+        roots = content_roots(left) | content_roots(right)
+        assert content_roots(join(left, right)) & roots == roots
+        assert content_roots(as_given({"x": left})["x"]) & content_roots(left) == content_roots(left)

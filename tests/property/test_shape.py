@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from terra_refactor.domain.dim import Dim, Truth, symbol
+from terra_refactor.domain.dim import Dim, OpenDim, Truth, Why, add, eager, floor_divide, multiply, roots_of, symbol
+from terra_refactor.domain.roots import EVERYWHERE, inward, outward
 from terra_refactor.domain.shape import (
     BroadcastError,
     Shape,
@@ -20,7 +21,12 @@ from terra_refactor.tf_model.shape_rules.indexing import slice_size
 from terra_refactor.tf_model.shape_rules.reshaping import reshaped
 from terra_refactor.tf_model.spec import OperationError
 
-sizes: st.SearchStrategy[Dim] = st.one_of(st.integers(0, 4), st.none(), st.sampled_from([symbol("n"), symbol("m")]))
+plain: st.SearchStrategy[int | None] = st.one_of(st.integers(0, 4), st.none())
+roots = st.integers(1, EVERYWHERE)
+open_sizes = st.builds(OpenDim, plain, roots, st.sampled_from(list(Why)), st.booleans())
+sizes: st.SearchStrategy[Dim] = st.one_of(
+    st.integers(0, 4), st.none(), st.sampled_from([symbol("n"), symbol("m")]), open_sizes
+)
 shapes: st.SearchStrategy[Shape] = st.one_of(st.none(), st.lists(sizes, max_size=4).map(tuple))
 known = st.lists(st.integers(0, 4), max_size=4).map(tuple)
 
@@ -37,6 +43,44 @@ def test_join_is_an_upper_bound(a: Shape, b: Shape) -> None:
     joined = join_shapes(a, b)
     assert join_shapes(joined, a) == joined
     assert join_shapes(joined, b) == joined
+
+
+@given(shapes, shapes)
+def test_a_join_is_open_where_a_side_is(a: Shape, b: Shape) -> None:
+    joined = join_shapes(a, b)
+    for size, first, second in zip(joined or (), a or (), b or (), strict=False):
+        assert roots_of(size) == roots_of(first) | roots_of(second)
+
+
+@given(sizes, sizes)
+def test_arithmetic_computes_both_views(a: Dim, b: Dim) -> None:
+    for function in (add, multiply, floor_divide):
+        result = function(a, b)
+        assert eager(result) == function(eager(a), eager(b))
+        if not (function is multiply and 0 in (a, b)):
+            assert roots_of(result) == roots_of(a) | roots_of(b)
+
+
+@given(sizes, sizes)
+def test_what_one_side_of_a_broadcast_fixes_is_fixed(a: Dim, b: Dim) -> None:
+    try:
+        (size,) = broadcast((a,), (b,)) or (None,)
+    except BroadcastError:
+        return
+    if a != 1 and b != 1:
+        assert roots_of(size) == roots_of(a) & roots_of(b)
+    else:
+        assert size == (b if a == 1 else a)
+
+
+@given(roots, roots)
+def test_roots_are_shifted_at_the_boundary_of_a_call(a: int, b: int) -> None:
+    assert outward(inward(a)) & a == a
+    assert inward(a) & 1 == 0
+    assert outward(1) == 0
+    assert inward(a | b) == inward(a) | inward(b)
+    assert outward(a | b) == outward(a) | outward(b)
+    assert inward(EVERYWHERE) | 1 == EVERYWHERE == outward(EVERYWHERE)
 
 
 @given(shapes)

@@ -115,7 +115,7 @@ def _tensor_attribute(interpreter: Interpreter, frame: Frame, op: int, value: Te
         if value.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR):
             shape = value.type.shape
             return UNKNOWN if shape is None else _shape_tuple(ShapeValue(shape))
-        return ShapeValue(value.type.shape)
+        return ShapeValue(value.type.shape, value.traced)
     if name == "dtype":
         return DTypeValue(value.type.dtype)
     return _library_instance_attribute(interpreter, value, name)

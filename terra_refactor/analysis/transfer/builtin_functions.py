@@ -17,7 +17,6 @@ from terra_refactor.analysis.effects import external_effect, unknown_target, wri
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.interpreter import Interpreter
-from terra_refactor.analysis.lost_shapes import concrete
 from terra_refactor.analysis.transfer.attributes import attribute_of, set_attribute
 from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler, argument
 from terra_refactor.analysis.transfer.containers import (
@@ -69,6 +68,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.data.elements import taken
 
 # --- questions --------------------------------------------------------------------------------------------------------------------
 
@@ -475,8 +475,7 @@ def next_(
     if not isinstance(value, DatasetValue) and not _is_local_iterator(frame, source):
         external_effect(frame, op, EffectKind.ITERATE, "next(...)", assumed=not isinstance(value, SequenceValue))
     if isinstance(value, DatasetValue) and value.lead is not None and _is_fresh(frame, source):
-        first = thaw(interpreter, frame, op, value.lead[0], "element")
-        return first if frame.in_graph else concrete(first)
+        return thaw(interpreter, frame, op, taken(value.lead[0]), "element")
     return iterate(interpreter, frame, op, value).element
 
 

@@ -6,7 +6,7 @@ Gives: `HANDLERS`, `iterate`, `thaw`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from typing_extensions import assert_never
@@ -16,13 +16,12 @@ from terra_refactor.analysis.facts import BranchKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Handler, Interpreter
-from terra_refactor.analysis.lost_shapes import concrete
 from terra_refactor.analysis.transfer import mappings
 from terra_refactor.analysis.transfer.arrays import array_changed
 from terra_refactor.analysis.transfer.contents import note_contents
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.analysis.transfer.windows import inside, moving_window, with_window
-from terra_refactor.domain.dim import Dim, add, subtract
+from terra_refactor.domain.dim import Dim, OpenDim, Why, add, eager, opened, subtract
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import (
     dim_of,
@@ -32,6 +31,7 @@ from terra_refactor.domain.lattice import (
     list_element,
     list_length,
 )
+from terra_refactor.domain.roots import Traced
 from terra_refactor.domain.state import DEFAULT_FACTORY, EXISTS, ITEMS
 from terra_refactor.domain.value import (
     BOTTOM,
@@ -70,6 +70,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Op
+from terra_refactor.tf_model.data.elements import taken
 from terra_refactor.tf_model.numpy_api.files import LOADED, array_in
 from terra_refactor.tf_model.numpy_api.index_objects import index_object
 from terra_refactor.tf_model.ops.operators import index_rule
@@ -220,13 +221,13 @@ def iterate(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> It
                 kind = BranchKind.TENSOR
             return _iterate_tensor(value, kind)
         case DatasetValue():
-            last = None if value.last is None else thaw(interpreter, frame, op, value.last, "last")
-            element = thaw(interpreter, frame, op, value.element, "element")
+            last = None if value.last is None else thaw(interpreter, frame, op, taken(value.last), "last")
+            element = thaw(interpreter, frame, op, taken(value.element), "element")
             count = None if value.iterator else value.number
-            return Iteration(None, element if frame.in_graph else concrete(element), BranchKind.DATASET, count, last)
+            return Iteration(None, element, BranchKind.DATASET, count, last)
         case ShapeValue():
             if value.shape is None:
-                return Iteration(None, UNKNOWN_INT)
+                return Iteration(None, _shape_item(value, NONE))
             sizes = tuple(size_value(dim) for dim in value.shape)
             return Iteration(sizes, join_all(sizes))
         case Constant(str() as text):
@@ -295,9 +296,10 @@ def _iterate_tensor(value: TensorValue, kind: BranchKind) -> Iteration:
     except OperationError:
         element = UNKNOWN
     shape = value.type.shape
-    if shape and isinstance(shape[0], int) and shape[0] <= MAX_ELEMENTS:
-        return Iteration((element,) * shape[0], element, kind)
-    return Iteration(None, element, kind, shape[0] if shape else None)
+    size = eager(shape[0]) if shape else None
+    if isinstance(size, int) and size <= MAX_ELEMENTS:
+        return Iteration((element,) * size, element, kind)
+    return Iteration(None, element, kind, size)
 
 
 def _index_or_unknown(value: Value, index: Value) -> Value:
@@ -402,13 +404,16 @@ def _shape_item(container: ShapeValue, index: Value) -> Value:
     """An element or a part of a static shape."""
     if isinstance(index, SliceValue):
         known = _python_slice(index)
-        return ShapeValue(None if known is None or container.shape is None else container.shape[known])
+        if known is None or container.shape is None:
+            return ShapeValue(None, Traced(rank=container.traced.rank))
+        return ShapeValue(container.shape[known])
     if isinstance(index, Constant) and type(index.value) is int and container.shape is not None:
         position = index.value
         if -len(container.shape) <= position < len(container.shape):
             return size_value(container.shape[position])
         return UNKNOWN
-    return UNKNOWN_INT
+    roots = container.traced.rank | (container.traced.first if index == Constant(0) else 0)
+    return size_value(opened(None, roots, Why.CONTENT))
 
 
 def _sequence_item(
@@ -646,8 +651,7 @@ def length_of(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> 
     for member in members(value):
         match member:
             case TensorValue():
-                shape = member.type.shape
-                results.append(size_value(shape[0]) if shape else UNKNOWN_INT)
+                results.append(_length_of_tensor(member))
             case ShapeValue():
                 results.append(UNKNOWN_INT if member.shape is None else Constant(len(member.shape)))
             case Constant(str() | bytes() as text):
@@ -669,6 +673,15 @@ def length_of(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> 
             case _:
                 results.append(UNKNOWN_INT)
     return join_all(results)
+
+
+def _length_of_tensor(value: TensorValue) -> Value:
+    """`len(x)` is a tensor in a graph that does not know the size."""
+    shape, traced = value.type.shape, value.traced
+    if not shape:
+        return size_value(opened(None, traced.first | traced.rank, Why.CONTENT, is_tensor=True))
+    size = shape[0]
+    return size_value(replace(size, is_tensor=True) if isinstance(size, OpenDim) else size)
 
 
 def _has_known_items(frame: Frame, value: Value) -> bool:

@@ -10,6 +10,7 @@ Approximates: generators run to their end where they are called; a list that a l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from terra_refactor.analysis.classes import class_of_instance, resolution_order
@@ -24,10 +25,14 @@ from terra_refactor.analysis.transfer.containers import ITERATORS, Iteration, it
 from terra_refactor.analysis.transfer.filled_lists import lists_filled
 from terra_refactor.analysis.transfer.mappings import new_dict
 from terra_refactor.analysis.truth import Answer, asked, truth_of
-from terra_refactor.domain.dim import add
+from terra_refactor.domain.dim import Why, add, definitely_different
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.lattice import join, join_all, list_element
+from terra_refactor.domain.roots import EVERYWHERE
+from terra_refactor.domain.shape import open_axis
 from terra_refactor.domain.state import ITEMS, State
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.traced import with_content_open
 from terra_refactor.domain.value import (
     BOTTOM,
     NONE,
@@ -41,6 +46,7 @@ from terra_refactor.domain.value import (
     ObjectId,
     Reference,
     SequenceValue,
+    TensorValue,
     TupleValue,
     UnknownValue,
     Value,
@@ -167,6 +173,7 @@ def _two_ways(
     outer.merge(reached)
     if staged and len(reached) == 2:
         _make_symbolic(outer, _stored((*op.then_block, *op.else_block)))
+        _merge_in_graph(outer, changed)
     return None
 
 
@@ -185,7 +192,51 @@ def _make_symbolic(state: State, names: Iterable[str]) -> None:
     for name in names:
         value = state.locals.get(name)
         if value is not None:
-            state.locals[name] = join_all(as_symbolic(member) for member in members(value))
+            merged = join_all(as_symbolic(member) for member in members(value))
+            state.locals[name] = with_content_open(merged, EVERYWHERE)
+
+
+def _merge_in_graph(state: State, changed: Iterable[tuple[str, Value, Value]]) -> None:
+    """Tensors that a condition on a tensor chooses: no constant, and of no static size where the two have different ones."""
+    for name, first, second in changed:
+        value = state.locals.get(name)
+        if value is not None and UNBOUND not in (first, second):
+            state.locals[name] = chosen_in_graph(value)
+
+
+def _grow_in_graph(state: State, changed: Iterable[tuple[str, Value, Value]]) -> None:
+    """Tensors that an iteration of the graph gives other sizes: behind the loop these are not static."""
+    for name, first, before in changed:
+        value, sizes = (
+            state.locals.get(name),
+            [each.type.shape for each in (first, before) if isinstance(each, TensorValue)],
+        )
+        if value is None or len(sizes) < 2 or sizes[0] is None or sizes[1] is None or len(sizes[0]) != len(sizes[1]):
+            continue
+        grown = [axis for axis, pair in enumerate(zip(*sizes, strict=True)) if definitely_different(*pair)]
+        for axis in grown:
+            value = join_all(
+                _with_axis_open(member, axis) if isinstance(member, TensorValue) else member
+                for member in members(value)
+            )
+        state.locals[name] = value
+
+
+def chosen_in_graph(value: Value) -> Value:
+    """One of several values, chosen by a tensor."""
+    alternatives = members(value)
+    shapes = [member.type.shape for member in alternatives if isinstance(member, TensorValue) and member.type.shape]
+    if len(shapes) == len(alternatives) and len({len(shape) for shape in shapes}) == 1:
+        for axis, sizes in enumerate(zip(*shapes, strict=True)):
+            if any(definitely_different(sizes[0], size) for size in sizes[1:]):
+                alternatives = tuple(_with_axis_open(member, axis) for member in alternatives)
+    return join_all(alternatives)
+
+
+def _with_axis_open(value: Value, axis: int) -> Value:
+    assert isinstance(value, TensorValue)
+    shape = open_axis(value.type.shape, axis, EVERYWHERE, Why.CONTENT)
+    return replace(value, type=TensorType(value.type.dtype, shape))
 
 
 def note_branch(frame: Frame, fact: BranchFact) -> None:
@@ -271,7 +322,7 @@ def _kept_left(interpreter: Interpreter, frame: Frame, left: Value, wanted: bool
 
 def for_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
     assert isinstance(op, ops.For)
-    found = iterate(interpreter, frame, op.id, frame.value(op.iterable))
+    found = _in_graph(iterate(interpreter, frame, op.id, frame.value(op.iterable)))
     if frame.loop_lengths.setdefault(op.id, found.length) != found.length:
         frame.loop_lengths[op.id] = None
     before = dict(frame.state.locals)
@@ -285,9 +336,22 @@ def for_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | Non
     if found.kind in (BranchKind.TENSOR, BranchKind.DATASET):
         _make_symbolic(frame.state, (name for name, _, _ in changed_variables(frame.state.locals, before)))
         changed = _changed_by_iteration(frame, op.id, before)
+        _grow_in_graph(frame.state, changed)
     skipped = not (isinstance(found.length, int) and found.length > 0)
     note_branch(frame, BranchFact(op.id, found.kind, (found.element != BOTTOM, skipped), (True, True), changed))
     return outcome
+
+
+def _in_graph(found: Iteration) -> Iteration:
+    """What a loop hands to its body: of a content that only the run tells where the graph has the loop."""
+    if found.kind not in (BranchKind.TENSOR, BranchKind.DATASET):
+        return found
+    elements = found.elements
+    return replace(
+        found,
+        elements=None if elements is None else tuple(with_content_open(each, EVERYWHERE) for each in elements),
+        element=with_content_open(found.element, EVERYWHERE),
+    )
 
 
 def _run_loop(
@@ -563,6 +627,7 @@ def while_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | N
     if kind is BranchKind.TENSOR:
         _make_symbolic(frame.state, (name for name, _, _ in changed_variables(frame.state.locals, before)))
         changed = _changed_by_iteration(frame, op.id, before)
+        _grow_in_graph(frame.state, changed)
     note_branch(frame, BranchFact(op.id, kind, (True, True), (True, True), changed))
     return outcome
 

@@ -18,6 +18,7 @@ from terra_refactor.analysis.transfer.containers import iterate, thaw
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import Constant, FrozenList, Scalar, SpecValue, TensorKind, TensorValue, Value
 from terra_refactor.tf_model import arguments as read
+from terra_refactor.tf_model.traced_sizes import without_rank
 
 _ARRAYS: Final = (TensorKind.TENSOR, TensorKind.VARIABLE, TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
 
@@ -51,7 +52,7 @@ def _called(
         return None
     # NumPy's form does not look at the declared types
     tensors = tuple(
-        TensorValue(TensorType(type_.dtype if numpy else read.dtype_argument(dtype), type_.shape))
+        without_rank(TensorValue(TensorType(type_.dtype if numpy else read.dtype_argument(dtype), type_.shape)))
         for type_, dtype in zip(made, wanted, strict=True)
         if type_ is not None
     )

@@ -35,7 +35,6 @@ from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.interpreter import Interpreter
-from terra_refactor.analysis.lost_shapes import with_lost_shape
 from terra_refactor.analysis.testing import PYTEST_MARKS
 from terra_refactor.analysis.transfer.arrays import changed_by_call
 from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
@@ -53,9 +52,9 @@ from terra_refactor.analysis.transfer.tensor_arrays import TENSOR_ARRAYS
 from terra_refactor.analysis.transfer.weight_functions import call_weight_functions
 from terra_refactor.domain.dtype import FLOAT32, dtype_named
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
-from terra_refactor.domain.lattice import join, join_all, list_element, references
+from terra_refactor.domain.lattice import join, join_all, join_tensors, list_element, references
 from terra_refactor.domain.state import CLASS, ITEMS
-from terra_refactor.domain.tensor import join_tensor_types
+from terra_refactor.domain.traced import open_number
 from terra_refactor.domain.value import (
     UNBOUND,
     UNKNOWN,
@@ -81,6 +80,7 @@ from terra_refactor.tf_model.packages import TENSOR_PACKAGES
 from terra_refactor.tf_model.probability import DEFERRED
 from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS, MUTATING_METHODS
 from terra_refactor.tf_model.spec import BoundCall, Entity, EntityKind, Trait
+from terra_refactor.tf_model.traced_sizes import result_of
 
 _FLOAT_SETTINGS: Final = frozenset(
     registry.canonical_name(f"keras.{name}")
@@ -349,8 +349,6 @@ def _with_rule(
     arguments: CallArguments,
     receiver: Value | None,
 ) -> Value:
-    rule = entity.rule
-    assert rule is not None
     bound, extra, keywords, incomplete = bind_library_arguments(entity, arguments)
     names = [*bound, *keywords]
     slots: list[tuple[Value, ...]] = []
@@ -359,6 +357,9 @@ def _with_rule(
     total = 1
     for slot in slots:
         total *= len(slot)
+        for value in slot:
+            if type(value) in (FrozenList, TupleValue) and (size := open_number(value)) is not None:
+                frame.call_record(op).open_size = size
     if total > MAX_COMBINATIONS:
         slots = [slot if len(slot) == 1 else (UNKNOWN,) for slot in slots]
     if receiver is not None and not is_configuration_known(frame, receiver):
@@ -385,7 +386,7 @@ def _with_rule(
             incomplete=incomplete,
             invoke=invoke,
         )
-        return rule(call)
+        return result_of(entity, call)
 
     combinations = list(product(*slots)) if slots else [()]
     # what fails in a function that is called with one alternative of several proves nothing: they may exclude each other
@@ -396,14 +397,12 @@ def _with_rule(
         interpreter.one_of_several -= len(combinations) > 1
     if any(speaks_of_release(value) for slot in slots for value in slot):
         result = of_release(result)
-    if frame.in_graph:
-        result = with_lost_shape(entity.name, slots, result)
     is_variable = (
         entity.kind is EntityKind.CLASS and isinstance(result, TensorValue) and result.kind is TensorKind.VARIABLE
     )
     if isinstance(result, TensorValue) and (is_variable or entity.name in PLACEHOLDERS):
         number = interpreter.allocate(frame, op, ObjectKind.VARIABLE, entity.name)
-        result = TensorValue(result.type, result.kind, result.content, number)
+        result = replace(result, variable=number)
     return thaw(interpreter, frame, op, result, "result")
 
 
@@ -431,9 +430,5 @@ def _one_tensor(value: Value) -> Value:
     first = alternatives[0] if alternatives else None
     if len(alternatives) < 2 or not isinstance(first, TensorValue):
         return value
-    joined = first.type
-    for member in alternatives[1:]:
-        if not isinstance(member, TensorValue) or member.kind is not first.kind:
-            return value
-        joined = join_tensor_types(joined, member.type)
-    return TensorValue(joined, first.kind)
+    tensors = [member for member in alternatives if isinstance(member, TensorValue) and member.kind is first.kind]
+    return join_tensors(tensors) if len(tensors) == len(alternatives) else value

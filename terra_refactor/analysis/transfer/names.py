@@ -19,6 +19,7 @@ from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import without_unbound
 from terra_refactor.domain.state import CELL
+from terra_refactor.domain.traced import without_marks
 from terra_refactor.domain.value import (
     UNBOUND,
     UNKNOWN_STR,
@@ -106,6 +107,8 @@ def store_name(interpreter: Interpreter, frame: Frame, op: Op) -> None:
     value = frame.value(op.value)
     if op.scope is ops.Scope.CLASS and op.annotation is not None:
         frame.class_annotations[op.name] = frame.value(op.annotation)
+    if frame.function.kind is FunctionKind.MODULE:
+        value = without_marks(value)  # a module is no graph
     bind_name(interpreter, frame, op.id, op.name, op.scope, value)
 
 

@@ -17,6 +17,7 @@ from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS
 from terra_refactor.analysis.transfer.containers import iterate, new_list
 from terra_refactor.analysis.transfer.control import note_branch
 from terra_refactor.analysis.transfer.kept_tensors import has_new_tensor
+from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.value import BOTTOM, NONE, Constant, FrozenList, Value
 
 
@@ -63,11 +64,14 @@ def _in_order(elements: Sequence[Value], reverse: Value | None) -> tuple[Value, 
 def _extreme(
     interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
 ) -> Value | None:
-    """What `min` and `max` give is left to the declarations."""
+    """What `min` and `max` give is left to the declarations; with a key it is one of the elements."""
     if any(name == "key" for name, _ in arguments.keywords):
         given = arguments.positional
         element = given[0] if len(given) > 1 else iterate(interpreter, frame, op, given[0]).element if given else BOTTOM
         _call_key(interpreter, frame, op, element, arguments)
+        found = join_all(given) if len(given) > 1 else element
+        default = dict(arguments.keywords).get("default", BOTTOM)
+        return None if found == BOTTOM else join(found, default)
     return None
 
 
@@ -76,7 +80,8 @@ def _of_second(
 ) -> Value | None:
     """`heapq.nlargest(n, values, key=...)`, which is declared elsewhere, too."""
     rest = CallArguments(arguments.positional[1:2], arguments.keywords)
-    return _extreme(interpreter, frame, op, rest, receiver)
+    _extreme(interpreter, frame, op, rest, receiver)
+    return None
 
 
 def _sort(

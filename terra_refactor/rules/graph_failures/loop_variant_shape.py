@@ -7,6 +7,7 @@ from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind
 from terra_refactor.domain.shape import Shape
+from terra_refactor.domain.traced import without_marks
 from terra_refactor.domain.value import (
     NONE,
     UNBOUND,
@@ -125,7 +126,9 @@ def _variant(
                 None if certain or all(problems) else f"{shown} keeps its type and shape in the loop",
             )
             return
-    if any(_may_grow(start, end) for start, end in (*first, *pairs)):
+    # what is possible by definitions has not been through `set_shape`: only its eager view is compared
+    possible = [(without_marks(start), without_marks(end)) for start, end in pairs]
+    if any(_may_grow(start, end) for start, end in (*first, *possible)):
         yield LocalHazard(
             site.op,
             f"{shown} may come out of an iteration with another shape: a loop in a graph keeps shapes",

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.value import Constant
+from terra_refactor.domain.dim import Why
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
-from terra_refactor.ir.walk import operands
-from terra_refactor.rules.open_axes import OpenAxes
-from terra_refactor.rules.open_contents import Origin
-from terra_refactor.rules.open_sizes import uses_of_open_sizes
+from terra_refactor.rules.open_sizes import is_used, open_first_size, sizes_read, uses_of_open_sizes
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView
 
@@ -20,53 +17,27 @@ from terra_refactor.rules.view import ContextView
 def check(view: ContextView) -> Iterator[LocalHazard]:
     if view.function.kind is FunctionKind.MODULE:
         return  # no graph
-    axes = OpenAxes(view)
     found: dict[OpId, LocalHazard] = {}
-    for op in view.code.ops:
-        match op:
-            case ops.LoadItem(object=shape, index=index):
-                axis = view.value(index)
-                position = axis.value if isinstance(axis, Constant) and type(axis.value) is int else None
-            case ops.UnpackElement(source=shape, position=position):
-                pass
-            case ops.Call() if _is_unstacked(view, op):
-                if axes.origin(op.arguments[0].value, 0) is Origin.CONTENT:
-                    written = view.written(op.id)
-                    found[op.id] = LocalHazard(
-                        op.id, f"how many parts `{written}` has only a run tells: in a graph this raises"
-                    )
-                continue
-            case _:
-                continue
-        tensor = view.tensor_of_shape(shape)
-        if tensor is None or position is None or axes.origin(tensor, position) is not Origin.CONTENT:
+    for call, name in view.library_calls():
+        if name == "tensorflow.unstack" and len(call.arguments) == 1:
+            size = open_first_size(view.value(call.arguments[0].value))
+            if size is not None and size.why is Why.CONTENT:
+                written = view.written(call.id)
+                found[call.id] = LocalHazard(
+                    call.id, f"how many parts `{written}` has only a run tells: in a graph this raises"
+                )
+    for op, size in sizes_read(view):
+        if size.why is not Why.CONTENT or size.is_tensor or not is_used(view, op.id):
             continue
-        if _is_used(view, op.id):
-            what = f"`{view.written(op.id)}`" if isinstance(op, ops.LoadItem) else f"a size of `{view.written(tensor)}`"
-            cure = CureHint(CureKind.DYNAMIC_SIZE) if isinstance(op, ops.LoadItem) else None
-            found[op.id] = LocalHazard(
-                op.id, f"{what} is None while a graph is traced: only the content of the tensor tells it", cure=cure
-            )
-    for use in uses_of_open_sizes(view, axes, Origin.CONTENT):
+        source = view.tensor_of_shape(op.source) if isinstance(op, ops.UnpackElement) else None
+        what = f"`{view.written(op.id)}`" if source is None else f"a size of `{view.written(source)}`"
+        cure = CureHint(CureKind.DYNAMIC_SIZE) if isinstance(op, ops.LoadItem) else None
+        found[op.id] = LocalHazard(
+            op.id, f"{what} is None while a graph is traced: only the content of the tensor tells it", cure=cure
+        )
+    for use in uses_of_open_sizes(view, {Why.CONTENT}):
         found.setdefault(use.op, LocalHazard(use.op, use.message))
     yield from found.values()
-
-
-def _is_unstacked(view: ContextView, call: ops.Call) -> bool:
-    fact = view.calls.get(call.id)
-    return fact is not None and fact.library == ("tensorflow.unstack",) and len(call.arguments) == 1
-
-
-def _is_used(view: ContextView, number: OpId) -> bool:
-    """Whether anything but `is None` is done with the size."""
-    names = {op.name for op in view.code.ops if isinstance(op, ops.StoreName) and op.value == number}
-    reads = {number} | {op.id for op in view.code.ops if isinstance(op, ops.LoadName) and op.name in names}
-    for op in view.code.ops:
-        if op is None or isinstance(op, ops.StoreName) or reads.isdisjoint(operands(op)):
-            continue
-        if not (isinstance(op, ops.Compare) and op.operator in ("is", "is not")):
-            return True
-    return False
 
 
 RULE: Final = Rule(

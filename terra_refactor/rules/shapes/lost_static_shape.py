@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.value import LOST_SHAPE, TensorValue, members
-from terra_refactor.ir.ids import OpId
-from terra_refactor.rules.open_axes import OpenAxes
+from terra_refactor.domain.roots import HERE
+from terra_refactor.domain.value import TensorValue, Value, members
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.view import ContextView
 
@@ -38,12 +37,11 @@ _LAYERS: Final = frozenset(
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    axes = OpenAxes(view)
     for call, name in view.library_calls():
         if name not in _IMAGES and name not in _LAYERS:
             continue
         data = view.library_argument(call, name, "images", "image", "inputs", "sequences", "sequence")
-        if data is not None and _has_no_rank(view, axes, data):
+        if data is not None and _has_no_rank(view.value(data)):
             yield LocalHazard(
                 call.id,
                 f"`{view.written(data)}` has a shape that a graph does not know, not even its rank, since a Python function or a decoded "
@@ -51,14 +49,12 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             )
 
 
-def _has_no_rank(view: ContextView, axes: OpenAxes, number: OpId) -> bool:
-    """Whether a graph certainly does not know the rank: as a context in a graph tells, or as eager code would have it in a graph."""
-    alternatives = members(view.value(number))
-    if view.context.in_graph:
-        return bool(alternatives) and all(
-            isinstance(value, TensorValue) and value.content == LOST_SHAPE for value in alternatives
-        )
-    return axes.has_no_rank(number)
+def _has_no_rank(value: Value) -> bool:
+    """Whether a graph certainly does not know the rank."""
+    alternatives = members(value)
+    return bool(alternatives) and all(
+        isinstance(member, TensorValue) and member.traced.rank & HERE for member in alternatives
+    )
 
 
 RULE: Final = Rule(

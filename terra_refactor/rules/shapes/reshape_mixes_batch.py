@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.dim import Dim
+from terra_refactor.domain.dim import Dim, eager
 from terra_refactor.domain.shape import format_shape
 from terra_refactor.domain.value import TensorKind, TensorValue, Value, members
 from terra_refactor.ir import ops
@@ -43,7 +43,7 @@ def _target(view: ContextView, wanted: int) -> tuple[int, ...] | None:
     op = view.op(wanted)
     if not isinstance(op, ops.BuildContainer) or len(op.elements) < 2 or any(part.starred for part in op.elements):
         return None
-    sizes = [integer(view.value(part.value)) for part in op.elements]
+    sizes = [eager(integer(view.value(part.value))) for part in op.elements]
     if sizes[0] != -1:
         return None
     rest = tuple(size for size in sizes[1:] if isinstance(size, int) and size > 0)
@@ -56,7 +56,7 @@ def _mixed(value: Value, target: tuple[int, ...]) -> str | None:
         return None
     shape = value.type.shape
     row = _products(shape[1:])
-    if len(shape) < 2 or row is None or shape[0] == 1:
+    if len(shape) < 2 or row is None or eager(shape[0]) == 1:
         return None
     ends = _products(target)
     if ends is None or not row or not ends:
@@ -77,7 +77,7 @@ def _products(sizes: tuple[Dim, ...]) -> list[int] | None:
     """The products of the last size, the last two, and so on; None if one is not known."""
     found: list[int] = []
     product = 1
-    for size in reversed(sizes):
+    for size in map(eager, reversed(sizes)):
         if not isinstance(size, int):
             return None
         product *= size

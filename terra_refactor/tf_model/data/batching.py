@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from terra_refactor.domain.dim import Dim, ceil_divide, floor_divide, multiply
+from terra_refactor.domain.dim import Dim, Why, ceil_divide, floor_divide, multiply
 from terra_refactor.domain.lattice import join_all
+from terra_refactor.domain.roots import EVERYWHERE
 from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.traced import with_first_open
 from terra_refactor.domain.value import (
     UNKNOWN,
     UNKNOWN_TENSOR,
@@ -50,10 +52,11 @@ def _batch_size(call: BoundCall, dataset: DatasetValue) -> tuple[Dim, Dim]:
     return None, None
 
 
-def _is_open(call: BoundCall) -> bool:
-    """Whether the last batch may be smaller, as far as TensorFlow knows."""
+def _batches(call: BoundCall, element: Value) -> Value:
+    """Batches, of which the last may be smaller as far as TensorFlow knows: a graph does not know the first size of any."""
     drop = call.argument("drop_remainder")
-    return drop is None or read.truth(drop) is False
+    is_open = drop is None or read.truth(drop) is False
+    return with_first_open(element, EVERYWHERE, Why.BATCH) if is_open else element
 
 
 def _batched(value: Value, size: Dim) -> Value:
@@ -71,10 +74,9 @@ def _batched(value: Value, size: Dim) -> Value:
 def _batch(call: BoundCall, dataset: DatasetValue) -> Value:
     size, count = _batch_size(call, dataset)
     if isinstance(dataset.element, UnknownValue):
-        return so_many(dataset, UNKNOWN, count, is_open=False)
-    is_open = _is_open(call)
+        return so_many(dataset, UNKNOWN, count)
     element = map_components(lambda value: _batched(value, size), dataset.element)
-    batches = so_many(dataset, element, count, is_open)
+    batches = so_many(dataset, _batches(call, element), count)
     rest = _rest(call, dataset)
     if rest is None:
         return batches
@@ -82,7 +84,7 @@ def _batch(call: BoundCall, dataset: DatasetValue) -> Value:
     assert isinstance(whole, int) and isinstance(total, int)
     last = map_components(lambda value: _batched(value, rest), dataset.element)
     full = map_components(lambda value: _batched(value, whole), dataset.element)
-    return replace(batches, last=last, lead=(full, total // whole))
+    return replace(batches, last=_batches(call, last), lead=(_batches(call, full), total // whole))
 
 
 def _rest(call: BoundCall, dataset: DatasetValue) -> int | None:
@@ -100,7 +102,7 @@ def _padded_batch(call: BoundCall, dataset: DatasetValue) -> Value:
     size, count = _batch_size(call, dataset)
     targets = call.argument("padded_shapes")
     element = _pad(dataset.element, None if read.is_none(targets) else targets, size)
-    return so_many(dataset, element, count, _is_open(call))
+    return so_many(dataset, _batches(call, element), count)
 
 
 def _pad(element: Value, target: Value | None, size: Dim) -> Value:
@@ -152,7 +154,7 @@ def _bucket(call: BoundCall, dataset: DatasetValue) -> Value:
     """`bucket_by_sequence_length`: padded batches of a size that depends on the bucket."""
     targets = call.argument("padded_shapes")
     element = _pad(dataset.element, None if read.is_none(targets) else targets, None)
-    return DatasetValue(element, open_batches=_is_open(call))
+    return DatasetValue(_batches(call, element))
 
 
 def _window(call: BoundCall, dataset: DatasetValue) -> Value:

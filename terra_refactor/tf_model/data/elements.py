@@ -12,10 +12,11 @@ from typing import Final, TypeAlias
 from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.dtype import INT64, STRING
 from terra_refactor.domain.lattice import join, join_all
+from terra_refactor.domain.roots import EVERYWHERE
 from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.traced import with_content_open
 from terra_refactor.domain.value import (
-    LOST_SHAPE,
     UNKNOWN,
     UNKNOWN_TENSOR,
     Constant,
@@ -34,6 +35,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.spec import BoundCall
+from terra_refactor.tf_model.traced_sizes import is_lost
 
 STRING_SCALAR: Final = TensorValue(TensorType(STRING, ()))
 INT64_SCALAR: Final = TensorValue(TensorType(INT64, ()))
@@ -43,10 +45,15 @@ DatasetMethod: TypeAlias = Callable[[BoundCall, DatasetValue], Value]
 """A rule of a method of datasets: it gets the dataset, too."""
 
 
-def so_many(dataset: DatasetValue, element: Value, count: Dim, is_open: bool) -> DatasetValue:
+def so_many(dataset: DatasetValue, element: Value, count: Dim) -> DatasetValue:
     """A data set made of another one: its element, and how many there are, which TensorFlow knows if it knows it of the other one."""
     known, counted = (None, count) if dataset.cardinality is None else (count, None)
-    return DatasetValue(element, known, open_batches=is_open, counted=counted)
+    return DatasetValue(element, known, counted=counted)
+
+
+def taken(element: Value) -> Value:
+    """An element as what takes it from a data set has it: of a content that no graph knows."""
+    return with_content_open(element, EVERYWHERE)
 
 
 def map_components(function: Callable[[Value], Value], structure: Value) -> Value:
@@ -85,7 +92,7 @@ def as_element(value: Value) -> Value:
 
 def _component(value: Value) -> Value:
     """A leaf of an element; that TensorFlow does not know its rank stays true of it."""
-    if isinstance(value, TensorValue) and value.content == LOST_SHAPE:
+    if is_lost(value):
         return value
     return as_component(value)
 

@@ -25,7 +25,7 @@ from terra_refactor.domain.value import (
     UnknownValue,
     Value,
 )
-from terra_refactor.tf_model.data.elements import DatasetMethod, map_components
+from terra_refactor.tf_model.data.elements import DatasetMethod, map_components, taken
 from terra_refactor.tf_model.spec import BoundCall
 
 
@@ -48,12 +48,12 @@ def _numpy_iterator(call: BoundCall, dataset: DatasetValue) -> Value:
 
 def iterator(call: BoundCall, dataset: DatasetValue) -> Value:
     """`iter(dataset)`."""
-    return DatasetValue(dataset.element, dataset.cardinality, iterator=True, open_batches=dataset.open_batches)
+    return DatasetValue(dataset.element, dataset.cardinality, iterator=True)
 
 
 def next_element(call: BoundCall, dataset: DatasetValue) -> Value:
     """One element, of an iterator or of a dataset that has only this one."""
-    return dataset.element
+    return taken(dataset.element)
 
 
 def cardinality(call: BoundCall, dataset: DatasetValue) -> Value:

@@ -160,21 +160,18 @@ def _zip(call: BoundCall) -> Value:
             return DatasetValue(UNKNOWN)
         given = parts[0] if len(parts) == 1 else TupleValue(parts)
     sizes: list[Dim] = []
-    are_open: list[bool] = []
 
     def element(value: Value) -> Value:
         if isinstance(value, DatasetValue):
             sizes.append(value.cardinality)
-            are_open.append(value.open_batches)
             return value.element
         sizes.append(None)
-        are_open.append(False)
         return UNKNOWN
 
     if isinstance(given, FrozenList) and given.elements is not None:
         given = TupleValue(given.elements)
     zipped = map_components(element, given)
-    return DatasetValue(zipped, _least(sizes), open_batches=bool(are_open) and all(are_open))
+    return DatasetValue(zipped, _least(sizes))
 
 
 def _least(sizes: Sequence[Dim]) -> Dim:
@@ -193,7 +190,7 @@ def mixed(call: BoundCall) -> Value:
     whole = parts[0].element
     for part in parts[1:]:
         whole = join_elements(whole, part.element)
-    return DatasetValue(whole, open_batches=all(part.open_batches for part in parts))
+    return DatasetValue(whole)
 
 
 def unknown_dataset(call: BoundCall) -> Value:

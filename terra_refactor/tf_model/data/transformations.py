@@ -15,7 +15,6 @@ from terra_refactor.domain.value import (
     UNKNOWN,
     DatasetValue,
     FrozenList,
-    TensorValue,
     TupleValue,
     UnknownValue,
     Value,
@@ -27,6 +26,7 @@ from terra_refactor.tf_model.data.elements import (
     as_element,
     join_elements,
     so_many,
+    taken,
 )
 from terra_refactor.tf_model.spec import BoundCall
 
@@ -48,7 +48,7 @@ def _fewer(call: BoundCall, dataset: DatasetValue) -> Value:
 
 def _some(dataset: DatasetValue, count: Dim = None) -> DatasetValue:
     """Some of the elements, so many if that is known."""
-    return so_many(dataset, dataset.element, count, dataset.open_batches)
+    return so_many(dataset, dataset.element, count)
 
 
 def _take(call: BoundCall, dataset: DatasetValue) -> Value:
@@ -80,6 +80,7 @@ def _repeat(call: BoundCall, dataset: DatasetValue) -> Value:
 
 def _arguments(element: Value) -> list[Value]:
     """How an element is passed to a function: a plain tuple as several arguments."""
+    element = taken(element)
     if isinstance(element, TupleValue) and element.name is None:
         return list(element.elements)
     return [element]
@@ -97,21 +98,7 @@ def _map_function(call: BoundCall, dataset: DatasetValue) -> Value:
     if function is None or isinstance(dataset.element, UnknownValue):
         return DatasetValue(UNKNOWN, dataset.cardinality)
     element = _returned(call.invoke(function, _arguments(dataset.element), graph=True))
-    return DatasetValue(
-        element, dataset.cardinality, open_batches=_keeps_batches(dataset, element), counted=dataset.counted
-    )
-
-
-def _keeps_batches(dataset: DatasetValue, element: Value) -> bool:
-    """Whether what a function made of batches whose first size is open is of that size, as far as the sizes tell."""
-    before, after = _first_sizes(dataset.element), _first_sizes(element)
-    return dataset.open_batches and len(before) == 1 and before == after
-
-
-def _first_sizes(element: Value) -> frozenset[Dim]:
-    return frozenset(
-        leaf.type.shape[0] for leaf in read.leaves(element) or () if isinstance(leaf, TensorValue) and leaf.type.shape
-    )
+    return DatasetValue(element, dataset.cardinality, counted=dataset.counted)
 
 
 def _flat_map(call: BoundCall, dataset: DatasetValue) -> Value:
@@ -143,13 +130,12 @@ def _concatenate(call: BoundCall, dataset: DatasetValue) -> Value:
     return DatasetValue(
         join_elements(dataset.element, other.element),
         add(dataset.cardinality, other.cardinality),
-        open_batches=dataset.open_batches and other.open_batches,
     )
 
 
 def _enumerate(call: BoundCall, dataset: DatasetValue) -> Value:
     element = TupleValue((INT64_SCALAR, dataset.element))
-    return DatasetValue(element, dataset.cardinality, open_batches=dataset.open_batches, counted=dataset.counted)
+    return DatasetValue(element, dataset.cardinality, counted=dataset.counted)
 
 
 def _reduce(call: BoundCall, dataset: DatasetValue) -> Value:
@@ -158,7 +144,7 @@ def _reduce(call: BoundCall, dataset: DatasetValue) -> Value:
     if initial is None or function is None:
         return UNKNOWN
     state = as_element(initial)
-    outcome = call.invoke(function, [state, dataset.element], graph=True)
+    outcome = call.invoke(function, [taken(state), taken(dataset.element)], graph=True)
     if isinstance(outcome, UnknownValue):
         return UNKNOWN
     return join_elements(state, as_element(outcome))
@@ -168,7 +154,7 @@ def _scan(call: BoundCall, dataset: DatasetValue) -> Value:
     initial, function = call.argument("initial_state"), call.argument("scan_func")
     if initial is None or function is None or isinstance(dataset.element, UnknownValue):
         return DatasetValue(UNKNOWN, dataset.cardinality)
-    outcome = call.invoke(function, [as_element(initial), dataset.element], graph=True)
+    outcome = call.invoke(function, [taken(as_element(initial)), taken(dataset.element)], graph=True)
     parts = read.elements(outcome)
     if parts is None or len(parts) != 2:
         return DatasetValue(UNKNOWN, dataset.cardinality)

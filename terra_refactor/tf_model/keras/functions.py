@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from terra_refactor.domain.dim import Dim
+from terra_refactor.domain.dim import Dim, Why
 from terra_refactor.domain.dtype import FLOAT32, FLOAT64, FLOATING, INT32, INT64, STRING, UINT8, DType
+from terra_refactor.domain.roots import EVERYWHERE
 from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.traced import with_first_open
 from terra_refactor.domain.value import (
     NONE,
     NOT_A_TENSOR,
@@ -182,7 +184,7 @@ def _directory_dataset(call: BoundCall, sample: Value) -> Value:
     labels = _labels(mode, None, call.argument("class_names"))
     if isinstance(labels, TensorValue) and labels.type.dtype == INT32:
         labels = read.tensor(INT32, (None,))
-    dataset = DatasetValue(sample if labels is None else TupleValue((sample, labels)), open_batches=True)
+    dataset = DatasetValue(_batches(sample if labels is None else TupleValue((sample, labels))))
     subset = call.argument("subset")
     if subset is None or read.is_none(subset):
         return dataset
@@ -219,12 +221,15 @@ def _timeseries(call: BoundCall) -> Value:
     windows = read.tensor(data.dtype, shape)
     targets = call.argument("targets")
     if read.is_none(targets):
-        return DatasetValue(windows, open_batches=True)
+        return DatasetValue(_batches(windows))
     target = read.converted_type(targets, numpy=True)
-    return DatasetValue(
-        TupleValue((windows, read.tensor(target.dtype, None if target.shape is None else (None, *target.shape[1:])))),
-        open_batches=True,
-    )
+    expected = read.tensor(target.dtype, None if target.shape is None else (None, *target.shape[1:]))
+    return DatasetValue(_batches(TupleValue((windows, expected))))
+
+
+def _batches(element: Value) -> Value:
+    """Batches, of which the last may be smaller."""
+    return with_first_open(element, EVERYWHERE, Why.BATCH)
 
 
 # --- data sets -------------------------------------------------------------------------------------------------------------------
@@ -360,7 +365,7 @@ def _split_dataset(call: BoundCall) -> Value:
     """`keras.utils.split_dataset`: two data sets of the same elements."""
     data = call.argument("dataset")
     if isinstance(data, DatasetValue):
-        part = DatasetValue(data.element, open_batches=data.open_batches)
+        part = DatasetValue(data.element)
         return TupleValue((part, part))
     return UNKNOWN
 

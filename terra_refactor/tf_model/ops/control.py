@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from terra_refactor.domain.dim import Dim
+from terra_refactor.domain.dim import Dim, Why, definitely_different, opened
 from terra_refactor.domain.dtype import BOOL, INT32
 from terra_refactor.domain.lattice import join
-from terra_refactor.domain.shape import Shape, meet_shapes
+from terra_refactor.domain.roots import EVERYWHERE, Traced
+from terra_refactor.domain.shape import Shape, meet_shapes, open_axis
 from terra_refactor.domain.tensor import TensorType, join_tensor_types
 from terra_refactor.domain.value import (
     FALSE,
@@ -166,7 +167,13 @@ def _joined(left: Value, right: Value) -> Value:
     def one(row: tuple[Value, ...]) -> Value:
         first, second = row
         if isinstance(first, TensorValue) and isinstance(second, TensorValue) and first.kind is second.kind:
-            return TensorValue(join_tensor_types(first.type, second.type), first.kind)
+            joined = join_tensor_types(first.type, second.type)
+            shape = joined.shape
+            for axis, (size, other) in enumerate(zip(first.type.shape or (), second.type.shape or (), strict=False)):
+                if definitely_different(size, other):
+                    shape = open_axis(shape, axis, EVERYWHERE, Why.CONTENT)
+            traced = first.traced | second.traced | Traced(content=EVERYWHERE)
+            return TensorValue(TensorType(joined.dtype, shape), first.kind, traced=traced)
         return join(first, second)
 
     if is_structure(left) and is_structure(right):
@@ -225,6 +232,12 @@ def _invariant(row: tuple[Value, ...]) -> Value:
     if not isinstance(value, TensorValue):
         return value
     shape = shape_argument(invariant) if not isinstance(invariant, SpecValue) else invariant.type.shape
+    before = value.type.shape
+    if shape is not None and before is not None and len(shape) == len(before):
+        # a size that was known, and that the invariant lets change
+        relaxed = [axis for axis, size in enumerate(shape) if size is None and before[axis] is not None]
+        for axis in relaxed:
+            shape = open_axis(shape, axis, EVERYWHERE, Why.CONTENT)
     return TensorValue(TensorType(value.type.dtype, shape), value.kind)
 
 
@@ -457,7 +470,10 @@ def _array_stack(call: BoundCall) -> Value:
         indices = operand(call.argument("indices")).type.shape
         count = indices[0] if indices else None
     else:
-        count = _array_length(call)
+        dynamic = call.configuration.get("dynamic_size")
+        grows = not is_none(dynamic) and truth(dynamic) is not False
+        is_open = grows or isinstance(call.configuration.get("size"), TensorValue)
+        count = opened(_array_length(call), EVERYWHERE if is_open else 0, Why.CONTENT)
     return result(found.dtype, None if found.shape is None else (count, *found.shape))
 
 

@@ -7,7 +7,7 @@ Source: `tf.convert_to_tensor`, TensorFlow 2.21, eager and in graphs. Ignores: o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from terra_refactor.domain.dim import Dim, definitely_different, format_dim
@@ -25,6 +25,7 @@ from terra_refactor.domain.dtype import (
 )
 from terra_refactor.domain.shape import Shape, format_shape, meet_shapes
 from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.traced import content_with_marks, whole_content_roots
 from terra_refactor.domain.value import (
     UNKNOWN_INT,
     Constant,
@@ -212,7 +213,7 @@ def _repeated(element: Value | None, length: Dim) -> _Converted:
 def _packed(items: Sequence[Value]) -> _Converted:
     if not items:
         return _Converted(TensorType(FLOAT32, (0,)))
-    parts = [_converted(item) for item in items]
+    parts = [_with_marks(_converted(item), item) for item in items]
     shape: Shape = None
     for part in parts:
         if part is None or part.type.shape is None:
@@ -237,6 +238,14 @@ def _packed(items: Sequence[Value]) -> _Converted:
         content,
         packed=any(part.packed for part in known),
     )
+
+
+def _with_marks(part: _Converted | None, item: Value) -> _Converted | None:
+    """An element of a list, of which the content says for itself that it is open in a graph."""
+    roots = whole_content_roots(item)
+    if part is None or not roots or part.type.dtype not in (INT32, INT64) or part.type.shape != ():
+        return part
+    return replace(part, content=content_with_marks(part.content, roots))
 
 
 def _homogeneous(parts: Sequence[_Converted]) -> bool:

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from terra_refactor.domain.dim import Dim, Truth, definitely_different, format_dim
+from terra_refactor.domain.dim import Dim, Truth, Why, definitely_different, format_dim, opened
 from terra_refactor.domain.dtype import (
     BFLOAT16,
     BOOL,
@@ -26,6 +26,7 @@ from terra_refactor.domain.dtype import (
     UNSIGNED,
     DType,
 )
+from terra_refactor.domain.roots import EVERYWHERE
 from terra_refactor.domain.shape import Shape, compatible, element_count, format_shape, meet_shapes
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
@@ -49,6 +50,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model.arguments import (
     dtype_argument,
+    elements,
     integer,
     is_none,
     number,
@@ -469,9 +471,20 @@ def _spec(kind: TensorKind) -> Rule:
     def rule(call: BoundCall) -> Value:
         wanted, shape = call.argument("dtype"), call.argument("shape")
         dtype = FLOAT32 if wanted is None and not call.incomplete else tensor_dtype(wanted)
-        return SpecValue(TensorType(dtype, None if is_none(shape) else _shape_of(shape)), kind)
+        return SpecValue(TensorType(dtype, None if is_none(shape) else _declared(shape)), kind)
 
     return rule
+
+
+def _declared(shape: Value | None) -> Shape:
+    """The shape of a spec, which leaves open what is None."""
+    sizes, given = _shape_of(shape), elements(shape)
+    if sizes is None or given is None or len(given) != len(sizes):
+        return sizes
+    return tuple(
+        opened(size, EVERYWHERE, Why.DECLARED) if is_none(each) else size
+        for size, each in zip(sizes, given, strict=True)
+    )
 
 
 def _spec_from_tensor(call: BoundCall) -> Value:
@@ -480,11 +493,12 @@ def _spec_from_tensor(call: BoundCall) -> Value:
         return NOT_A_TENSOR
     kind = data.kind if data.kind in (TensorKind.RAGGED, TensorKind.SPARSE) else TensorKind.TENSOR
     assert kind is not None
-    return SpecValue(data.type, kind)
+    return SpecValue(data.type.seen_eagerly(), kind)
 
 
 def _spec_shape(value: Value) -> Value:
-    return ShapeValue(value.type.shape) if isinstance(value, SpecValue) else UNKNOWN
+    # what a spec does not say is None for eager code as well
+    return ShapeValue(value.type.seen_eagerly().shape) if isinstance(value, SpecValue) else UNKNOWN
 
 
 def _spec_dtype(value: Value) -> Value:

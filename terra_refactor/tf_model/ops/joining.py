@@ -7,6 +7,7 @@ Computes: sizes along the joined axis by exact or symbolic addition; contents of
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from terra_refactor.domain.dim import (
@@ -19,6 +20,7 @@ from terra_refactor.domain.dim import (
 from terra_refactor.domain.dtype import INT32, INT64, DType
 from terra_refactor.domain.shape import Shape, format_shape
 from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.traced import content_with_marks, whole_content_roots
 from terra_refactor.domain.value import (
     UNKNOWN,
     Constant,
@@ -40,12 +42,23 @@ def _item_operands(values: Value | None) -> list[Operand] | None:
     """The tensors of a list argument; None where their number is not known."""
     items = elements(values)
     if items is not None:
-        return [operand(item) for item in items]
+        return [_with_marks(operand(item), item) for item in items]
     if isinstance(values, TensorValue) and values.type.shape:
         count = values.type.shape[0]
         if isinstance(count, int) and count <= 64:
             return [Operand(TensorType(values.type.dtype, values.type.shape[1:]), TensorKind.TENSOR)] * count
     return None
+
+
+def _with_marks(part: Operand, item: Value) -> Operand:
+    """A part of a list, of which the elements say for themselves that they are open in a graph."""
+    roots, shape = whole_content_roots(item), part.type.shape
+    if not roots or part.type.dtype not in (INT32, INT64):
+        return part
+    content = part.content
+    if content is None and shape and len(shape) == 1 and isinstance(shape[0], int) and shape[0] <= 64:
+        content = TupleValue((size_value(None),) * shape[0])
+    return replace(part, content=content_with_marks(content, roots)) if content is not None or shape == () else part
 
 
 def _repeated(values: Value | None) -> Operand | None:

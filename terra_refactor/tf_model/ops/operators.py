@@ -15,18 +15,15 @@ from dataclasses import replace
 from types import EllipsisType
 from typing import Final
 
-from terra_refactor.domain.dim import (
-    Dim,
-    definitely_different,
-    format_dim,
-)
+from terra_refactor.domain.dim import Dim, Why, definitely_different, eager, format_dim
 from terra_refactor.domain.dtype import BOOL, COMPLEX, FLOAT32, FLOATING, INTEGER, STRING, DType
 from terra_refactor.domain.lattice import join
+from terra_refactor.domain.roots import EVERYWHERE, KNOWN, Traced
 from terra_refactor.domain.shape import Shape, broadcast, format_shape
 from terra_refactor.domain.tensor import UNKNOWN_TENSOR_TYPE, TensorType
+from terra_refactor.domain.traced import content_roots, whole_content_roots, with_content_open, with_first_open
 from terra_refactor.domain.value import (
     FALSE,
-    LOST_SHAPE,
     NONE,
     TRUE,
     UNKNOWN,
@@ -104,9 +101,17 @@ def operator_rule(op: str, left: Value, right: Value, *, in_place: bool = False)
     else:
         shape = None
     content = content_result(op, first.content, second.content, dtype)
-    if shape is None and LOST_SHAPE in (first.content, second.content):
-        content = LOST_SHAPE
-    return TensorValue(TensorType(dtype, shape), kind, content)
+    return TensorValue(TensorType(dtype, shape), kind, content, traced=_traced_of(content, left, right))
+
+
+def _traced_of(known: Value | None, *operands: Value) -> Traced:
+    """What is open of an element-wise result, beside its sizes and what is `known` of its content."""
+    content = rank = 0
+    for value in operands:
+        content |= content_roots(value) if known is None else whole_content_roots(value)
+        if isinstance(value, TensorValue):
+            rank |= value.traced.rank
+    return Traced(content, rank) if content or rank else KNOWN
 
 
 def with_unknown(op: str, tensor: TensorValue, other: UnknownValue, *, reflected: bool = False) -> Value:
@@ -170,7 +175,7 @@ def compare_rule(op: str, left: Value, right: Value) -> Value:
     _tensor_operand_dtype(op, first, second)
     kind = TensorKind.KERAS if TensorKind.KERAS in (first.kind, second.kind) else TensorKind.TENSOR
     if not (first.known and second.known):
-        return TensorValue(TensorType(BOOL), kind)
+        return TensorValue(TensorType(BOOL), kind, traced=_traced_of(None, left, right))
     try:
         shape = broadcast_shapes(first.type.shape, second.type.shape, f"operator {op}", _OPERANDS)
     except OperationError:
@@ -178,7 +183,7 @@ def compare_rule(op: str, left: Value, right: Value) -> Value:
             # `==` of tensors that cannot be broadcast is a single False (for !=, True), not an error
             return TensorValue(TensorType(BOOL, ()))
         raise
-    return TensorValue(TensorType(BOOL, shape), kind)
+    return TensorValue(TensorType(BOOL, shape), kind, traced=_traced_of(None, left, right))
 
 
 def unary_rule(op: str, value: Value) -> Value:
@@ -201,7 +206,8 @@ def unary_rule(op: str, value: Value) -> Value:
     if op == "abs":
         dtype = real_dtype(dtype)
     content = negated_content(value.content, dtype) if op == "-" else None
-    return TensorValue(TensorType(dtype, value.type.shape), _result_kind(value), content)
+    traced = _traced_of(content, value)
+    return TensorValue(TensorType(dtype, value.type.shape), _result_kind(value), content, traced=traced)
 
 
 def _composite_result(op: str, first: Operand, second: Operand) -> Value | None:
@@ -292,8 +298,10 @@ def index_rule(value: Value, index: Value) -> Value:
         return _ragged_item(value, parts)
     array = kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
     mask = _mask_shape(index)
+    roots = content_roots(value) | content_roots(index)
     if mask is not False:
-        return TensorValue(TensorType(dtype, masked_shape(shape, mask)), kind)
+        masked = TensorValue(TensorType(dtype, masked_shape(shape, mask)), kind)
+        return masked if array else with_content_open(with_first_open(masked, EVERYWHERE, Why.CONTENT), roots)
     if any(not _basic(part) for part in parts):
         if array:
             return TensorValue(TensorType(dtype, _advanced_shape(shape, parts)), kind)
@@ -310,12 +318,21 @@ def index_rule(value: Value, index: Value) -> Value:
                     "(tf.gather takes vectors)",
                     ("index",),
                 )
-        return TensorValue(TensorType(dtype, None), kind)
+        return TensorValue(TensorType(dtype, None), kind, traced=Traced(content=roots, rank=value.traced.rank))
     result = _basic_shape(shape, parts)
-    content = LOST_SHAPE if value.content == LOST_SHAPE else _content_item(value.content, parts)
+    content = _content_item(value.content, parts)
     if array and result == ():
         kind = TensorKind.NUMPY_SCALAR
-    return TensorValue(TensorType(dtype, result), kind, content)
+    traced = KNOWN
+    if not array:
+        first = parts[0] if parts else NONE
+        is_slice = isinstance(first, SliceValue)
+        traced = Traced(
+            content=roots if content is None else value.traced.content,
+            rank=value.traced.rank,
+            first=(value.traced.first | content_roots(first)) if result is None and is_slice else 0,
+        )
+    return TensorValue(TensorType(dtype, result), kind, content, traced=traced)
 
 
 def _basic(part: Value) -> bool:
@@ -413,6 +430,7 @@ def _sliced(size: Dim, lower: Value, upper: Value, step: Value) -> Dim:
 
 def _check_index(shape: tuple[Dim, ...], axis: int, number: Dim) -> None:
     size = shape[axis]
+    size = eager(size)
     if isinstance(number, int) and isinstance(size, int) and not -size <= number < size:
         raise OperationError(
             ErrorKind.SHAPE,

@@ -11,10 +11,10 @@ from typing import Final
 
 from terra_refactor.domain.dim import Truth
 from terra_refactor.domain.dtype import BOOL, STRING, DType
+from terra_refactor.domain.roots import Traced
 from terra_refactor.domain.shape import Shape, compatible, format_shape, meet_shapes
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
-    LOST_SHAPE,
     NONE,
     NOT_A_TENSOR,
     UNKNOWN,
@@ -141,8 +141,8 @@ def _set_shape(call: BoundCall) -> Value:
 def shape_after_set(value: TensorValue, shape: Value) -> TensorValue:
     """The tensor as it is known after `value.set_shape(shape)`."""
     merged = meet_shapes(value.type.shape, shape_argument(shape))
-    content = None if value.content == LOST_SHAPE else value.content
-    return TensorValue(TensorType(value.type.dtype, merged), value.kind, content, value.variable)
+    traced = Traced(content=value.traced.content)
+    return TensorValue(TensorType(value.type.dtype, merged), value.kind, value.content, value.variable, traced)
 
 
 def _sparse_read(call: BoundCall) -> Value:

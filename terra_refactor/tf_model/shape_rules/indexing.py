@@ -8,15 +8,20 @@ Approximates: `x[:-k]` and `x[k:]` of an axis of symbolic size `n` have size `n 
 
 from __future__ import annotations
 
-from terra_refactor.domain.dim import Dim, SymbolicDim, add, definitely_equal, subtract
+from terra_refactor.domain.dim import Dim, OpenDim, SymbolicDim, add, as_open, definitely_equal, eager, subtract
 
 
 def slice_size(size: Dim, start: Dim, stop: Dim, step: int | None, *, has_start: bool, has_stop: bool) -> Dim:
     """The size of `start:stop:step` of an axis of size `size`; `has_start` and `has_stop` tell an absent bound from an unknown one."""
+    if any(isinstance(dim, OpenDim) for dim in (size, start, stop)):
+        known = slice_size(eager(size), eager(start), eager(stop), step, has_start=has_start, has_stop=has_stop)
+        return as_open(known, size, start, stop)
     if step is None or step == 0:
         return None
     if (has_start and start is None) or (has_stop and stop is None):
         return 0 if size == 0 else None
+    if isinstance(size, int) and size < 0:
+        return None  # what made it has failed at run time
     if isinstance(size, int) and not isinstance(start, SymbolicDim) and not isinstance(stop, SymbolicDim):
         return len(range(*slice(start if has_start else None, stop if has_stop else None, step).indices(size)))
     if step == -1 and not has_start and not has_stop:

@@ -1,0 +1,56 @@
+"""For which graphs something is open, relative to the function that sees it.
+
+A set of roots is a small number of bits. Bit 0: a graph that begins at this function. Bit 1: one that begins at its caller, and so on; the
+last bit stands for every function further out. Computes: the shift at the boundary of a call. Gives: `HERE`, `EVERYWHERE`, `inward`,
+`outward`, `Traced`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+HERE: Final = 1
+EVERYWHERE: Final = 0b1111
+LEVELS: Final = 4
+_LAST: Final = 0b1000
+
+
+def inward(roots: int) -> int:
+    """The same set as a callee sees it."""
+    return ((roots << 1) & EVERYWHERE) | (roots & _LAST)
+
+
+def outward(roots: int) -> int:
+    """What a callee sees, as its caller does."""
+    return (roots >> 1) | (roots & _LAST)
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """What of a tensor is open while a graph is traced, beside its sizes: sets of roots."""
+
+    content: int = 0
+    """Its content is computed from one that only the run tells: it is no constant of the graph."""
+    rank: int = 0
+    """Not even its rank is known to TensorFlow."""
+    first: int = 0
+    """Its first size is open, where the rank is not known here."""
+
+    def __or__(self, other: Traced) -> Traced:
+        if self is other or self == other:
+            return self
+        return Traced(self.content | other.content, self.rank | other.rank, self.first | other.first)
+
+    def seen_inside(self) -> Traced:
+        """The same as a callee sees it."""
+        return Traced(inward(self.content), inward(self.rank), inward(self.first))
+
+    def seen_outside(self) -> Traced:
+        """What a callee sees, as its caller does."""
+        found = Traced(outward(self.content), outward(self.rank), outward(self.first))
+        return KNOWN if found == KNOWN else found
+
+
+KNOWN: Final = Traced()
+"""Nothing but sizes is open, as far as is known."""
