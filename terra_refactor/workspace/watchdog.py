@@ -84,10 +84,11 @@ class _Watch:
         self._watcher.start()
 
     def end(self) -> None:
-        """Nothing is raised any more."""
+        """Nothing is raised any more; called in the thread that is watched."""
         with self._lock:
             self._over.set()
-            _raise_in(self._thread, None)  # what is on its way
+        if self.reason:
+            _take_in()
 
     def _run(self) -> None:
         pause = _LOOK_EVERY
@@ -108,10 +109,22 @@ class _Watch:
         return ""
 
 
-def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(
-        ctypes.c_ulong(thread), None if error is None else ctypes.py_object(error)
-    )
+def _raise_in(thread: int, error: type[BaseException]) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
+
+
+def _take_in() -> None:
+    """Takes in what is still on its way to this thread, or was on its way to one that has ended.
+
+    It could be called off, but the interpreter would look for it for ever: every frame would be slower, and in CPython 3.11 one that is
+    traced or profiled would never begin.
+    """
+    try:
+        _raise_in(threading.get_ident(), _Ended)
+        while True:
+            pass
+    except _Ended:
+        pass
 
 
 def resident_bytes() -> int:

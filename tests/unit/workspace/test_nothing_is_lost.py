@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -445,3 +447,37 @@ def test_the_editor_answers_for_a_file_whose_analysis_has_no_end(
     session = Session(".", Config(jobs=1))
     (path,) = session.snapshot("endless.py").errors
     assert path == "endless.py"
+
+
+TRACED_AFTERWARDS = """
+import sys
+from terra_refactor.workspace.watchdog import Limits, OverLimitError, watched
+
+def endless():
+    while True:
+        sum(range(100))
+
+def inner():
+    return 1
+
+def traced():
+    sys.setprofile(lambda *_: None)
+    try:
+        return inner()
+    finally:
+        sys.setprofile(None)
+
+assert watched(lambda: 1, Limits(100.0, 1 << 50)) == 1
+assert traced() == 1
+try:
+    watched(endless, Limits(0.1, 1 << 50))
+except OverLimitError:
+    assert traced() == 1
+    print("done")
+"""
+
+
+def test_the_interpreter_is_as_before_after_a_watched_call() -> None:
+    """An exception that is called off leaves CPython 3.11 looking for it, and the next frame that is profiled never begins."""
+    command = [sys.executable, "-c", TRACED_AFTERWARDS]
+    assert subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout == "done\n"
