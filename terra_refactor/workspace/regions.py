@@ -111,8 +111,23 @@ def _trials(path: str, source: Source, decisions: Sequence[Decision]) -> list[_T
     return [
         _Trial(path, candidate, outliner, outliner.placements(candidate), candidate.anchor.lineno)
         for candidate in candidates
-        if _is_eager(around.get(candidate.scope.qualname), candidate)
+        if not _sets_others(candidate) and _is_eager(around.get(candidate.scope.qualname), candidate)
     ]
+
+
+def _sets_others(candidate: Candidate) -> bool:
+    """Whether the code around a candidate sets attributes of objects other than its own each time: what a model reads may be among them,
+    and a graph would keep the first value."""
+    scope = candidate.scope
+    own = scope.self_name if scope.is_method else None
+    return any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and not (isinstance(node.value, ast.Name) and node.value.id == own)
+        for statement in scope.node.body
+        if not isinstance(scope.node, ast.Module) or isinstance(statement, ast.For | ast.While)
+        for node in ast.walk(statement)
+    )
 
 
 def _is_eager(decision: Decision | None, candidate: Candidate) -> bool:

@@ -379,3 +379,19 @@ def test_what_is_bound_again_behind_the_update_is_not_shown_late() -> None:
     assert new_text(in_loop(inside=middle, after="print(loss)\n")).endswith(
         "        loss = train_step(x, y)\n        print(float(loss))\n        loss = loss * 2.0\nprint(loss)\n"
     )
+
+
+def test_a_step_whose_code_sets_attributes_of_other_objects_stays(tmp_path: Path) -> None:
+    """A model may read them: a graph would keep the first value."""
+    file = tmp_path / "train.py"
+    file.write_text(
+        "import tensorflow as tf\n\n"
+        "def train(model, w):\n"
+        "    for epoch in range(1000):\n"
+        "        model.keep = 1.0 / (epoch + 1)\n"
+        "        with tf.GradientTape() as tape:\n"
+        "            loss = tf.reduce_sum(model(w) ** 2)\n"
+        "        w.assign_sub(0.1 * tape.gradient(loss, w))\n"
+    )
+    report = analyze([str(file)], Options(Config()))
+    assert report.regions == ()
