@@ -134,8 +134,11 @@ def _is_eager(decision: Decision | None, candidate: Candidate) -> bool:
     """Whether the code around a candidate is host code that stays such."""
     if isinstance(candidate.scope.node, ast.Module):
         return True
+    in_loop = any(isinstance(block[place], ast.For | ast.While) for block, place in candidate.path)
     return decision is not None and not (
         decision.hybrid
+        # it is the step itself, and the shim keeps all of it
+        or (decision.action is Action.CO_EXECUTE and not in_loop)
         or decision.action is Action.ADD_TF_FUNCTION
         or decision.covered_by_graph_callers
         or (decision.runs_in_graph and not decision.runs_eagerly)
