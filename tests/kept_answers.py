@@ -131,8 +131,13 @@ class Harness:
     def _note(self, keys: Mapping[str, str], answers: Mapping[str, str]) -> None:
         self.new.mkdir(parents=True, exist_ok=True)
         # a file for each process: workers write at the same time
+        checkout = str(FOLDER.parents[1])
         with (self.new / f"{self.name}.{os.getpid()}.txt").open("a", encoding="utf-8") as stream:
             for name, answer in answers.items():
+                # an answer is the same on every machine
+                assert checkout not in answer, (
+                    f"{self.name}: the answer about {name} holds the path of this checkout: {answer}"
+                )
                 if keys[name] not in self._open:
                     self._open.add(keys[name])
                     stream.write(f"{keys[name]} {answer}\n")

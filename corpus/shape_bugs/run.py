@@ -1,6 +1,6 @@
 """Runs programs of the gallery in TensorFlow: `python -m corpus.shape_bugs.run GENERATION FILE...`, one JSON object a line.
 
-Each object has `path`, `error` (null, or the exception's type and text with all its file names and lines), and `output`. With generation 1,
+Each object has `path`, `type` (the exception's class, or null), `error` (null, or its text with all its file names and lines), and `output`. With generation 1,
 `tf.compat.v1` is what `import tensorflow` gives, without eager execution; that cannot be undone, so it takes a process of its own.
 """
 
@@ -29,13 +29,14 @@ def run(path: Path, generation: int) -> dict[str, str | None]:
     else:
         tf.keras.utils.set_random_seed(1)
     output = io.StringIO()
-    error = None
+    kind = error = None
     with contextlib.redirect_stdout(output):
         try:
             runpy.run_path(str(path), run_name="__main__")
         except Exception as raised:
+            kind = type(raised).__name__
             error = "".join(traceback.format_exception(type(raised), raised, raised.__traceback__))
-    return {"path": str(path), "error": error, "output": output.getvalue()}
+    return {"path": str(path), "type": kind, "error": error, "output": output.getvalue()}
 
 
 def main(arguments: list[str]) -> None:

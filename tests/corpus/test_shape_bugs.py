@@ -98,8 +98,7 @@ def ran(generation: int, paths: Iterable[str]) -> dict[str, str]:
             seen = json.loads(line)
             path, error = seen["path"], seen["error"]
             lines = sorted({int(number) for number in re.findall(rf'{re.escape(path)}", line (\d+)', error or "")})
-            last = error and error.strip().splitlines()[-1]
-            found[path] = json.dumps([last and last.partition(":")[0], lines, digest(seen["output"], 4)])
+            found[path] = json.dumps([seen["type"], lines, digest(seen["output"], 4)])
     return found
 
 
