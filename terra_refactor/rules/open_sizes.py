@@ -177,7 +177,7 @@ def _uses_in_callees(view: ContextView, wanted: Set[Why], call: OpId, level: int
         if not _has_open(callee, HERE << (level + 1)):
             continue
         for use in uses_of_open_sizes(callee, wanted, level + 1):
-            where = f"in `{callee.function.qualname}`, line {callee.function.span_of(use.op).line}"
+            where = f"in `{callee.function.qualname}`"
             yield SizeUse(call, f"{use.message} ({where})")
             return
 

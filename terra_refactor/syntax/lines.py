@@ -1,6 +1,6 @@
 """Lines and columns of the offsets of a text.
 
-Computes: where lines start. Needs: the text. Gives: `LineIndex`.
+Computes: where lines start. Needs: the text. Gives: `LineIndex`, `line_count`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,11 @@ from bisect import bisect_right
 from terra_refactor.syntax.location import Span
 
 _LINE_END = re.compile(r"\r\n?|\n")
+
+
+def line_count(text: str) -> int:
+    """How many lines a file of that text has: the last may have no end."""
+    return text.count("\n") + (not text.endswith("\n"))
 
 
 class LineIndex:

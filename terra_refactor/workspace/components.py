@@ -32,6 +32,7 @@ from terra_refactor.workspace.found_region import FoundRegion, may_have_regions,
 from terra_refactor.workspace.import_graph import components, imported_files, loaded_with, scan_imports
 from terra_refactor.workspace.judging import judge_program, judged_by
 from terra_refactor.workspace.loading import LoadedProgram, ReadProject, load_programs
+from terra_refactor.workspace.relaid import keep_texts, relaid_result
 from terra_refactor.workspace.results import FileError
 from terra_refactor.workspace.watchdog import Limits, OverLimitError, watched
 
@@ -83,6 +84,8 @@ class ComponentResult:
     decisions: tuple[Decision, ...]
     findings: tuple[Finding, ...]
     """Before any selection; cures are confirmed."""
+    judged: tuple[Finding, ...]
+    """The first of them as the judge gave them, before the text was asked whether it allows their cures."""
     errors: tuple[FileError, ...]
     files: tuple[str, ...]
     """The paths of those that could be lowered."""
@@ -137,10 +140,12 @@ def judge_components(
     results = None if caches is None else caches.results
     found: dict[tuple[str, ...], ComponentResult] = {}
     keys = {group: _key(project, config, group, imports, evidence) for group in groups}
-    for group in groups if results is not None else ():
-        kept = None if results is None else results.find(keys[group])
-        if isinstance(kept, ComponentResult):
-            found[group] = replace(kept, cached_files=len(kept.files))
+    # what a run has shown of a function speaks of the text that ran
+    places = {} if evidence.functions else {group: _place(project, config, group, imports) for group in groups}
+    for group in groups:
+        known = _known(project, group, keys[group], places.get(group), results)
+        if known is not None:
+            found[group] = known
     missing = [group for group in groups if group not in found]
     total = sum(len(group) for group in missing)
     programs = load_programs(project, missing, jobs=config.jobs, cache=modules, progress=partial(progress, "reading"))
@@ -150,13 +155,42 @@ def judge_components(
         made = _judged(project, programs.pop(0), config, judge, analysing, evidence)
         done += len(group)
         if results is not None and not any(error.by_chance for error in made.errors):
-            results.keep(keys[group], made)
+            _keep(project, group, keys[group], places.get(group), results, made)
         found[group] = made
     if passed_over:
         files = tuple(sorted(passed_over))
-        found[()] = ComponentResult((), (), (), files, 0, 0, len(files), 0 if is_parsed else len(files))
+        found[()] = ComponentResult((), (), (), (), files, 0, 0, len(files), 0 if is_parsed else len(files))
         groups = (*groups, ())
     return tuple(found[group] for group in groups)
+
+
+def _known(
+    project: ReadProject, group: Sequence[str], key: str, place: str | None, results: ResultCache | None
+) -> ComponentResult | None:
+    """The kept result of a component; if only comments or layout changed since, with its places moved."""
+    if results is None:
+        return None
+    kept = results.find(key)
+    if isinstance(kept, ComponentResult):
+        return replace(kept, cached_files=len(kept.files))
+    if place is None:
+        return None
+    moved = relaid_result(results, place, _sources(project, group))
+    if moved is not None:
+        _keep(project, group, key, place, results, moved)
+    return moved
+
+
+def _keep(
+    project: ReadProject, group: Sequence[str], key: str, place: str | None, results: ResultCache, made: ComponentResult
+) -> None:
+    results.keep(key, made)
+    if place is not None:
+        keep_texts(results, place, key, _sources(project, group))
+
+
+def _sources(project: ReadProject, group: Sequence[str]) -> dict[str, Source]:
+    return {path: project.tasks[path].source for path in group}
 
 
 def _has_tensors(project: ReadProject, path: str) -> bool:
@@ -217,6 +251,7 @@ def _judged(
         regions = _regions(program, sources, decisions, config, repeated, Limits.of(lines))
     return ComponentResult(
         decisions=decisions,
+        judged=findings,
         findings=(*confirm_cures(findings, sources), *region_findings(regions)),
         regions=regions,
         errors=loaded.errors,
@@ -250,7 +285,7 @@ def _failed(loaded: LoadedProgram, why: str) -> ComponentResult:
     """The result of a component that could not be analysed: each of its files is an error."""
     message = f"could not be analysed: {why}"
     errors = tuple(FileError(module.path, 0, message, by_chance=True) for module in loaded.program.modules.values())
-    return ComponentResult((), (), (*loaded.errors, *errors), (), 0, 0)
+    return ComponentResult((), (), (), (*loaded.errors, *errors), (), 0, 0)
 
 
 def _key(
@@ -261,8 +296,14 @@ def _key(
     evidence: Evidence,
 ) -> str:
     """A text that tells everything that the result of a component depends on."""
-    parts = [repr(judged_by(config)), repr(sorted(project.stubs.items())), evidence.key(group)]
+    digests = "\n".join(project.tasks[path].source.digest for path in group)
+    return "\n".join((_place(project, config, group, imports), evidence.key(group), digests))
+
+
+def _place(project: ReadProject, config: Config, group: Sequence[str], imports: Mapping[str, frozenset[str]]) -> str:
+    """A text that tells what the result of a component depends on beside the texts of its files and the records of runs."""
+    parts = ["component", repr(judged_by(config)), repr(sorted(project.stubs.items()))]
     for path in group:
         task = project.tasks[path]
-        parts.append(repr((path, task.name, task.is_package, task.source.digest, sorted(imports[path]))))
+        parts.append(repr((path, task.name, task.is_package, sorted(imports[path]))))
     return "\n".join(parts)

@@ -123,6 +123,12 @@ def lower_simple_string(b: FunctionBuilder, node: cst.SimpleString) -> OpId:
     return b.literal(node, string_value(node.value))
 
 
+def is_plain_text(node: cst.BaseExpression) -> bool:
+    """Whether an expression is a string or bytes literal in which nothing is evaluated."""
+    leaves = string_leaves(node) if isinstance(node, cst.ConcatenatedString) else [node]
+    return all(isinstance(leaf, cst.SimpleString) for leaf in leaves)
+
+
 def docstring_of(body: cst.BaseSuite | cst.Module) -> str | None:
     """The docstring of a body, as written (not dedented); None if it does not start with a plain string."""
     if not body.body:

@@ -14,6 +14,7 @@ from terra_refactor.ir.build.names import local_names, resolve_names
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.program import ModuleIR
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
+from terra_refactor.syntax.lines import line_count
 from terra_refactor.syntax.location import Spans
 from terra_refactor.syntax.parse import ParsedModule
 from terra_refactor.syntax.positions import measure_spans
@@ -63,7 +64,7 @@ def _lower(parsed: ParsedModule, name: str, is_package: bool) -> ModuleIR:
         is_package=is_package,
         functions=functions,
         digest=source.digest,
-        line_count=source.text.count("\n") + (not source.text.endswith("\n")),
+        line_count=line_count(source.text),
     )
 
 

@@ -29,6 +29,7 @@ from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.program import ModuleIR
 from terra_refactor.syntax.edit import split_lines
 from terra_refactor.syntax.layout import LogicalLines
+from terra_refactor.syntax.lines import line_count
 from terra_refactor.syntax.location import Span, Spans
 from terra_refactor.syntax.parse import ParsedModule, parse_module
 from terra_refactor.syntax.source import Source
@@ -234,7 +235,7 @@ def _spliced(
         is_package=before.is_package,
         functions=tuple(functions),
         digest=source.digest,
-        line_count=source.text.count("\n") + (not source.text.endswith("\n")),
+        line_count=line_count(source.text),
     )
 
 

@@ -12,6 +12,7 @@ import libcst as cst
 
 from terra_refactor.ir.build.builder import FrameKind, FunctionBuilder
 from terra_refactor.ir.build.expressions import BINARY_OPERATORS, lower_index
+from terra_refactor.ir.build.literals import is_plain_text
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.ops import (
     Argument,
@@ -207,7 +208,9 @@ def _delete_target(b: FunctionBuilder, target: cst.BaseExpression) -> None:
 
 
 def lower_expression_statement(b: FunctionBuilder, node: cst.Expr) -> None:
-    b.value(node.value)
+    """A text that stands alone does nothing, and no operation says so."""
+    if not is_plain_text(node.value):
+        b.value(node.value)
 
 
 def lower_pass(b: FunctionBuilder, node: cst.Pass) -> None:
