@@ -38,7 +38,7 @@ from terra_refactor.domain.value import (
 )
 
 if TYPE_CHECKING:
-    from terra_refactor.analysis.interpreter import Interpreter
+    from terra_refactor.analysis.engine import Engine
     from terra_refactor.ir.function import Function
 
 ABSTRACT: Final = "abstract method"
@@ -62,20 +62,20 @@ _GENERIC_SEQUENCES: Final = frozenset(
 )
 
 
-def annotated_value(interpreter: Interpreter, annotation: Value | None) -> Value | None:
+def annotated_value(engine: Engine, annotation: Value | None) -> Value | None:
     """What an annotation says about a value; None where it says nothing that is understood."""
     if annotation is None:
         return None
     results: list[Value] = []
     for member in members(annotation):
-        found = _annotated_member(interpreter, member)
+        found = _annotated_member(engine, member)
         if found is None:
             return None
         results.append(found)
     return join_all(results)
 
 
-def _annotated_member(interpreter: Interpreter, annotation: Value) -> Value | None:
+def _annotated_member(engine: Engine, annotation: Value) -> Value | None:
     match annotation:
         case Constant(None):
             return NONE
@@ -85,18 +85,18 @@ def _annotated_member(interpreter: Interpreter, annotation: Value) -> Value | No
             return TensorValue(TensorType(), TensorKind.NDARRAY)
         case LibraryValue():
             return value_of_class(annotation)
-        case Reference(number) if interpreter.objects.facts[number].kind is ObjectKind.CLASS:
-            return interpreter.instance_for_entry(annotation)
+        case Reference(number) if engine.objects.facts[number].kind is ObjectKind.CLASS:
+            return engine.instance_for_entry(annotation)
         case PartialValue(LibraryValue(name), arguments):
-            return _generic(interpreter, name, arguments)
+            return _generic(engine, name, arguments)
         case _:
             return None
 
 
-def _generic(interpreter: Interpreter, name: str, arguments: tuple[Value, ...]) -> Value | None:
+def _generic(engine: Engine, name: str, arguments: tuple[Value, ...]) -> Value | None:
     package, _, short = name.rpartition(".")
     if package == "jaxtyping":
-        return _shaped_array(interpreter, short, arguments)
+        return _shaped_array(engine, short, arguments)
     if name == _NUMPY_ARRAY:
         return TensorValue(TensorType(_dtype_of(arguments[0]) if arguments else None), TensorKind.NDARRAY)
     if name == "numpy.ndarray":
@@ -104,7 +104,7 @@ def _generic(interpreter: Interpreter, name: str, arguments: tuple[Value, ...]) 
         element = arguments[1] if len(arguments) == 2 else None
         dtype = element.arguments[0] if isinstance(element, PartialValue) and element.arguments else None
         return TensorValue(TensorType(None if dtype is None else _dtype_of(dtype)), TensorKind.NDARRAY)
-    inner = [annotated_value(interpreter, argument) for argument in arguments]
+    inner = [annotated_value(engine, argument) for argument in arguments]
     if name in ("typing.Optional", "typing.Union"):
         if any(value is None for value in inner):
             return None
@@ -123,15 +123,15 @@ def _generic(interpreter: Interpreter, name: str, arguments: tuple[Value, ...]) 
     return None
 
 
-def as_declared(interpreter: Interpreter, code: Function, function: FunctionValue, returned: Value) -> Value:
+def as_declared(engine: Engine, code: Function, function: FunctionValue, returned: Value) -> Value:
     """What a call gives: what a model or stub says where it is not known, and the annotation of a method that subclasses define."""
     if type(returned) is not UnknownValue:
         return returned
-    declared = interpreter.declarations.get(f"{code.id.module}.{code.qualname}")
+    declared = engine.declarations.get(f"{code.id.module}.{code.qualname}")
     annotation = None if declared is None else declared.returns
     if annotation is None and returned.reason == ABSTRACT:
         annotation = dict(function.annotations).get("return")
-    value = annotated_value(interpreter, annotation)
+    value = annotated_value(engine, annotation)
     return returned if value is None else value
 
 
@@ -146,11 +146,11 @@ def _dtype_of(annotation: Value) -> DType | None:
             return None
 
 
-def _shaped_array(interpreter: Interpreter, name: str, arguments: tuple[Value, ...]) -> Value | None:
+def _shaped_array(engine: Engine, name: str, arguments: tuple[Value, ...]) -> Value | None:
     """`Float32[tf.Tensor, "batch 28 28"]`: the array type with an element type and a shape."""
     match arguments:
         case (array, Constant(str() as sizes)):
-            known = annotated_value(interpreter, array)
+            known = annotated_value(engine, array)
         case _:
             return None
     if known is None:

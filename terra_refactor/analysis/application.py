@@ -22,7 +22,7 @@ from terra_refactor.domain.value import ObjectId, UnknownValue, Value
 from terra_refactor.ir.ids import OpId
 
 if TYPE_CHECKING:
-    from terra_refactor.analysis.interpreter import Interpreter
+    from terra_refactor.analysis.engine import Engine, Site
 
 MAX_ARRIVALS: Final = 24
 """So many distinct values of one argument of one function are kept for each caller."""
@@ -30,20 +30,20 @@ DEPTH_OF_ARRIVALS: Final = MAX_FREEZE_DEPTH - 3
 """The contents of containers that are passed are kept for the facts three levels deep."""
 
 
-def stand_ins(interpreter: Interpreter, bound: Mapping[str, Value]) -> dict[ObjectId, ObjectId]:
+def stand_ins(engine: Engine, bound: Mapping[str, Value]) -> dict[ObjectId, ObjectId]:
     """The names by which a callee knows the objects that it is given. Classes and modules keep theirs: they are what they are."""
     inward: dict[ObjectId, ObjectId] = {}
     for value in bound.values():
-        for number in interpreter.objects.ordered(references(value)):
-            if number not in inward and interpreter.objects.facts[number].kind not in (
+        for number in engine.objects.ordered(references(value)):
+            if number not in inward and engine.objects.facts[number].kind not in (
                 ObjectKind.CLASS,
                 ObjectKind.MODULE,
             ):
-                is_open = number in interpreter.open_instances
-                inner = interpreter.objects.stand_in(len(inward), number, open_instance=is_open)
+                is_open = number in engine.open_instances
+                inner = engine.objects.stand_in(len(inward), number, open_instance=is_open)
                 inward[number] = inner
                 if is_open:
-                    interpreter.note_open_instance(inner)
+                    engine.note_open_instance(inner)
     return inward
 
 
@@ -64,24 +64,23 @@ def outward(value: Value, naming: Naming, mapping: Mapping[ObjectId, ObjectId]) 
     return rename(value, renamed)
 
 
-def apply_summary(
-    interpreter: Interpreter, frame: Frame, op: OpId, summary: Summary, bound: Mapping[str, Value], naming: Naming
-) -> Value:
+def apply_summary(site: Site, summary: Summary, bound: Mapping[str, Value], naming: Naming) -> Value:
     """Makes a summary's effects and writes those of the caller; its result, with new objects named by this call."""
+    engine, frame = site.engine, site.frame
     if summary.identity >= 0 and not frame.provoked:
-        record = frame.call_record(op)
+        record = frame.call_record(site.op)
         record.callees[summary.identity] = None
-        if not frame.conditions and not interpreter.expecting_errors and not interpreter.one_of_several:
+        if not frame.conditions and not engine.expecting_errors and not engine.one_of_several:
             record.certain.add(summary.identity)
     mapping: dict[ObjectId, ObjectId] = {}
     if summary.allocated:
-        call = (frame.function.id, op, frame.iteration)
+        call = (frame.function.id, site.op, frame.iteration)
         surviving = {key[0] for key in summary.writes if key[0] in summary.allocated}
         surviving |= references(summary.returns) & summary.allocated
-        for inner in interpreter.objects.ordered(surviving):
-            outer = interpreter.objects.derive(call, inner)
+        for inner in engine.objects.ordered(surviving):
+            outer = engine.objects.derive(call, inner)
             mapping[inner] = outer
-            interpreter.make_room(frame, outer)
+            engine.make_room(frame, outer)
             frame.allocated.add(outer)
     collapsed = len(set(mapping.values())) < len(mapping)
     for (number, name), value in summary.writes.items():
@@ -100,13 +99,13 @@ def apply_summary(
             known = frame.state.heap.get(key)
             renamed = renamed if known is None else join(known, renamed)
         frame.state.set(key, renamed)
-    for name in interpreter.usage_of(summary.function.id):
+    for name in engine.usage_of(summary.function.id):
         if name in bound:
-            interpreter.note_usage(bound[name], frame)
-    for effect in compose_effects(interpreter, frame, op, summary, bound, mapping, naming):
+            engine.note_usage(bound[name], frame)
+    for effect in compose_effects(site, summary, bound, mapping, naming):
         frame.add_effect(effect)
     if summary.state_reads:
-        _note_reads(frame, op, summary, naming)
+        _note_reads(frame, site.op, summary, naming)
     return outward(summary.returns, naming, mapping)
 
 

@@ -7,11 +7,11 @@ assembles only what has changed.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from terra_refactor.analysis.assembled import Assembled, Part
 from terra_refactor.analysis.facts import (
     CallerFact,
     CallFact,
@@ -24,7 +24,6 @@ from terra_refactor.analysis.facts import (
 )
 from terra_refactor.analysis.staleness import StateChanges
 from terra_refactor.analysis.testing import is_collected
-from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import TOO_MANY, join_all
 from terra_refactor.domain.traced import without_marks
@@ -34,69 +33,28 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Call
 
 if TYPE_CHECKING:
+    from terra_refactor.analysis.engine import Engine
     from terra_refactor.analysis.frames import Summary
-    from terra_refactor.analysis.interpreter import Interpreter
     from terra_refactor.analysis.reuse import SummaryStore
 
 _KeyT = TypeVar("_KeyT", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """One context: what others, and the functions, need of it."""
-
-    summary: Summary
-    is_real: bool
-    calls: tuple[CallFact, ...]
-    called: frozenset[int]
-    """The identities of the summaries that it calls."""
-    targets: tuple[tuple[FunctionId, OpId], ...]
-    """The functions that it calls, and where."""
-    unresolved: frozenset[str]
-
-    @property
-    def touched(self) -> Iterator[FunctionId]:
-        """The functions of whose facts it is a part."""
-        yield self.summary.function.id
-        yield from (target for target, _ in self.targets)
-        yield from self.summary.arrivals
-
-    @property
-    def outward(self) -> tuple[object, ...]:
-        """What the reads of state in other contexts depend on, and which functions call themselves."""
-        summary = self.summary
-        writes = tuple(effect for effect in summary.effects if effect.kind is EffectKind.STATE_WRITE)
-        return summary.function.id, summary.stale_reads, writes, {target for target, _ in self.targets}
-
-
-@dataclass(slots=True)
-class Assembled:
-    """What facts were assembled from, for the next run: what has not changed is not assembled again."""
-
-    parts: tuple[_Part, ...]
-    numbers: Mapping[int, ContextId]
-    contexts: tuple[ContextFacts, ...]
-    functions: Mapping[FunctionId, FunctionFacts]
-    cycles: frozenset[FunctionId]
-    recursive: frozenset[FunctionId]
-    unresolved: frozenset[str]
-    wrapped: Mapping[FunctionId, object]
-    problems: Mapping[FunctionId, str]
-    evidence: Mapping[FunctionId, Mapping[str, Evidence]]
-    changes: StateChanges
-
-
 def assemble_facts(
-    interpreter: Interpreter,
+    engine: Engine,
     evidence: Mapping[FunctionId, Mapping[str, Evidence]],
     rounds: int,
     store: SummaryStore | None = None,
+    changed_outside: AbstractSet[FunctionId] = frozenset(),
 ) -> ProgramFacts:
-    """The facts of the last round. With a `store`, facts of the run before are taken over where they are the same."""
+    """The facts of the last round. With a `store`, facts of the run before are taken over where they are the same.
+
+    `changed_outside` are the functions that look different to their callers than in that run.
+    """
     before = None if store is None else store.assembled
-    live, real = _live_summaries(interpreter)
+    live, real = _live_summaries(engine)
     numbers: dict[int, ContextId] = {summary.identity: position for position, summary in enumerate(live)}
-    parts, changed = _parts(interpreter, live, real, numbers, before)
+    parts, changed = _parts(engine, live, real, numbers, before)
     old_parts = () if before is None else before.parts
     was = {position: old_parts[position] for position in changed if position < len(old_parts)}
     gone = old_parts[len(parts) :]
@@ -104,13 +62,13 @@ def assemble_facts(
         position in was and was[position].outward == parts[position].outward for position in changed
     )
     if before is not None and same_outward:
-        cycles, changes = before.cycles, before.changes.of(interpreter)
+        cycles, changes = before.cycles, before.changes.of(engine)
     else:
         edges: dict[FunctionId, set[FunctionId]] = {}
         for part in parts:
             if part.targets:
                 edges.setdefault(part.summary.function.id, set()).update(target for target, _ in part.targets)
-        cycles, changes = frozenset(on_cycles(edges)), StateChanges(interpreter, live)
+        cycles, changes = frozenset(on_cycles(edges)), StateChanges(engine, live)
     contexts: list[ContextFacts] = []
     doubtful: set[FunctionId] = set()
     for position, part in enumerate(parts):
@@ -133,23 +91,23 @@ def assemble_facts(
             doubtful.update(each.touched)
     for part in gone:
         doubtful.update(part.touched)
-    recursive = cycles | interpreter.recursive.keys()
+    recursive = cycles | engine.recursive.keys()
     unresolved = frozenset[str]().union(*(part.unresolved for part in parts if part.unresolved))
     if before is not None:
         doubtful |= before.recursive ^ recursive
-        doubtful |= _different(before.wrapped, interpreter.wrapped) | _different(before.problems, interpreter.problems)
+        doubtful |= _different(before.wrapped, engine.wrapped) | _different(before.problems, engine.problems)
         doubtful |= _different(before.evidence, evidence)
     names = unresolved if before is None else before.unresolved ^ unresolved
     # whose parameters are other ones, though nothing calls them
-    doubtful |= set() if interpreter.adoption is None else interpreter.adoption.changed_outside
+    doubtful |= changed_outside
     known_before: Mapping[FunctionId, FunctionFacts] = {} if before is None else before.functions
-    everything = [function for module in interpreter.program.modules.values() for function in module.functions]
+    everything = [function for module in engine.program.modules.values() for function in module.functions]
     again = [
         function
         for function in everything
         if function.id not in known_before or function.id in doubtful or function.name in names
     ]
-    made = _functions(interpreter, again, parts, contexts, evidence, recursive, unresolved)
+    made = _functions(engine, again, parts, contexts, evidence, recursive, unresolved)
     functions: dict[FunctionId, FunctionFacts] = {}
     for function in everything:
         known, new = known_before.get(function.id), made.get(function.id)
@@ -164,29 +122,29 @@ def assemble_facts(
             cycles,
             recursive,
             unresolved,
-            dict(interpreter.wrapped),
-            dict(interpreter.problems),
+            dict(engine.wrapped),
+            dict(engine.problems),
             {identity: dict(given) for identity, given in evidence.items()},
             changes,
         )
     return ProgramFacts(
         functions=functions,
         contexts=tuple(contexts),
-        objects=dict(enumerate(interpreter.objects.facts)),
-        missing_rules={name: len(sites) for name, sites in sorted(interpreter.missing_rules.items())},
+        objects=dict(enumerate(engine.objects.facts)),
+        missing_rules={name: len(sites) for name, sites in sorted(engine.missing_rules.items())},
         rounds=rounds,
     )
 
 
 def _parts(
-    interpreter: Interpreter,
+    engine: Engine,
     live: Sequence[Summary],
     real: AbstractSet[int],
     numbers: Mapping[int, ContextId],
     before: Assembled | None,
-) -> tuple[list[_Part], set[int]]:
+) -> tuple[list[Part], set[int]]:
     """The parts, and the positions of those that are not the same as before."""
-    parts: list[_Part] = []
+    parts: list[Part] = []
     changed: set[int] = set()
     old_numbers: Mapping[int, ContextId] = {} if before is None else before.numbers
     # identities that have another number now, or none, or had none
@@ -208,8 +166,8 @@ def _parts(
             certain = tuple(sorted(numbers[callee] for callee in record.certain if callee in numbers))
             calls.append(CallFact(op, callees, record.library, record.unknown, certain, record.open_size))
             targets.extend((live[callee].function.id, op) for callee in callees)
-        names = _unresolved_names(interpreter, summary)
-        parts.append(_Part(summary, is_real, tuple(calls), frozenset(called), tuple(targets), names))
+        names = _unresolved_names(engine, summary)
+        parts.append(Part(summary, is_real, tuple(calls), frozenset(called), tuple(targets), names))
     return parts, changed
 
 
@@ -220,7 +178,7 @@ def _different(before: Mapping[_KeyT, object], now: Mapping[_KeyT, object]) -> s
     return found
 
 
-def _context(position: ContextId, part: _Part, changes: StateChanges) -> ContextFacts:
+def _context(position: ContextId, part: Part, changes: StateChanges) -> ContextFacts:
     summary = part.summary
     return ContextFacts(
         id=position,
@@ -241,9 +199,9 @@ def _context(position: ContextId, part: _Part, changes: StateChanges) -> Context
 
 
 def _functions(
-    interpreter: Interpreter,
+    engine: Engine,
     wanted: Sequence[Function],
-    parts: Sequence[_Part],
+    parts: Sequence[Part],
     contexts: Sequence[ContextFacts],
     evidence: Mapping[FunctionId, Mapping[str, Evidence]],
     recursive: AbstractSet[FunctionId],
@@ -279,17 +237,17 @@ def _functions(
             or parts[context.id].is_real
             or not any(_says_nothing(value) for value in context.parameters.values())
         ]
-        wrapped = interpreter.wrapped.get(identity)
+        wrapped = engine.wrapped.get(identity)
         functions[identity] = FunctionFacts(
             function=identity,
             contexts=tuple(context.id for context in own),
-            parameters=_parameters(interpreter, arrivals.get(identity, {}), identity, own, evidence.get(identity, {})),
+            parameters=_parameters(engine, arrivals.get(identity, {}), identity, own, evidence.get(identity, {})),
             returns=join_all(context.returns for context in returning),
             callers=tuple(callers.get(identity, ())),
             recursive=identity in recursive,
             hybrid=None if wrapped is None else wrapped[0],
             wrappers=() if wrapped is None else wrapped[1],
-            problem=interpreter.problems.get(identity),
+            problem=engine.problems.get(identity),
             open_callers=function.name in unresolved,
         )
     return functions
@@ -343,21 +301,19 @@ def _is_recorded(value: Value) -> bool:
     return isinstance(value, UnknownValue) and value.reason == RECORDED_AS_A_TENSOR
 
 
-def _is_handed_out(interpreter: Interpreter, function: FunctionId) -> bool:
+def _is_handed_out(engine: Engine, function: FunctionId) -> bool:
     """Whether a decorator that is not understood has the function: a dispatcher, say, which calls it with whatever it is given."""
-    wrapped = interpreter.wrapped.get(function)
+    wrapped = engine.wrapped.get(function)
     return wrapped is not None and bool(wrapped[1])
 
 
-def _live_summaries(interpreter: Interpreter) -> tuple[list[Summary], frozenset[int]]:
+def _live_summaries(engine: Engine) -> tuple[list[Summary], frozenset[int]]:
     """The contexts of the last round; of a function that is called, not those in which it was entered as if nobody called it.
 
     Besides, the identities of those that the modules, the tests and decorators reach: a program that runs calls them.
     """
-    order = {identity: position for position, identity in enumerate(interpreter.contexts.summaries)}
-    current = [
-        summary for summary in interpreter.contexts.summaries.values() if summary.round == interpreter.contexts.round
-    ]
+    order = {identity: position for position, identity in enumerate(engine.contexts.summaries)}
+    current = [summary for summary in engine.contexts.summaries.values() if summary.round == engine.contexts.round]
     called = {summary.function.id for summary in current if summary.entry is EntryKind.CALLED}
     reached: dict[int, Summary] = {}
     entered: set[FunctionId] = set()
@@ -371,9 +327,7 @@ def _live_summaries(interpreter: Interpreter) -> tuple[list[Summary], frozenset[
             reached[following.identity] = following
             entered.add(following.function.id)
             pending.extend(
-                interpreter.contexts.summaries[callee]
-                for record in following.calls.values()
-                for callee in record.callees
+                engine.contexts.summaries[callee] for record in following.calls.values() for callee in record.callees
             )
 
     for summary in current:
@@ -381,7 +335,7 @@ def _live_summaries(interpreter: Interpreter) -> tuple[list[Summary], frozenset[
             reach(summary)
     for summary in current:
         if summary.entry is EntryKind.UNCALLED and (
-            is_collected(interpreter.program, summary.function) or _is_handed_out(interpreter, summary.function.id)
+            is_collected(engine.program, summary.function) or _is_handed_out(engine, summary.function.id)
         ):
             reach(summary)
     real = frozenset(reached)
@@ -394,14 +348,14 @@ def _live_summaries(interpreter: Interpreter) -> tuple[list[Summary], frozenset[
     present = {summary.function.id for summary in live}
     # what only an earlier round reached (a call that better knowledge ruled out) is still the best that is known of that function
     latest: dict[FunctionId, Summary] = {}
-    for summary in interpreter.contexts.summaries.values():
+    for summary in engine.contexts.summaries.values():
         if summary.function.id not in present and summary.round >= 0:
             latest[summary.function.id] = summary
     live.extend(latest.values())
     return sorted(live, key=lambda summary: (summary.function.id, order[summary.identity])), real
 
 
-def _unresolved_names(interpreter: Interpreter, summary: Summary) -> frozenset[str]:
+def _unresolved_names(engine: Engine, summary: Summary) -> frozenset[str]:
     """The names under which methods and functions are called where it could not be resolved what that is: `take` for `x.take(...)`.
 
     Where an object of too many classes to tell apart is called, also what runs then.
@@ -411,7 +365,7 @@ def _unresolved_names(interpreter: Interpreter, summary: Summary) -> frozenset[s
         if record.unknown is None or record.library or record.callees:
             continue
         names.add(record.unknown.rpartition(".")[2])
-        call = interpreter.op(summary.function, number)
+        call = engine.code.op(summary.function, number)
         callee = summary.values[call.function] if isinstance(call, Call) else None
         if isinstance(callee, UnknownValue) and callee.reason == TOO_MANY:
             names.update(("__call__", "call"))
@@ -419,13 +373,13 @@ def _unresolved_names(interpreter: Interpreter, summary: Summary) -> frozenset[s
 
 
 def _parameters(
-    interpreter: Interpreter,
+    engine: Engine,
     brought: Mapping[str, Mapping[Value, bool]],
     identity: FunctionId,
     own: list[ContextFacts],
     evidence: Mapping[str, Evidence],
 ) -> tuple[ParameterFacts, ...]:
-    code = interpreter.program.function(identity)
+    code = engine.program.function(identity)
     called = any(context.entry is EntryKind.CALLED for context in own)
     arrivals = brought if called else {}
     result: list[ParameterFacts] = []
@@ -444,7 +398,7 @@ def _parameters(
                 # no call shows what it is, but its annotation or the body does
                 values, supposed = taken, ()
                 reason = Evidence.ANNOTATION if parameter.has_annotation else Evidence.USAGE
-            elif name in interpreter.recorded.get(identity, ()) and taken and all(map(_is_recorded, taken)):
+            elif name in engine.recorded.get(identity, ()) and taken and all(map(_is_recorded, taken)):
                 values, supposed, reason = taken, (), Evidence.RECORDED
         else:
             values = tuple(dict.fromkeys(context.parameters[name] for context in own if name in context.parameters))

@@ -27,12 +27,12 @@ from terra_refactor.ir.function import Function, ParameterKind
 from terra_refactor.tf_model.spec import Entity, ParameterPassing
 
 if TYPE_CHECKING:
-    from terra_refactor.analysis.frames import CallArguments, Frame
-    from terra_refactor.analysis.interpreter import Interpreter
+    from terra_refactor.analysis.engine import Site
+    from terra_refactor.analysis.frames import CallArguments
 
 
 def bind_arguments(
-    interpreter: Interpreter, frame: Frame, op: int, code: Function, function: FunctionValue, arguments: CallArguments
+    site: Site, code: Function, function: FunctionValue, arguments: CallArguments
 ) -> dict[str, Value] | None:
     """The value of each parameter of `code`; None if the arguments cannot fit."""
     defaults = dict(function.defaults)
@@ -53,9 +53,9 @@ def bind_arguments(
                 positional = []
                 continue
             case ParameterKind.VAR_KEYWORD:
-                number = interpreter.allocate(frame, op, ObjectKind.DICT, "dict", tag=("kwargs", name))
+                number = site.allocate(ObjectKind.DICT, "dict", tag=("kwargs", name))
                 items = tuple((Constant(keyword), value) for keyword, value in keywords.items())
-                frame.state.set((number, ITEMS), FrozenDict(items, arguments.open_keywords))
+                site.frame.state.set((number, ITEMS), FrozenDict(items, arguments.open_keywords))
                 bound[name] = Reference(number)
                 keywords = {}
                 continue

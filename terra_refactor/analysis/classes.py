@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from terra_refactor.analysis.modules import library_member
 from terra_refactor.domain.lattice import filter_members, join, join_all
 from terra_refactor.domain.state import CLASS
 from terra_refactor.domain.value import (
@@ -33,10 +32,11 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.library_members import library_member
 
 if TYPE_CHECKING:
+    from terra_refactor.analysis.engine import Site
     from terra_refactor.analysis.frames import Frame
-    from terra_refactor.analysis.interpreter import Interpreter
 
 BASES = "__bases__"
 """Field of a class object: the bases, as a tuple."""
@@ -164,10 +164,10 @@ def find_in_class(frame: Frame, cls: Value, name: str, *, after: Value | None = 
     return None
 
 
-def bind(interpreter: Interpreter, frame: Frame, attribute: Value, receiver: Value, cls: Value) -> Value:
+def bind(site: Site, attribute: Value, receiver: Value, cls: Value) -> Value:
     """What looking up a class's attribute on an instance gives: functions become methods, properties are marked by the caller."""
     if isinstance(attribute, UnionValue):
-        return join_all(bind(interpreter, frame, member, receiver, cls) for member in attribute.members)
+        return join_all(bind(site, member, receiver, cls) for member in attribute.members)
     if isinstance(attribute, FunctionValue):
         return BoundMethod(attribute, receiver)
     if isinstance(attribute, LibraryValue):
@@ -190,27 +190,29 @@ def is_property(attribute: Value) -> bool:
     return isinstance(attribute, PartialValue) and attribute.function in (PROPERTY, CACHED_PROPERTY)
 
 
-def overriding(interpreter: Interpreter, frame: Frame, receiver: Reference, cls: Value, name: str) -> tuple[Value, ...]:
+def overriding(site: Site, receiver: Reference, cls: Value, name: str) -> tuple[Value, ...]:
     """What subclasses have under that name, where the instance may be one of a subclass."""
-    if receiver.object not in interpreter.open_instances or not isinstance(cls, Reference):
+    engine = site.engine
+    if receiver.object not in engine.open_instances or not isinstance(cls, Reference):
         return ()
     found: list[Value] = []
-    pending = list(interpreter.subclasses_of(cls.object))
+    pending = list(engine.subclasses_of(cls.object))
     seen: set[int] = set()
     while pending and len(found) < 6:
         number = pending.pop(0)
         if number in seen:
             continue
         seen.add(number)
-        pending.extend(interpreter.subclasses_of(number))
-        value = frame.state.get((number, name))
+        pending.extend(engine.subclasses_of(number))
+        value = site.frame.state.get((number, name))
         if value is not None and value not in found:
             found.append(value)
     return tuple(found)
 
 
-def find_method(interpreter: Interpreter, frame: Frame, receiver: Value, name: str) -> Value | None:
+def find_method(site: Site, receiver: Value, name: str) -> Value | None:
     """The bound special method `name` of an instance (looked up in its class only); None if it certainly has none."""
+    frame = site.frame
     cls = class_of_instance(frame, receiver)
     if cls is None:
         return None
@@ -219,9 +221,22 @@ def find_method(interpreter: Interpreter, frame: Frame, receiver: Value, name: s
         found = find_in_class(frame, candidate, name)
         if found is None:
             continue
-        bound = bind(interpreter, frame, found[0], receiver, candidate)
+        bound = bind(site, found[0], receiver, candidate)
         result = bound if result is None else join(result, bound)
     return result
+
+
+def class_name(frame: Frame, instance: Value) -> str | None:
+    """The canonical name of the library class that an instance is of; None for one of the program."""
+    cls = class_of_instance(frame, instance)
+    return cls.name if isinstance(cls, LibraryValue) else None
+
+
+def is_library_function(value: Value) -> bool:
+    """Whether calling the value runs no code of the program."""
+    return isinstance(value, LibraryValue) or (
+        isinstance(value, BoundMethod) and isinstance(value.function, LibraryValue)
+    )
 
 
 def definitely_subclass(frame: Frame, cls: Value, base: Value) -> bool | None:

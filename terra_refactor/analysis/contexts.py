@@ -7,15 +7,16 @@ the journal. Gives: `Contexts`, which the interpreter, `reuse` and `driver` shar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.analysis.frames import Summary
 from terra_refactor.analysis.journal import Journal
+from terra_refactor.analysis.log import Closure, Key
 from terra_refactor.domain.lattice import widen
 from terra_refactor.domain.state import HeapKey, Naming, SettledHeap, State, marks_of, same_reads
 from terra_refactor.domain.traced import without_marks
-from terra_refactor.domain.value import BOTTOM, ObjectId, Value
+from terra_refactor.domain.value import BOTTOM, Value
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
@@ -27,10 +28,6 @@ MAX_CONTEXTS: Final = 96
 
 MOST_VIEWS: Final = 3
 """So many times as many, where some differ only in what is open while a graph is traced."""
-
-Closure: TypeAlias = "tuple[tuple[str, ObjectId], ...]"
-Key: TypeAlias = "tuple[FunctionId, tuple[Value, ...], Closure, bool]"
-"""A function, its arguments, the cells of its closure, and whether it runs in a graph."""
 
 
 class Contexts:

@@ -16,11 +16,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from terra_refactor.analysis.modules import library_member
 from terra_refactor.config import ProjectModel
 from terra_refactor.domain.lattice import join
 from terra_refactor.domain.value import NONE, UNKNOWN, Constant, LibraryValue, PartialValue, Value
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.library_members import library_member
 
 _TYPING: Final = frozenset(typing.__all__)
 _SHORT_NAMES: Final = {"tf": "tensorflow", "np": "numpy"}

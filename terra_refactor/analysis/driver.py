@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from terra_refactor.analysis.assembly import assemble_facts
 from terra_refactor.analysis.classes import CLASS_METHOD, STATIC_METHOD, resolution_order
 from terra_refactor.analysis.declarations import read_declarations
+from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.entries import entry_parameters
 from terra_refactor.analysis.facts import EntryKind, ProgramFacts
 from terra_refactor.analysis.frames import Frame, Summary
@@ -103,7 +104,7 @@ class _Analysis:
             max(MIN_STEPS, options.steps_per_operation * operations),
             None if store is None else store.begin(program, options.models, options.tf_version),
         )
-        loader.interpreter = self.interpreter
+        loader.engine = self.interpreter
         self.interpreter.declarations = read_declarations(options.models, program.stubs)
         self.interpreter.recorded = {identity: recorded_tensors(seen) for identity, seen in program.recorded.items()}
         self.loader = loader
@@ -131,9 +132,11 @@ class _Analysis:
             self.run_round(order)
             if not self.changed:
                 break
+        adoption = self.interpreter.adoption
         if self.store is not None:
-            self.store.keep(self.interpreter, self.program)
-        facts = assemble_facts(self.interpreter, self.evidence, rounds, self.store)
+            self.store.keep(self.interpreter, adoption, self.program)
+        changed_outside = frozenset[FunctionId]() if adoption is None else adoption.changed_outside
+        facts = assemble_facts(self.interpreter, self.evidence, rounds, self.store, changed_outside)
         # its parts lead back to it: with them gone everything that nobody keeps is freed now, without a search for garbage
         vars(self.interpreter).clear()
         return facts
@@ -199,7 +202,7 @@ class _Analysis:
         in_graph = in_graph and not interpreter.functions_run_eagerly(interpreter.world)
         frame = self.world_frame()
         frame.state = interpreter.world.fork()
-        given = test_arguments(interpreter, frame, code)
+        given = test_arguments(Site(interpreter, frame, 0), code)
         if in_graph and wrapped is not None:
             parameters = as_signed(interpreter.world, code, wrapped[0], parameters)
         if given:

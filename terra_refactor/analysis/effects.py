@@ -20,8 +20,8 @@ from terra_refactor.domain.value import FunctionValue, ObjectId, TensorValue, Un
 from terra_refactor.ir.function import FunctionKind
 
 if TYPE_CHECKING:
+    from terra_refactor.analysis.engine import Engine, Site
     from terra_refactor.analysis.frames import CallArguments, Frame, Summary
-    from terra_refactor.analysis.interpreter import Interpreter
 
 MAX_VIA = 8
 """Chains of calls are kept up to this length."""
@@ -31,19 +31,18 @@ _SEARCH_LIMIT = 400
 EXTERNAL = Target(RootKind.EXTERNAL, "")
 
 
-def external_effect(frame: Frame, op: int, kind: EffectKind, detail: str, *, assumed: bool = False) -> None:
+def external_effect(site: Site, kind: EffectKind, detail: str, *, assumed: bool = False) -> None:
     """Records an effect on the world outside the program."""
-    frame.add_effect(Effect(kind, EXTERNAL, detail, frame.site(op), assumed=assumed))
+    site.frame.add_effect(Effect(kind, EXTERNAL, detail, site.place(), assumed=assumed))
 
 
-def write_effect(
-    frame: Frame, op: int, number: ObjectId, path: str, detail: str, *, keeps_tensor: bool = False
-) -> None:
+def write_effect(site: Site, number: ObjectId, path: str, detail: str, *, keeps_tensor: bool = False) -> None:
     """Records a write to a field of an object, unless the object was made in this call."""
-    frame.note_write(op, (number, _heap_name(path)), frame.site(op))
+    frame = site.frame
+    frame.note_write(site.op, (number, _heap_name(path)), site.place())
     if number not in frame.allocated:
         target = Target(RootKind.UNKNOWN, "", path, number)
-        frame.add_effect(Effect(EffectKind.STATE_WRITE, target, detail, frame.site(op), keeps_tensor=keeps_tensor))
+        frame.add_effect(Effect(EffectKind.STATE_WRITE, target, detail, site.place(), keeps_tensor=keeps_tensor))
 
 
 def _heap_name(path: str) -> str:
@@ -89,7 +88,7 @@ def only_local(frame: Frame, arguments: CallArguments) -> bool:
     )
 
 
-def resolve_targets(interpreter: Interpreter, frame: Frame) -> tuple[Effect, ...]:
+def resolve_targets(engine: Engine, frame: Frame) -> tuple[Effect, ...]:
     """The effects of a finished context, each with its root; without those on objects made in the call and writes that it took back."""
     resolved: list[Effect] = []
     places: dict[ObjectId, Target] | None = None
@@ -104,14 +103,14 @@ def resolve_targets(interpreter: Interpreter, frame: Frame) -> tuple[Effect, ...
         if effect.kind is EffectKind.STATE_WRITE and is_restored(frame, (number, _heap_name(own_field(effect.target)))):
             continue
         if places is None:
-            places = _places(interpreter, frame, with_globals=False)
+            places = _places(engine, frame, with_globals=False)
         place = places.get(number)
         if place is None and not searched_globals:
             searched_globals = True
-            places = {**_places(interpreter, frame, with_globals=True), **places}
+            places = {**_places(engine, frame, with_globals=True), **places}
             place = places.get(number)
         if place is None:
-            facts = interpreter.objects.facts[number]
+            facts = engine.objects.facts[number]
             if facts.kind in (ObjectKind.MODULE, ObjectKind.CLASS):
                 place = Target(RootKind.GLOBAL, "" if facts.kind is ObjectKind.MODULE else facts.name)
             else:
@@ -123,11 +122,11 @@ def resolve_targets(interpreter: Interpreter, frame: Frame) -> tuple[Effect, ...
     return tuple(resolved)
 
 
-def _places(interpreter: Interpreter, frame: Frame, *, with_globals: bool) -> dict[ObjectId, Target]:
+def _places(engine: Engine, frame: Frame, *, with_globals: bool) -> dict[ObjectId, Target]:
     """The shortest way from a root of this function to each object that outlives the call."""
     places: dict[ObjectId, Target] = {}
     pending: list[tuple[ObjectId, Target]] = []
-    ordered = interpreter.objects.ordered
+    ordered = engine.objects.ordered
     first = frame.function.parameters[0].name if frame.function.parameters else None
     is_method = frame.function.kind is FunctionKind.METHOD
     for name, value in frame.parameters.items():
@@ -138,12 +137,12 @@ def _places(interpreter: Interpreter, frame: Frame, *, with_globals: bool) -> di
         content = frame.root.get((cell, CELL))
         if content is not None:
             pending.extend((number, Target(RootKind.CLOSURE, name)) for number in ordered(references(content)))
-    for name, value in interpreter.loader.globals_of(frame.function.id.module) if with_globals else ():
+    for name, value in engine.loader.globals_of(frame.function.id.module) if with_globals else ():
         pending.extend((number, Target(RootKind.GLOBAL, name)) for number in ordered(references(value)))
     fields: dict[ObjectId, list[str]] = {}
     looked_at = 0
     position = 0
-    known_fields = _field_index(interpreter, frame, fields)
+    known_fields = _field_index(engine, frame, fields)
     while position < len(pending) and looked_at < _SEARCH_LIMIT:
         number, target = pending[position]
         position += 1
@@ -161,9 +160,7 @@ def _places(interpreter: Interpreter, frame: Frame, *, with_globals: bool) -> di
     return places
 
 
-def _field_index(
-    interpreter: Interpreter, frame: Frame, fields: dict[ObjectId, list[str]]
-) -> Mapping[ObjectId, list[str]]:
+def _field_index(engine: Engine, frame: Frame, fields: dict[ObjectId, list[str]]) -> Mapping[ObjectId, list[str]]:
     """The fields of each object that this call has read or written."""
     reads = frame.root.reads or {}
     for number, name in (*reads, *frame.root.heap):
@@ -174,16 +171,11 @@ def _field_index(
 
 
 def compose_effects(
-    interpreter: Interpreter,
-    frame: Frame,
-    op: int,
-    summary: Summary,
-    bound: Mapping[str, Value],
-    mapping: Mapping[ObjectId, ObjectId],
-    naming: Naming,
+    site: Site, summary: Summary, bound: Mapping[str, Value], mapping: Mapping[ObjectId, ObjectId], naming: Naming
 ) -> Iterator[Effect]:
     """A callee's effects as effects of the caller, each with this call in front of its chain."""
-    here = frame.site(op)
+    frame = site.frame
+    here = site.place()
     chains: dict[int, tuple[EffectSite, ...]] = {}
     for effect in summary.effects:
         if len(effect.via) >= MAX_VIA:
@@ -197,7 +189,7 @@ def compose_effects(
             if outer is None:
                 outer = naming.outward_object(number)
             if outer is not None and effect.kind is EffectKind.STATE_WRITE:
-                frame.note_write(op, (outer, _heap_name(own_field(effect.target))), effect.site)
+                frame.note_write(site.op, (outer, _heap_name(own_field(effect.target))), effect.site)
             if outer is None or outer in frame.allocated:
                 # made in this call; or of a context that several calls share, and on what another one gave
                 continue
@@ -207,7 +199,7 @@ def compose_effects(
             if value is None:
                 yield _with(effect, Target(RootKind.UNKNOWN, effect.target.name), via)
                 continue
-            numbers = interpreter.objects.ordered(references(value))
+            numbers = site.engine.objects.ordered(references(value))
             if numbers and all(number in frame.allocated for number in numbers):
                 if effect.kind is EffectKind.STATE_WRITE:
                     continue

@@ -34,6 +34,7 @@ from terra_refactor.domain.value import (
     UNKNOWN_TENSOR,
     FrozenList,
     FunctionValue,
+    ObjectId,
     Origin,
     Reference,
     Scalar,
@@ -50,7 +51,7 @@ from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId
 
 if TYPE_CHECKING:
-    from terra_refactor.analysis.interpreter import Interpreter
+    from terra_refactor.analysis.engine import Engine
 
 _POSITIONAL: Final = (ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL)
 _STEP_NAME: Final = re.compile(r"train\w*_step|test\w*_step|^call$|\w*inference\w*")
@@ -60,7 +61,7 @@ _TENSOR_NAME: Final = re.compile(
 
 
 def entry_parameters(
-    interpreter: Interpreter,
+    engine: Engine,
     code: Function,
     function: FunctionValue,
     receiver: Value | None,
@@ -73,15 +74,15 @@ def entry_parameters(
     values: dict[str, Value] = {}
     evidence: dict[str, Evidence] = {}
     annotations = dict(function.annotations)
-    declared = interpreter.declarations.get(f"{code.id.module}.{code.qualname}")
+    declared = engine.declarations.get(f"{code.id.module}.{code.qualname}")
     if declared is not None:
         annotations = {**declared.parameters, **annotations}
     defaults = dict(function.defaults)
-    iterated = interpreter.iterated_parameters(code)
-    used = interpreter.usage_of(code.id) - iterated
-    recorded = interpreter.recorded.get(code.id, frozenset())
+    iterated = engine.code.iterated_parameters(code)
+    used = engine.usage_of(code.id) - iterated
+    recorded = engine.recorded.get(code.id, frozenset())
     convention = _convention(code, framework)
-    signature = _declared_signature(interpreter, code, receiver is not None)
+    signature = _declared_signature(engine, code, receiver is not None)
     kind = EntryKind.FRAMEWORK if convention else EntryKind.UNCALLED
     for position, parameter in enumerate(code.parameters):
         name = parameter.name
@@ -94,7 +95,7 @@ def entry_parameters(
         if parameter.kind is ParameterKind.VAR_KEYWORD:
             values[name], evidence[name] = _unknown(name, may_be_tensor=False), Evidence.NONE
             continue
-        annotated = annotated_value(interpreter, annotations.get(name))
+        annotated = annotated_value(engine, annotations.get(name))
         default = defaults.get(name)
         if name in signature:
             value, reason = signature[name], Evidence.ANNOTATION
@@ -123,11 +124,11 @@ def entry_parameters(
     return values, evidence, kind
 
 
-def _declared_signature(interpreter: Interpreter, code: Function, bound: bool) -> dict[str, Value]:
+def _declared_signature(engine: Engine, code: Function, bound: bool) -> dict[str, Value]:
     """The parameters that the `input_signature` of the function's `tf.function` declares: TensorFlow lets nothing else in."""
-    wrapping = interpreter.wrapping_of(code.id)
+    wrapping = engine.wrapping_of(code.id)
     options = dict(wrapping[0]) if wrapping is not None and wrapping[0] is not None else {}
-    declared = freeze_in(interpreter.world, options.get("input_signature", NONE))
+    declared = freeze_in(engine.world, options.get("input_signature", NONE))
     elements = declared.elements if isinstance(declared, TupleValue | FrozenList) else None
     names = [parameter.name for parameter in code.parameters if parameter.kind in _POSITIONAL][bound:]
     found = {name: _specified(element) for name, element in zip(names, elements or (), strict=False)}
@@ -147,7 +148,7 @@ def _specified(spec: Value) -> Value | None:
 
 
 def as_evidence_says(
-    interpreter: Interpreter, code: Function, function: FunctionValue, bound: Mapping[str, Value]
+    engine: Engine, code: Function, function: FunctionValue, bound: Mapping[str, Value]
 ) -> Mapping[str, Value]:
     """The arguments of a call; of one that is unknown there, what the annotation or the body says of its parameter.
 
@@ -164,11 +165,11 @@ def as_evidence_says(
     if not unknown:
         return bound
     annotations = dict(function.annotations)
-    used = interpreter.usage_of(code.id) - interpreter.iterated_parameters(code)
-    recorded = interpreter.recorded.get(code.id, frozenset())
+    used = engine.usage_of(code.id) - engine.code.iterated_parameters(code)
+    recorded = engine.recorded.get(code.id, frozenset())
     result = dict(bound)
     for name in unknown:
-        annotated = annotated_value(interpreter, annotations.get(name))
+        annotated = annotated_value(engine, annotations.get(name))
         if annotated is not None and is_tensor(annotated):
             result[name] = annotated
         elif annotated is None and name in used:
@@ -178,51 +179,51 @@ def as_evidence_says(
     return result
 
 
-def instance_for_entry(interpreter: Interpreter, cls: Reference) -> Value:
+def instance_for_entry(engine: Engine, cls: Reference) -> Value:
     """An instance that stands for any object of a class of the program, made by its constructor with unknown arguments."""
-    facts = interpreter.objects.facts[cls.object]
+    facts = engine.objects.facts[cls.object]
     assert facts.function is not None
-    number = interpreter.objects.at_site(
-        ObjectKind.INSTANCE, facts.name, facts.function, facts.op, ("entry", cls.object)
-    )
+    number = engine.objects.at_site(ObjectKind.INSTANCE, facts.name, facts.function, facts.op, ("entry", cls.object))
     instance = Reference(number)
-    if interpreter.world.get((number, EXISTS)) is not None:
-        if interpreter.log is not None:
-            interpreter.log.ask(lambda interpreter: interpreter.world.get((number, EXISTS)) is not None)
+    if engine.world.get((number, EXISTS)) is not None:
+        if engine.log is not None:
+            engine.log.ask(True, _exists, number)
         return instance
-    interpreter.spoil_logs()
-    interpreter.world.set((number, EXISTS), TRUE)
-    interpreter.world.set((number, CLASS), cls)
-    interpreter.open_instances[number] = None
-    frame = interpreter.entry_frame()
+    engine.spoil_logs()
+    engine.world.set((number, EXISTS), TRUE)
+    engine.world.set((number, CLASS), cls)
+    engine.open_instances[number] = None
+    frame = engine.entry_frame()
     initializer = classes.find_in_class(frame, cls, "__init__")
     if initializer is None or not isinstance(initializer[0], FunctionValue):
         return instance
     function = initializer[0]
     identity = FunctionId(*function.function)
-    parameters, _, _ = entry_parameters(interpreter, interpreter.program.function(identity), function, instance)
-    summary = interpreter.summarize(
-        interpreter.world, identity, function.closure, parameters, EntryKind.UNCALLED, in_graph=False
-    )
+    parameters, _, _ = entry_parameters(engine, engine.program.function(identity), function, instance)
+    summary = engine.summarize(engine.world, identity, function.closure, parameters, EntryKind.UNCALLED, in_graph=False)
     if isinstance(summary, Summary):
         for key, value in summary.writes.items():
-            known = interpreter.world.get(key)
-            interpreter.world.set(key, value if known is None else join(known, value))
+            known = engine.world.get(key)
+            engine.world.set(key, value if known is None else join(known, value))
     return instance
 
 
-def enter_nested(interpreter: Interpreter, frame: Frame, made: FunctionValue) -> None:
+def _exists(engine: Engine, number: ObjectId) -> bool:
+    return engine.world.get((number, EXISTS)) is not None
+
+
+def enter_nested(engine: Engine, frame: Frame, made: FunctionValue) -> None:
     """Analyses a nested function that nobody has called, in the state in which its definer ends."""
     identity = FunctionId(*made.function)
-    if interpreter.is_called(identity):
+    if engine.is_called(identity):
         return
-    parameters, _, kind = entry_parameters(interpreter, interpreter.program.function(identity), made, None)
-    wrapped = interpreter.wrapping_of(identity)
-    eager = wrapped is None or wrapped[0] is None or interpreter.functions_run_eagerly(frame.root)
+    parameters, _, kind = entry_parameters(engine, engine.program.function(identity), made, None)
+    wrapped = engine.wrapping_of(identity)
+    eager = wrapped is None or wrapped[0] is None or engine.functions_run_eagerly(frame.root)
     in_graph = frame.in_graph or not eager
     if wrapped is not None and not eager:
-        parameters = as_signed(frame.root, interpreter.program.function(identity), wrapped[0], parameters)
-    interpreter.summarize(frame.root, identity, made.closure, parameters, kind, in_graph)
+        parameters = as_signed(frame.root, engine.program.function(identity), wrapped[0], parameters)
+    engine.summarize(frame.root, identity, made.closure, parameters, kind, in_graph)
 
 
 def _unknown(name: str, *, may_be_tensor: bool = True) -> UnknownValue:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from terra_refactor.analysis.describe import written_form
-from terra_refactor.analysis.facts import BranchFact, EntryKind, FailureFact
+from terra_refactor.analysis.facts import BranchFact, EntryKind, FailureFact, ObjectKind
 from terra_refactor.domain.dim import Dim, OpenDim
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
 from terra_refactor.domain.lattice import join_all
@@ -23,9 +22,7 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Op
 
 if TYPE_CHECKING:
-    from terra_refactor.analysis.interpreter import Interpreter
-    from terra_refactor.analysis.reuse import Log
-    from terra_refactor.analysis.staleness import FieldKey, StaleRead
+    from terra_refactor.analysis.log import Log
 
 MAX_STEPS: Final = 60_000
 """So many operations are run for one context; one that takes more has an unknown result."""
@@ -33,6 +30,13 @@ STEPS_OF_LONG_CODE: Final = 4
 """But so many for each operation of its code: a long function is not a costly one."""
 MAX_EFFECTS: Final = 200
 """Distinct effects that are kept for one context; one more says that there are others."""
+
+
+FieldKey: TypeAlias = tuple[ObjectKind, str, str]
+"""A field as told apart between functions: what kind of object, of which class, and the field; with `[]` the content of what it holds."""
+
+StaleRead: TypeAlias = tuple[EffectSite, str, tuple[FunctionId, ...]]
+"""Where state is read, which field, and the functions that were called on the way there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,10 +310,6 @@ class Frame:
         """The result of an operation that has run on this path."""
         value = None if op is None else self.values[op]
         return BOTTOM if value is None else value
-
-    def written(self, interpreter: Interpreter, op: OpId) -> str:
-        """How an operation is written in the source, for messages."""
-        return written_form(lambda number: interpreter.op(self.function, number), op)
 
     def note_read(self, op: OpId, key: HeapKey) -> None:
         """Records where state that outlives the call is read."""

@@ -40,8 +40,7 @@ from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.numpy_dtypes import scalar_is_instance
 
 if TYPE_CHECKING:
-    from terra_refactor.analysis.frames import Frame
-    from terra_refactor.analysis.interpreter import Interpreter
+    from terra_refactor.analysis.engine import Engine, Site
 
 _NUMBER_CLASSES: Final = {
     PythonType.INT: {
@@ -96,19 +95,20 @@ def value_of_class(cls: Value) -> Value | None:
     return None
 
 
-def is_instance(interpreter: Interpreter, frame: Frame, value: Value, cls: Value) -> bool | None:
+def is_instance(site: Site, value: Value, cls: Value) -> bool | None:
     """`isinstance(value, cls)` for one alternative of the value; None if it cannot be told."""
+    frame = site.frame
     if isinstance(cls, TupleValue | UnionValue):
         alternatives = cls.elements if isinstance(cls, TupleValue) else cls.members
-        answers = [is_instance(interpreter, frame, value, alternative) for alternative in alternatives]
+        answers = [is_instance(site, value, alternative) for alternative in alternatives]
         if isinstance(cls, TupleValue):
             return True if True in answers else None if None in answers else False
         return answers[0] if len(set(answers)) == 1 else None
     if isinstance(cls, PartialValue):
         if cls.function in (LibraryValue("typing.Union"), LibraryValue("typing.Optional")):
             inner = (*cls.arguments, *([NONE] if cls.function == LibraryValue("typing.Optional") else []))
-            return is_instance(interpreter, frame, value, TupleValue(inner))
-        return is_instance(interpreter, frame, value, cls.function)
+            return is_instance(site, value, TupleValue(inner))
+        return is_instance(site, value, cls.function)
     if isinstance(value, UnknownValue) or isinstance(cls, UnknownValue):
         return None
     if cls == NONE:
@@ -141,7 +141,7 @@ def is_instance(interpreter: Interpreter, frame: Frame, value: Value, cls: Value
         return None
     if isinstance(value, TensorValue) and value.kind is TensorKind.NUMPY_SCALAR:
         return scalar_is_instance(value.type.dtype, cls.name)
-    owner = _library_class(interpreter, value)
+    owner = _library_class(site.engine, value)
     if owner is None:
         if isinstance(value, FunctionValue | BoundMethod):
             return cls.name in (
@@ -169,9 +169,9 @@ def _overlapping(owner: str, cls: str) -> bool:
     return owner.startswith(family) and cls.startswith(family) and "types.experimental" in cls
 
 
-def _library_class(interpreter: Interpreter, value: Value) -> str | None:
+def _library_class(engine: Engine, value: Value) -> str | None:
     if isinstance(value, Reference):
-        return interpreter.objects.facts[value.object].container_class
+        return engine.objects.facts[value.object].container_class
     if isinstance(value, TupleValue):
         return "builtins.tuple"
     return registry.class_of(value)

@@ -14,11 +14,11 @@ beginning, at the end and at each `raise`); threads.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import Final
 
-from terra_refactor.analysis import classes, entries, instances
+from terra_refactor.analysis import entries
 from terra_refactor.analysis.abstract_heap import AbstractHeap
 from terra_refactor.analysis.annotations import ABSTRACT, as_declared
 from terra_refactor.analysis.application import (
@@ -31,15 +31,25 @@ from terra_refactor.analysis.application import (
 from terra_refactor.analysis.binding import bind_arguments
 from terra_refactor.analysis.boundary import as_parameter, less_known, surviving_writes, widened_parameters
 from terra_refactor.analysis.code_names import CodeNamesTable
-from terra_refactor.analysis.contexts import Closure, Contexts, Key, unsettled
+from terra_refactor.analysis.contexts import Contexts, unsettled
 from terra_refactor.analysis.declarations import Declaration
 from terra_refactor.analysis.effects import EXTERNAL
+from terra_refactor.analysis.engine import (
+    TERMINATED,
+    AttributeTransfer,
+    CallTransfer,
+    Handler,
+    Modules,
+    Site,
+    Terminated,
+)
 from terra_refactor.analysis.entries import as_evidence_says
-from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
+from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.freezing import freeze_in
+from terra_refactor.analysis.log import Called, Closure, Flags, Key, Log
 from terra_refactor.analysis.notes import Notes
-from terra_refactor.analysis.reuse import Adoption, Flags, Log, called, called_with_others
+from terra_refactor.analysis.reuse import Adoption
 from terra_refactor.analysis.sharing import Sharing
 from terra_refactor.analysis.signatures import as_signed
 from terra_refactor.analysis.steps import STEPS_OF_A_CALL, StepBudget
@@ -57,11 +67,8 @@ from terra_refactor.domain.value import (
     NONE,
     TRUE,
     UNKNOWN,
-    UNKNOWN_TENSOR,
     Bottom,
-    BoundMethod,
     FunctionValue,
-    LibraryValue,
     ObjectId,
     Reference,
     SequenceValue,
@@ -74,26 +81,9 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Block, Op
 from terra_refactor.ir.program import Program
 from terra_refactor.syntax.deep_stack import has_deep_stack
-from terra_refactor.tf_model.spec import OperationError
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.modules import ModuleLoader
 
 LOGGER: Final = logging.getLogger(__name__)
 
-
-class Terminated:
-    """What a handler returns when control does not go on after its operation."""
-
-
-TERMINATED: Final = Terminated()
-
-Handler: TypeAlias = "Callable[[Interpreter, Frame, Op], Value | Terminated | None]"
-"""Runs one kind of operation: the value of its result, None if it has none, or `TERMINATED`."""
-
-CallTransfer: TypeAlias = "Callable[[Interpreter, Frame, OpId, Value, CallArguments, bool], Value]"
-AttributeTransfer: TypeAlias = "Callable[[Interpreter, Frame, OpId, Value, str], Value]"
-Combination = TypeVar("Combination")
 
 MAX_ACTIVE: Final = 3
 """So many contexts of one function may be running inside each other before their arguments are widened."""
@@ -121,7 +111,7 @@ class Interpreter(AbstractHeap, Notes):
     def __init__(
         self,
         program: Program,
-        loader: ModuleLoader,
+        loader: Modules,
         handlers: Mapping[type[Op], Handler],
         calls: CallTransfer,
         attributes: AttributeTransfer,
@@ -130,8 +120,8 @@ class Interpreter(AbstractHeap, Notes):
     ) -> None:
         AbstractHeap.__init__(self, None if adoption is None else adoption.store.objects)
         Notes.__init__(self)
-        self._calls = calls
-        self._attributes = attributes
+        self.calls = calls
+        self.attributes = attributes
         self.program = program
         self.loader = loader
         self.handlers = dict(handlers)
@@ -147,7 +137,7 @@ class Interpreter(AbstractHeap, Notes):
         self._logs: list[Log] = []
         """Of each of these, where logs are written."""
         if adoption is not None:
-            adoption.interpreter = self
+            adoption.engine = self
             self.world.settled.noted = True
         self.problems: dict[FunctionId, str] = {}
         self.open_instances: dict[ObjectId, None] = {}
@@ -194,7 +184,7 @@ class Interpreter(AbstractHeap, Notes):
             frame.problem = "budget"
             return False
         for op in block:
-            result = handlers[type(op)](self, frame, op)
+            result = handlers[type(op)](Site(self, frame, op.id), op)
             if result is None:
                 continue
             if result is TERMINATED:
@@ -234,86 +224,7 @@ class Interpreter(AbstractHeap, Notes):
         finally:
             frame.state = outer
 
-    # --- what the transfer functions ask of each other -----------------------------------------------------------------------------
-
-    def call_value(
-        self, frame: Frame, op: OpId, callee: Value, arguments: CallArguments, *, graph: bool = False
-    ) -> Value:
-        """Calls anything. `graph` if a graph is traced of what is called."""
-        return self._calls(self, frame, op, callee, arguments, graph)
-
-    def attribute(self, frame: Frame, op: OpId, value: Value, name: str) -> Value:
-        """`value.name`."""
-        return self._attributes(self, frame, op, value, name)
-
-    def find_method(self, frame: Frame, receiver: Value, name: str) -> Value | None:
-        """The bound special method of an instance; None if it certainly has none."""
-        return classes.find_method(self, frame, receiver, name)
-
-    def find_in_class(self, frame: Frame, cls: Value, name: str) -> tuple[Value, Value] | None:
-        """The attribute of a class and the class in its resolution order that has it."""
-        return classes.find_in_class(frame, cls, name)
-
-    def class_name(self, frame: Frame, instance: Value) -> str | None:
-        """The canonical name of the library class that an instance is of; None for one of the program."""
-        cls = classes.class_of_instance(frame, instance)
-        return cls.name if isinstance(cls, LibraryValue) else None
-
-    def is_library_function(self, value: Value) -> bool:
-        """Whether calling the value runs no code of the program."""
-        return isinstance(value, LibraryValue) or (
-            isinstance(value, BoundMethod) and isinstance(value.function, LibraryValue)
-        )
-
-    def is_instance(self, frame: Frame, value: Value, cls: Value) -> bool | None:
-        """`isinstance(value, cls)` for one alternative; None if it cannot be told."""
-        return instances.is_instance(self, frame, value, cls)
-
-    def value_of_class(self, frame: Frame, cls: Value) -> Value | None:
-        """What is known of a value from its class alone; None if nothing."""
-        return instances.value_of_class(cls)
-
-    def checked_rule(self, frame: Frame, op: OpId, operation: str, rule: Callable[[], Value]) -> Value:
-        """Runs a rule of `tf_model`; where it says that the operation certainly fails, notes that and goes on with an unknown tensor."""
-        try:
-            return rule()
-        except OperationError as error:
-            self.note_failure(frame, op, FailureFact(op, error.kind, error.message, operation))
-            return UNKNOWN_TENSOR
-
-    def over_combinations(
-        self,
-        frame: Frame,
-        op: OpId,
-        operation: str,
-        combinations: Sequence[Combination],
-        rule: Callable[[Combination], Value],
-    ) -> Value:
-        """Joins a rule's results over the alternatives of its arguments; a failure is noted only if every one of them fails."""
-        if len(combinations) == 1:
-            return self.checked_rule(frame, op, operation, lambda: rule(combinations[0]))
-        result: Value = BOTTOM
-        failure: OperationError | None = None
-        succeeded = False
-        outer = frame.state
-        states: list[State] = []
-        for combination in combinations:
-            # each in a state of its own: what it makes has the same name in all
-            frame.state = outer.fork()
-            try:
-                result = join(result, rule(combination))
-                succeeded = True
-                states.append(frame.state)
-            except OperationError as error:
-                failure = error
-            finally:
-                frame.state = outer
-        if any(state.heap for state in states):
-            outer.merge(states)
-        if failure is not None and not succeeded:
-            self.note_failure(frame, op, FailureFact(op, failure.kind, failure.message, operation))
-            return UNKNOWN_TENSOR
-        return result if combinations else UNKNOWN
+    # --- the program --------------------------------------------------------------------------------------------------------------
 
     def parametrized_of(self, function: FunctionValue) -> dict[str, Value]:
         """What a test runner passes to a function, by parameter; to be added to."""
@@ -331,7 +242,7 @@ class Interpreter(AbstractHeap, Notes):
         line = self.program.function(identity).span_of(op).line
         if self.log is not None:
             self.log.codes.add(identity)
-            self.log.ask(lambda interpreter: interpreter.line_of(identity, op) == line)
+            self.log.ask(line, Interpreter.line_of, identity, op)
         return line
 
     def forget_summaries(self) -> None:
@@ -349,14 +260,15 @@ class Interpreter(AbstractHeap, Notes):
     # --- calling functions of the program ----------------------------------------------------------------------------------------
 
     def call_function(
-        self, frame: Frame, op: OpId, function: FunctionValue, arguments: CallArguments, *, graph: bool = False
+        self, site: Site, function: FunctionValue, arguments: CallArguments, *, graph: bool = False
     ) -> Value:
         """Calls a function of the program in the present state; its effects and writes become the caller's."""
+        frame = site.frame
         code = self.code_of(FunctionId(*function.function))
         identity = code.id
-        bound = bind_arguments(self, frame, op, code, function, arguments)
+        bound = bind_arguments(site, code, function, arguments)
         if bound is None:
-            frame.call_record(op).unknown = f"{code.qualname} (its parameters do not fit the call)"
+            frame.call_record(site.op).unknown = f"{code.qualname} (its parameters do not fit the call)"
             return UNKNOWN
         wrapped = function.hybrid is not None and not self.functions_run_eagerly(frame.state)
         in_graph = frame.in_graph or graph or wrapped
@@ -390,18 +302,18 @@ class Interpreter(AbstractHeap, Notes):
                     frame.state, identity, closure, given(again), EntryKind.CALLED, in_graph, naming
                 )
         if isinstance(summary, Summary):
-            return as_declared(self, code, function, apply_summary(self, frame, op, summary, bound, naming))
+            return as_declared(self, code, function, apply_summary(site, summary, bound, naming))
         if isinstance(summary, UnknownValue):
             # what it does is not followed any further: nobody can tell
             detail = f"{code.qualname} (called too deep to follow)"
-            frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, EXTERNAL, detail, frame.site(op)))
+            frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, EXTERNAL, detail, site.place()))
         return outward(summary, naming, {})
 
     def note_open_instance(self, number: ObjectId) -> None:
         """Records that an instance stands for any object of a class or of a subclass."""
         self.journal.put(self.open_instances, number, None)
         if self.log is not None:
-            self.log.tell_once(("open", number), lambda interpreter: interpreter.note_open_instance(number))
+            self.log.tell_once(Interpreter.note_open_instance, number)
 
     def summarize(
         self,
@@ -481,14 +393,7 @@ class Interpreter(AbstractHeap, Notes):
         log.reached(inner)
         identity, function = summary.identity, self.running[-1]
         flags = self.circumstances(general=specific is not None)
-        if specific is None:
-            mark = ("call", identity, entry, flags)
-            log.once(mark, lambda adoption: called(adoption, log, function, identity, entry, flags))
-        else:
-            key, given = specific
-            log.events.append(
-                lambda adoption: called_with_others(adoption, log, function, identity, entry, flags, key, given)
-            )
+        log.call(Called(function, identity, entry, flags, specific))
         return summary
 
     def circumstances(self, *, general: bool) -> Flags:
@@ -500,7 +405,15 @@ class Interpreter(AbstractHeap, Notes):
         if self.log is not None:
             self.log.recursive.add(identity)
             self.log.functions.add(identity)
-            self.log.ask(lambda interpreter: not interpreter.contexts.is_known(key))
+            self.log.ask(False, Interpreter.is_known, key)
+
+    def is_known(self, key: Key) -> bool:
+        """Whether there are contexts of that key."""
+        return self.contexts.is_known(key)
+
+    def add_body_again(self, summary: Summary) -> None:
+        """Enters what the body of a class gave in an earlier run."""
+        self.contexts.add_body_again(summary)
 
     def tried(self, step: Callable[[], bool]) -> bool:
         """Runs a step that tells again what is in a log of its own; where it does not succeed, all is as before."""
@@ -662,7 +575,7 @@ class Interpreter(AbstractHeap, Notes):
         self.contexts.add_body(summary)
         if self.log is not None:
             self.log.bodies.add(frame.function.id)
-            self.log.tell(lambda interpreter: interpreter.contexts.add_body_again(summary))
+            self.log.tell(Interpreter.add_body_again, summary)
         return summary
 
     def _guarded_execute(self, frame: Frame) -> None:

@@ -1,6 +1,6 @@
 """Modules at run time: who imports whom, and the code that runs at import.
 
-Computes: the state of the program after its modules were imported. Needs: the interpreter. Gives: `ModuleLoader`, which runs each module's
+Computes: the state of the program after its modules were imported. Needs: the engine. Gives: `ModuleLoader`, which runs each module's
 body once, in the order of the imports, against the state of the program (`Interpreter.world`).
 
 Approximates: in a cycle of imports a class or container of a module that still runs is unknown in the first pass, as is a name that is
@@ -34,10 +34,10 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
 from terra_refactor.tf_model import registry
-from terra_refactor.tf_model.environment import constant_of
+from terra_refactor.tf_model.library_members import library_member
 
 if TYPE_CHECKING:
-    from terra_refactor.analysis.interpreter import Interpreter
+    from terra_refactor.analysis.engine import Engine
 
 STEPS_OF_A_MODULE: Final = 150
 """A module may run so many steps for each of its operations, however much others have run."""
@@ -49,7 +49,7 @@ class ModuleLoader:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.interpreter: Interpreter
+        self.engine: Engine
         self.star_libraries: dict[str, dict[str, None]] = {}
         """For each module the libraries of which it imports everything."""
         self.bodies: dict[str, Summary] = {}
@@ -68,10 +68,10 @@ class ModuleLoader:
         """The object that holds a module's globals."""
         number = self._objects.get(module)
         if number is None:
-            self.interpreter.spoil_logs()
-            number = self.interpreter.objects.at_site(ObjectKind.MODULE, module, FunctionId(module, 0), None)
+            self.engine.spoil_logs()
+            number = self.engine.objects.at_site(ObjectKind.MODULE, module, FunctionId(module, 0), None)
             self._objects[module] = number
-            self.interpreter.world.set((number, EXISTS), TRUE)
+            self.engine.world.set((number, EXISTS), TRUE)
         return number
 
     def is_module(self, name: str) -> bool:
@@ -80,33 +80,30 @@ class ModuleLoader:
 
     def note_name(self, module: str, name: str) -> None:
         """Records that a module has a global of that name."""
-        self.interpreter.journal.put_inside(self._names, module, name, None)
-        log = self.interpreter.log
+        self.engine.journal.put_inside(self._names, module, name, None)
+        log = self.engine.log
         if log is not None:
-            log.tell_once(("name", module, name), lambda interpreter: interpreter.loader.note_name(module, name))
+            log.tell_once(_note_name, module, name)
 
     def globals_of(self, module: str) -> tuple[tuple[str, Value], ...]:
         """A module's globals and their values in the state of the program."""
         found = self._globals_of(module)
-        if self.interpreter.log is not None:
-            self.interpreter.log.ask(lambda interpreter: interpreter.loader._globals_of(module) == found)
+        if self.engine.log is not None:
+            self.engine.log.ask(found, _globals_of, module)
         return found
 
     def _globals_of(self, module: str) -> tuple[tuple[str, Value], ...]:
         number = self.object_of(module)
-        get = self.interpreter.world.get
+        get = self.engine.world.get
         found = ((name, get((number, name))) for name in self._names.get(module, ()))
         return tuple((name, value) for name, value in found if value is not None)
 
     def stars_of(self, module: str) -> tuple[str, ...]:
         """The libraries of which a module imports everything."""
         found = tuple(self.star_libraries.get(module, ()))
-        log = self.interpreter.log
+        log = self.engine.log
         if log is not None:
-            log.once(
-                ("stars", module),
-                lambda adoption: tuple(adoption.interpreter.loader.star_libraries.get(module, ())) == found,
-            )
+            log.ask_once(found, _stars_of, module)
         return found
 
     def names_of(self, module: str) -> tuple[str, ...]:
@@ -123,23 +120,23 @@ class ModuleLoader:
 
     def settle(self) -> None:
         """Declares as settled what the modules have bound: globals that no function assigns, and attributes of classes."""
-        interpreter = self.interpreter
-        settled = interpreter.world.settled
+        engine = self.engine
+        settled = engine.world.settled
         whole: set[ObjectId] = set()
         for module in self.program.modules.values():
             number = self.object_of(module.name)
-            assigned = {name for code in module.functions[1:] for name in interpreter.names.of(code).globals_set}
+            assigned = {name for code in module.functions[1:] for name in engine.names.of(code).globals_set}
             for name in self.names_of(module.name):
-                value = interpreter.world.get((number, name))
+                value = engine.world.get((number, name))
                 if value is not None and name not in assigned:
                     settled.fields[number, name] = value
             if not assigned:
                 whole.add(number)
-        for (number, name), value in interpreter.world.heap.items():
-            if number in whole or interpreter.objects.facts[number].kind is ObjectKind.CLASS:
+        for (number, name), value in engine.world.heap.items():
+            if number in whole or engine.objects.facts[number].kind is ObjectKind.CLASS:
                 settled.objects.add(number)
                 settled.fields[number, name] = value
-        interpreter.settle()
+        engine.settle()
 
     def ensure_run(self, name: str) -> None:
         """Runs a module's body if it has not run; packages above it first."""
@@ -152,7 +149,7 @@ class ModuleLoader:
 
     def _run_again(self, name: str) -> None:
         """Runs a module once more: what it has made is made anew under its old names, and keeps what other modules did to it."""
-        world = self.interpreter.world
+        world = self.engine.world
         changed = {
             key: value
             for key, made in self._made.pop(name, {}).items()
@@ -164,18 +161,18 @@ class ModuleLoader:
             world.set(key, value if current is None else join(value, current))
 
     def _run(self, name: str) -> None:
-        interpreter = self.interpreter
-        interpreter.spoil_logs()
+        engine = self.engine
+        engine.spoil_logs()
         self._state[name] = "running"
         body = self.program.modules[name].body
         number = self.object_of(name)
-        heap = interpreter.world.heap
+        heap = engine.world.heap
         before = len(heap)
-        frame = Frame(body, interpreter.world, {}, {}, number, EntryKind.MODULE, in_graph=False)
+        frame = Frame(body, engine.world, {}, {}, number, EntryKind.MODULE, in_graph=False)
         self._running[name] = frame
         try:
-            with interpreter.steps.share(STEPS_OF_A_MODULE * body.op_count):
-                self.bodies[name] = interpreter.run_inline(frame)
+            with engine.steps.share(STEPS_OF_A_MODULE * body.op_count):
+                self.bodies[name] = engine.run_inline(frame)
         finally:
             del self._running[name]
         self._state[name] = "done"
@@ -188,7 +185,7 @@ class ModuleLoader:
 
     def _forget_values(self, name: str, problem: str) -> None:
         """What a module has bound that was not run to its end: what else it would have bound to the same names is not known."""
-        number, world = self.object_of(name), self.interpreter.world
+        number, world = self.object_of(name), self.engine.world
         for variable in self.names_of(name):
             value = world.get((number, variable))
             if value is not None and not all(type(member) in _SELDOM_BOUND_AGAIN for member in members(value)):
@@ -213,7 +210,7 @@ class ModuleLoader:
         if resolved is None:
             if level:
                 full = f"{self._absolute(importer, module, level)}.{name}"
-                if full in self.interpreter.declarations:
+                if full in self.engine.declarations:
                     return LibraryValue(full)
                 return UnknownValue(reason=f"unresolved import of {'.' * level}{module}.{name}")
             return library_member(registry.canonical_name(module), name)
@@ -226,7 +223,7 @@ class ModuleLoader:
         if value is not None:
             return value
         if self._state.get(module) != "done":
-            self.interpreter.spoil_logs()
+            self.engine.spoil_logs()
             running = self._running.get(module)
             bound = None if running is None else running.state.get((self.object_of(module), name))
             if bound is not None and not references(bound):
@@ -290,13 +287,13 @@ class ModuleLoader:
         return tuple(str(element.value) for element in elements if isinstance(element, Constant))
 
 
-def library_member(owner: str, name: str) -> Value:
-    """Member `name` of a library module or class: its value where it is a constant, else the entity by its canonical name."""
-    canonical = registry.attribute(owner, name)
-    if canonical is None:
-        canonical = registry.canonical_name(f"{owner}.{name}")
-    entity = registry.lookup(canonical)
-    if entity is not None and entity.value is not None:
-        return entity.value
-    constant = constant_of(canonical)
-    return LibraryValue(canonical) if constant is None else constant
+def _note_name(engine: Engine, module: str, name: str) -> None:
+    engine.loader.note_name(module, name)
+
+
+def _globals_of(engine: Engine, module: str) -> tuple[tuple[str, Value], ...]:
+    return engine.loader.globals_of(module)
+
+
+def _stars_of(engine: Engine, module: str) -> tuple[str, ...]:
+    return engine.loader.stars_of(module)

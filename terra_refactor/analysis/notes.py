@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from terra_refactor.analysis.conditions import speaks_of_parameters
+from terra_refactor.analysis.code_index import CodeIndex
 from terra_refactor.analysis.facts import EntryKind, FailureFact
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.journal import Journal
 from terra_refactor.domain.value import FunctionValue, ObjectId, UnknownValue, Value
-from terra_refactor.ir import ops
-from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.ir.ops import Op
-from terra_refactor.ir.walk import walk
 
 if TYPE_CHECKING:
-    from terra_refactor.analysis.reuse import Log
+    from terra_refactor.analysis.log import Log
 
 MAX_DEFINITIONS: Final = 12
 """So many function objects of one function are kept as entries."""
@@ -30,6 +26,7 @@ class Notes:
     """Notes of one analysis."""
 
     def __init__(self) -> None:
+        self.code = CodeIndex()
         self.journal = Journal()
         """Of what is noted while a summary is taken over."""
         self.expecting_errors = 0
@@ -39,7 +36,6 @@ class Notes:
         """Whether a layer of Keras was made so far: empty if none was."""
         self.flags: dict[str, Value] = {}
         """The flags that the program declares, by name."""
-        self._discriminated: dict[FunctionId, frozenset[str]] = {}
         self.usage: dict[FunctionId, dict[str, None]] = {}
         """Parameters that were handed, still unknown, to operations that take tensors."""
         self.wrapped: dict[FunctionId, tuple[tuple[tuple[str, Value], ...] | None, tuple[str, ...]]] = {}
@@ -54,61 +50,6 @@ class Notes:
         """Functions that some analysed code calls."""
         self.log: Log | None = None
         """Of the context that is running, where summaries are kept for another run."""
-        self._ops: dict[FunctionId, tuple[Op | None, ...]] = {}
-        self._stored: dict[FunctionId, dict[str, tuple[OpId, ...]]] = {}
-        self._iterated: dict[FunctionId, frozenset[str]] = {}
-        self._loops: dict[FunctionId, tuple[tuple[OpId, OpId], ...]] = {}
-        self._inner: dict[FunctionId, dict[FunctionId, OpId]] = {}
-        self._of_parameters: dict[tuple[FunctionId, OpId], bool] = {}
-
-    def op(self, function: Function, number: OpId) -> Op | None:
-        """The operation with that number (refinement of conditions needs to see how a value was made)."""
-        table = self._ops.get(function.id)
-        if table is None:
-            found: list[Op | None] = [None] * function.op_count
-            for op in walk(function.body):
-                found[op.id] = op
-            table = self._ops[function.id] = tuple(found)
-        return table[number]
-
-    def stored_in(self, function: Function, name: str) -> tuple[OpId, ...]:
-        """What is bound to a variable, anywhere in the function."""
-        table = self._stored.get(function.id)
-        if table is None:
-            found: dict[str, list[OpId]] = {}
-            for op in walk(function.body):
-                if isinstance(op, ops.StoreName) and op.value is not None:
-                    found.setdefault(op.name, []).append(op.value)
-            table = self._stored[function.id] = {each: tuple(values) for each, values in found.items()}
-        return table.get(name, ())
-
-    def loops_of(self, function: Function) -> tuple[tuple[OpId, OpId], ...]:
-        """The first and the last operation of each loop in the function."""
-        spans = self._loops.get(function.id)
-        if spans is None:
-            spans = self._loops[function.id] = tuple(
-                (op.id, max(inner.id for inner in walk((op,))))
-                for op in walk(function.body)
-                if isinstance(op, ops.For | ops.While | ops.Comprehension)
-            )
-        return spans
-
-    def definition_of(self, inner: FunctionId, function: Function) -> OpId | None:
-        """The operation of a function that makes one defined in it."""
-        table = self._inner.get(function.id)
-        if table is None:
-            table = self._inner[function.id] = {
-                op.function: op.id for op in walk(function.body) if isinstance(op, ops.MakeFunction)
-            }
-        return table.get(inner)
-
-    def is_about_parameters(self, function: Function, test: OpId) -> bool:
-        """Whether a condition is computed from a parameter; found once, for all contexts."""
-        place = (function.id, test)
-        known = self._of_parameters.get(place)
-        if known is None:
-            known = self._of_parameters[place] = speaks_of_parameters(self, function, test)
-        return known
 
     def note_failure(self, frame: Frame, op: OpId, failure: FailureFact) -> None:
         """Records an operation that certainly fails in this context."""
@@ -133,7 +74,7 @@ class Notes:
     def _note_missing_rule(self, name: str, function: FunctionId, op: OpId) -> None:
         self.journal.put_inside(self.missing_rules, name, (function, op), None)
         if self.log is not None:
-            self.log.tell(lambda notes: notes._note_missing_rule(name, function, op))
+            self.log.tell(Notes._note_missing_rule, name, function, op)
 
     def note_definition(self, frame: Frame, value: FunctionValue) -> None:
         """Records that a function object was made."""
@@ -146,7 +87,7 @@ class Notes:
         if len(self.definitions.get(identity, ())) < MAX_DEFINITIONS:
             self.journal.put_inside(self.definitions, identity, value, None)
         if self.log is not None:
-            self.log.tell(lambda notes: notes._note_definition(value))
+            self.log.tell(Notes._note_definition, value)
 
     def note_wrapped(self, value: FunctionValue) -> None:
         """Records that a function object was wrapped by `tf.function` or a library decorator."""
@@ -156,39 +97,39 @@ class Notes:
         names = dict.fromkeys([*(known[1] if known is not None else ()), *value.wrappers])
         self.journal.put(self.wrapped, identity, (hybrid, tuple(names)))
         if self.log is not None:
-            self.log.tell(lambda notes: notes.note_wrapped(value))
+            self.log.tell(Notes.note_wrapped, value)
 
     def wrapping_of(self, identity: FunctionId) -> tuple[tuple[tuple[str, Value], ...] | None, tuple[str, ...]] | None:
         """What wraps a function, as far as it was seen."""
         found = self.wrapped.get(identity)
         if self.log is not None:
-            self.log.ask(lambda notes: notes.wrapped.get(identity) == found)
+            self.log.ask(found, Notes.wrapping_of, identity)
         return found
 
     def note_layer_made(self) -> None:
         """Records that a layer of Keras was made."""
         self.journal.put(self.layers_made, "", None)
         if self.log is not None:
-            self.log.tell_once("layer", lambda notes: notes.note_layer_made())
+            self.log.tell_once(Notes.note_layer_made)
 
     def flag(self, name: str) -> Value | None:
         """What a flag of the program may hold; None where there is none of that name."""
         found = self.flags.get(name)
         if self.log is not None:
-            self.log.ask(lambda notes: notes.flags.get(name) == found)
+            self.log.ask(found, Notes.flag, name)
         return found
 
     def note_subclass(self, base: ObjectId, cls: ObjectId) -> None:
         """Records that a class was made below another one."""
         self.journal.put_inside(self.subclasses, base, cls, None)
         if self.log is not None:
-            self.log.tell(lambda notes: notes.note_subclass(base, cls))
+            self.log.tell(Notes.note_subclass, base, cls)
 
     def subclasses_of(self, base: ObjectId) -> tuple[ObjectId, ...]:
         """The classes that were made directly below another one, in order."""
         found = tuple(self.subclasses.get(base, ()))
         if self.log is not None:
-            self.log.ask(lambda notes: tuple(notes.subclasses.get(base, ())) == found)
+            self.log.ask(found, Notes.subclasses_of, base)
         return found
 
     def note_class_of_body(self, body: FunctionId, cls: Value) -> None:
@@ -196,107 +137,49 @@ class Notes:
         self.journal.put(self.class_of_body, body, cls)
         if self.log is not None:
             self.log.bodies.add(body)
-            self.log.tell(lambda notes: notes.note_class_of_body(body, cls))
+            self.log.tell(Notes.note_class_of_body, body, cls)
 
     def class_with_body(self, body: FunctionId) -> Value | None:
         """The class that a class body made last."""
         found = self.class_of_body.get(body)
         if self.log is not None:
-            self.log.ask(lambda notes: notes.class_of_body.get(body) == found)
+            self.log.ask(found, Notes.class_with_body, body)
         return found
 
     def note_recursive(self, identity: FunctionId) -> None:
         """Records that a function calls itself, or is called by what it calls."""
         self.journal.put(self.recursive, identity, None)
         if self.log is not None:
-            self.log.tell_once(("recursive", identity), lambda notes: notes.note_recursive(identity))
+            self.log.tell_once(Notes.note_recursive, identity)
 
     def note_called(self, identity: FunctionId) -> None:
         """Records that some code calls a function."""
         self.journal.put(self.called, identity, None)
         if self.log is not None:
-            self.log.tell_once(("called", identity), lambda notes: notes.note_called(identity))
+            self.log.tell_once(Notes.note_called, identity)
 
     def is_called(self, identity: FunctionId) -> bool:
         """Whether some code calls a function, as far as it was seen."""
         found = identity in self.called
         if self.log is not None:
-            self.log.ask(lambda notes: (identity in notes.called) is found)
+            self.log.ask(found, Notes.is_called, identity)
         return found
-
-    def iterated_parameters(self, code: Function) -> frozenset[str]:
-        """The parameters that the body iterates over, unpacks or has items of by a text key: containers of tensors, rather than tensors."""
-        known = self._iterated.get(code.id)
-        if known is not None:
-            return known
-        found: set[str] = set()
-        also: dict[str, str] = {}
-        for op in walk(code.body):
-            sources: tuple[OpId, ...] = ()
-            if isinstance(op, ops.Comprehension | ops.For):
-                sources = (op.iterable,)
-            elif isinstance(op, ops.UnpackElement):
-                sources = (op.source,)
-            elif isinstance(op, ops.StoreName) and op.value is not None:
-                renamed = self.op(code, op.value)
-                if isinstance(renamed, ops.LoadName):
-                    also[op.name] = renamed.name
-            elif isinstance(op, ops.LoadItem | ops.StoreItem):
-                key = self.op(code, op.index)
-                if isinstance(key, ops.Literal) and isinstance(key.value, str):
-                    sources = (op.object,)
-            elif isinstance(op, ops.Call):
-                function = self.op(code, op.function)
-                if isinstance(function, ops.LoadName) and function.name in (
-                    "zip",
-                    "enumerate",
-                    "list",
-                    "tuple",
-                    "len",
-                    "sorted",
-                ):
-                    sources = tuple(argument.value for argument in op.arguments)
-            for source in sources:
-                made = self.op(code, source)
-                if isinstance(made, ops.LoadName):
-                    found.add(made.name)
-        self._iterated[code.id] = frozenset(found | {also[name] for name in found if name in also})
-        return self._iterated[code.id]
 
     def note_usage(self, value: Value, frame: Frame) -> None:
         """Records that an unknown parameter was handed to an operation that takes tensors."""
         if isinstance(value, UnknownValue) and value.origin is not None and value.origin.root == "parameter":
             name = value.origin.name
-            if name not in self.discriminated_parameters(frame.function):
+            if name not in self.code.discriminated_parameters(frame.function):
                 self._note_used(frame.function.id, name)
-
-    def discriminated_parameters(self, code: Function) -> frozenset[str]:
-        """The parameters that the body asks for their class: it expects several, and a use as a tensor speaks for one branch only."""
-        known = self._discriminated.get(code.id)
-        if known is not None:
-            return known
-        found: set[str] = set()
-        for op in walk(code.body):
-            if not isinstance(op, ops.Call) or not op.arguments:
-                continue
-            function, subject = self.op(code, op.function), self.op(code, op.arguments[0].value)
-            if isinstance(function, ops.LoadName) and function.name in ("isinstance", "hasattr", "callable", "type"):
-                if isinstance(subject, ops.LoadName):
-                    found.add(subject.name)
-        self._discriminated[code.id] = frozenset(found)
-        return self._discriminated[code.id]
 
     def _note_used(self, function: FunctionId, parameter: str) -> None:
         self.journal.put_inside(self.usage, function, parameter, None)
         if self.log is not None:
-            self.log.tell(lambda notes: notes._note_used(function, parameter))
+            self.log.tell(Notes._note_used, function, parameter)
 
     def usage_of(self, function: FunctionId) -> frozenset[str]:
         """The parameters of a function that it handed to operations that take tensors, as far as it was seen."""
         found = frozenset(self.usage.get(function, ()))
         if self.log is not None:
-            self.log.once(
-                ("usage", function, found),
-                lambda adoption: frozenset(adoption.interpreter.usage.get(function, ())) == found,
-            )
+            self.log.ask_once(found, Notes.usage_of, function)
         return found

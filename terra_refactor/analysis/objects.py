@@ -18,7 +18,7 @@ from terra_refactor.domain.value import ObjectId
 from terra_refactor.ir.ids import FunctionId, OpId
 
 if TYPE_CHECKING:
-    from terra_refactor.analysis.reuse import Log
+    from terra_refactor.analysis.log import Log
 
 MAX_DERIVATIONS = 4
 """An object that was handed through more calls than this is not told apart any further."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from terra_refactor.analysis.instances import is_instance, value_of_class
 from terra_refactor.analysis.truth import truth_of
 from terra_refactor.domain.dim import OpenDim, eager
 from terra_refactor.domain.lattice import filter_members, join_all
@@ -41,8 +42,8 @@ from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.ops.conversion import size_value
 
 if TYPE_CHECKING:
+    from terra_refactor.analysis.engine import Site
     from terra_refactor.analysis.frames import Frame
-    from terra_refactor.analysis.interpreter import Interpreter
 
 _TENSOR_CLASSES = frozenset({"tensorflow.Tensor", "tensorflow.types.experimental.Tensor"})
 
@@ -51,46 +52,42 @@ _MAX_DEPTH: Final = 30
 """Of the sides of `and` and `or` that are narrowed by: a chain is gone through again for each of its links."""
 
 
-def refine(interpreter: Interpreter, frame: Frame, condition: int, truth: bool, depth: int = 0) -> bool:
+def refine(site: Site, condition: int, truth: bool, depth: int = 0) -> bool:
     """Narrows the present state to the runs in which operation `condition` gave a value of that truth."""
-    op = interpreter.op(frame.function, condition)
+    op = site.operation(condition)
     match op:
         case ops.Unary(operator="not"):
-            return depth > _MAX_DEPTH or refine(interpreter, frame, op.operand, not truth, depth + 1)
+            return depth > _MAX_DEPTH or refine(site, op.operand, not truth, depth + 1)
         case ops.ShortCircuit():
             # `a and b` is true only if both are; `a or b` false only if neither is
             if depth > _MAX_DEPTH:
                 return True
             if (op.operator == "and") is truth:
-                return all(refine(interpreter, frame, side, truth, depth + 1) for side in (op.left, op.value))
-            return op.operator == "or" or _not_of_that_length(interpreter, frame, op)
+                return all(refine(site, side, truth, depth + 1) for side in (op.left, op.value))
+            return op.operator == "or" or _not_of_that_length(site, op)
         case ops.Compare(operator="is" | "is not"):
-            return _identity(interpreter, frame, op, truth)
+            return _identity(site, op, truth)
         case ops.Compare(operator="==" | "!="):
-            return _equality(interpreter, frame, op, truth is (op.operator == "=="))
+            return _equality(site, op, truth is (op.operator == "=="))
         case ops.Call():
-            return _call(interpreter, frame, op, truth)
+            return _call(site, op, truth)
         case ops.LoadName() | ops.LoadAttribute():
-            return _narrow(
-                interpreter,
-                frame,
-                condition,
-                lambda member: truth_of(interpreter, frame, member).value is not (not truth),
-            )
+            return _narrow(site, condition, lambda member: truth_of(site, member).value is not (not truth))
         case _:
             return True
 
 
-def _not_of_that_length(interpreter: Interpreter, frame: Frame, op: ops.ShortCircuit) -> bool:
+def _not_of_that_length(site: Site, op: ops.ShortCircuit) -> bool:
     """`isinstance(x, tuple) and len(x) == 2` is false: `x` is none of the tuples of that length."""
-    left, right = (interpreter.op(frame.function, side) for side in (op.left, op.value))
+    frame = site.frame
+    left, right = (site.operation(side) for side in (op.left, op.value))
     if not isinstance(left, ops.Call) or not isinstance(right, ops.Compare) or right.operator != "==":
         return True
-    measured = interpreter.op(frame.function, right.left)
+    measured = site.operation(right.left)
     if not isinstance(measured, ops.Call) or len(left.arguments) != 2 or len(measured.arguments) != 1:
         return True
     called = frame.value(left.function), frame.value(measured.function)
-    subject, again = (interpreter.op(frame.function, call.arguments[0].value) for call in (left, measured))
+    subject, again = (site.operation(call.arguments[0].value) for call in (left, measured))
     length = frame.value(right.right)
     if called != (LibraryValue("builtins.isinstance"), LibraryValue("builtins.len")) or not isinstance(
         length, Constant
@@ -100,49 +97,49 @@ def _not_of_that_length(interpreter: Interpreter, frame: Frame, op: ops.ShortCir
         return True
     cls = frame.value(left.arguments[1].value)
     return _narrow(
-        interpreter,
-        frame,
+        site,
         left.arguments[0].value,
         lambda member: (
             not isinstance(member, TupleValue)
             or Constant(len(member.elements)) != length
-            or interpreter.is_instance(frame, member, cls) is not True
+            or is_instance(site, member, cls) is not True
         ),
     )
 
 
-def _identity(interpreter: Interpreter, frame: Frame, op: ops.Compare, truth: bool) -> bool:
+def _identity(site: Site, op: ops.Compare, truth: bool) -> bool:
     same = truth is (op.operator == "is")
     for subject, other in ((op.left, op.right), (op.right, op.left)):
-        constant = frame.value(other)
+        constant = site.frame.value(other)
         if isinstance(constant, Constant) and (constant == NONE or isinstance(constant.value, bool)):
-            return _narrow_identity(interpreter, frame, subject, constant, same)
+            return _narrow_identity(site, subject, constant, same)
     return True
 
 
-def _narrow_identity(interpreter: Interpreter, frame: Frame, subject: int, constant: Constant, same: bool) -> bool:
+def _narrow_identity(site: Site, subject: int, constant: Constant, same: bool) -> bool:
     if not same and constant == NONE:
-        _note_known_size(interpreter, frame, subject)
+        _note_known_size(site, subject)
     if same:
-        return _narrow(interpreter, frame, subject, lambda member: _may_be(member, constant), unknown_becomes=constant)
-    return _narrow(interpreter, frame, subject, lambda member: member != constant)
+        return _narrow(site, subject, lambda member: _may_be(member, constant), unknown_becomes=constant)
+    return _narrow(site, subject, lambda member: member != constant)
 
 
-def _note_known_size(interpreter: Interpreter, frame: Frame, subject: int) -> None:
+def _note_known_size(site: Site, subject: int) -> None:
     """After `size is not None`, or `x.shape[0] is not None`: a graph that comes here knows the size."""
+    frame = site.frame
     known = frame.value(subject)
     if not isinstance(known, Scalar) or not isinstance(known.dim, OpenDim):
         return
-    _store(frame, interpreter.op(frame.function, subject), known, size_value(known.dim.size))
-    item = interpreter.op(frame.function, subject)
+    _store(frame, site.operation(subject), known, size_value(known.dim.size))
+    item = site.operation(subject)
     index = frame.value(item.index) if isinstance(item, ops.LoadItem) else None
-    shape = interpreter.op(frame.function, item.object) if isinstance(item, ops.LoadItem) else None
+    shape = site.operation(item.object) if isinstance(item, ops.LoadItem) else None
     if not isinstance(index, Constant) or type(index.value) is not int or not isinstance(shape, ops.LoadAttribute):
         return
     if shape.name == "shape":
         tensor = frame.value(shape.object)
         closed = join_all(_with_known_size(member, index.value) for member in members(tensor))
-        replace_value(interpreter, frame, shape.object, closed)
+        replace_value(site, shape.object, closed)
 
 
 def _with_known_size(value: Value, axis: int) -> Value:
@@ -166,27 +163,23 @@ def _may_be(value: Value, constant: Constant) -> bool:
     return value == constant or (isinstance(value, LibraryValue) and not registry.is_definition(value.name))
 
 
-def _equality(interpreter: Interpreter, frame: Frame, op: ops.Compare, equal: bool) -> bool:
+def _equality(site: Site, op: ops.Compare, equal: bool) -> bool:
     for subject, other in ((op.left, op.right), (op.right, op.left)):
-        constant = frame.value(other)
+        constant = site.frame.value(other)
         if isinstance(constant, Constant):
-            return _narrow_equality(interpreter, frame, subject, constant, equal)
+            return _narrow_equality(site, subject, constant, equal)
     return True
 
 
-def _narrow_equality(interpreter: Interpreter, frame: Frame, subject: int, constant: Constant, equal: bool) -> bool:
+def _narrow_equality(site: Site, subject: int, constant: Constant, equal: bool) -> bool:
     if equal:
         # 1 == 1.0 == True: only values of other constants are ruled out
-        return _narrow(
-            interpreter,
-            frame,
-            subject,
-            lambda member: not isinstance(member, Constant) or member.value == constant.value,
-        )
-    return _narrow(interpreter, frame, subject, lambda member: member != constant)
+        return _narrow(site, subject, lambda member: not isinstance(member, Constant) or member.value == constant.value)
+    return _narrow(site, subject, lambda member: member != constant)
 
 
-def _call(interpreter: Interpreter, frame: Frame, op: ops.Call, truth: bool) -> bool:
+def _call(site: Site, op: ops.Call, truth: bool) -> bool:
+    frame = site.frame
     function = frame.value(op.function)
     if not isinstance(function, LibraryValue) or not op.arguments:
         return True
@@ -194,54 +187,40 @@ def _call(interpreter: Interpreter, frame: Frame, op: ops.Call, truth: bool) -> 
     match function.name:
         case "builtins.isinstance" if len(op.arguments) == 2:
             cls = frame.value(op.arguments[1].value)
-            becomes = _only_instance(interpreter, frame, cls) if truth else None
+            becomes = _only_instance(site, cls) if truth else None
             return _narrow(
-                interpreter,
-                frame,
-                subject,
-                lambda member: interpreter.is_instance(frame, member, cls) is not (not truth),
-                unknown_becomes=becomes,
+                site, subject, lambda member: is_instance(site, member, cls) is not (not truth), unknown_becomes=becomes
             )
         case "builtins.callable":
             callables = (FunctionValue, BoundMethod, PartialValue, LibraryValue)
             if truth:
-                return _narrow(interpreter, frame, subject, lambda member: isinstance(member, (*callables, Reference)))
-            return _narrow(interpreter, frame, subject, lambda member: not isinstance(member, callables))
+                return _narrow(site, subject, lambda member: isinstance(member, (*callables, Reference)))
+            return _narrow(site, subject, lambda member: not isinstance(member, callables))
         case "tensorflow.is_tensor":
             if truth:
                 return _narrow(
-                    interpreter,
-                    frame,
-                    subject,
-                    lambda member: not isinstance(member, Constant),
-                    unknown_becomes=UNKNOWN_TENSOR,
+                    site, subject, lambda member: not isinstance(member, Constant), unknown_becomes=UNKNOWN_TENSOR
                 )
             return True
         case _:
             return True
 
 
-def _only_instance(interpreter: Interpreter, frame: Frame, cls: Value) -> Value | None:
+def _only_instance(site: Site, cls: Value) -> Value | None:
     """What an unknown value is known to be after `isinstance(x, cls)`; None if nothing more."""
     if isinstance(cls, LibraryValue):
         if cls.name in _TENSOR_CLASSES:
             return UNKNOWN_TENSOR
-        return interpreter.value_of_class(frame, cls)
+        return value_of_class(cls)
     if isinstance(cls, TupleValue) and all(isinstance(element, LibraryValue) for element in cls.elements):
         return None
     return None
 
 
-def _narrow(
-    interpreter: Interpreter,
-    frame: Frame,
-    subject: int,
-    keep: Callable[[Value], bool],
-    *,
-    unknown_becomes: Value | None = None,
-) -> bool:
+def _narrow(site: Site, subject: int, keep: Callable[[Value], bool], *, unknown_becomes: Value | None = None) -> bool:
     """Drops alternatives of a variable or attribute; False if none is left."""
-    op = interpreter.op(frame.function, subject)
+    frame = site.frame
+    op = site.operation(subject)
     known = frame.values[subject]
     if known is None:
         return True
@@ -255,11 +234,12 @@ def _narrow(
     return True
 
 
-def replace_value(interpreter: Interpreter, frame: Frame, subject: int, value: Value) -> None:
+def replace_value(site: Site, subject: int, value: Value) -> None:
     """Gives a variable or attribute of which more is known by now (`x.set_shape(...)`) another value."""
+    frame = site.frame
     known = frame.values[subject]
     if known is not None and known != value:
-        _store(frame, interpreter.op(frame.function, subject), known, value)
+        _store(frame, site.operation(subject), known, value)
 
 
 def _store(frame: Frame, op: ops.Op | None, known: Value, narrowed: Value) -> None:

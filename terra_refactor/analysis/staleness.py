@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from terra_refactor.analysis.boundary import is_restored
 from terra_refactor.analysis.effects import MAX_VIA, own_field
 from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.frames import FieldKey, StaleRead
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
 from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import CELL, CLASS, EXISTS, ITEMS, HeapKey
@@ -22,14 +23,8 @@ from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 
 if TYPE_CHECKING:
+    from terra_refactor.analysis.engine import Engine
     from terra_refactor.analysis.frames import Frame, Summary
-    from terra_refactor.analysis.interpreter import Interpreter
-
-FieldKey: TypeAlias = tuple[ObjectKind, str, str]
-"""A field as told apart between functions: what kind of object, of which class, and the field; with `[]` the content of what it holds."""
-
-StaleRead: TypeAlias = tuple[EffectSite, str, tuple[FunctionId, ...]]
-"""Where state is read, which field, and the functions that were called on the way there."""
 
 _Way: TypeAlias = tuple[EffectSite, tuple[FunctionId, ...]]
 """Where state is read, and the functions that were called on the way there."""
@@ -70,7 +65,7 @@ def overwrites_of(frame: Frame, effects: Iterable[Effect], reads: Iterable[HeapK
     return frozenset(found - needed)
 
 
-def holders_of(interpreter: Interpreter, frame: Frame) -> Mapping[ObjectId, frozenset[FieldKey]]:
+def holders_of(engine: Engine, frame: Frame) -> Mapping[ObjectId, frozenset[FieldKey]]:
     """The fields that hold the containers which a finished call has read or changed, as far as it has looked at them."""
     if frame.function.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
         return {}
@@ -93,8 +88,8 @@ def holders_of(interpreter: Interpreter, frame: Frame) -> Mapping[ObjectId, froz
         for inner in references(held):
             if key[1] == ITEMS:
                 outer.setdefault(inner, set()).add(key[0])
-            elif inner in wanted or interpreter.objects.facts[inner].container_class is not None:
-                fields.setdefault(inner, set()).add(_field_key(interpreter, key))
+            elif inner in wanted or engine.objects.facts[inner].container_class is not None:
+                fields.setdefault(inner, set()).add(_field_key(engine, key))
     return {number: found for number in wanted if (found := _through_containers(number, fields, outer))}
 
 
@@ -114,7 +109,7 @@ def _through_containers(
     return frozenset(found)
 
 
-def reads_before_writes(interpreter: Interpreter, frame: Frame) -> frozenset[StaleRead]:
+def reads_before_writes(engine: Engine, frame: Frame) -> frozenset[StaleRead]:
     """The reads of callees after which this function, or another callee, writes the same state: the next call meets another value.
 
     A function is called again, so its last write may come before its first read; a module runs once, and what a call makes is
@@ -132,12 +127,10 @@ def reads_before_writes(interpreter: Interpreter, frame: Frame) -> frozenset[Sta
                 if restored and not first < written < last:
                     # the value of the time between is the only one that is met
                     continue
-                if interpreter.code_of(FunctionId(by.module, by.function)).name in _CONSTRUCTORS:
+                if engine.code_of(FunctionId(by.module, by.function)).name in _CONSTRUCTORS:
                     continue
                 between = first < written and (last > written or not once)
-                if between or any(
-                    _in_one_loop(interpreter, frame.function, read, written, way) for read in (first, last)
-                ):
+                if between or any(_in_one_loop(engine, frame.function, read, written, way) for read in (first, last)):
                     found.add((site, key[1], way))
                     break
     return frozenset(found)
@@ -159,22 +152,20 @@ def _reads_of_written(frame: Frame) -> Mapping[HeapKey, Mapping[_Way, tuple[OpId
     return found
 
 
-def _made_at(interpreter: Interpreter, function: Function, way: Sequence[FunctionId]) -> OpId | None:
+def _made_at(engine: Engine, function: Function, way: Sequence[FunctionId]) -> OpId | None:
     """The `def` in this function that makes one of those called; None if it makes none of them."""
-    inner = next((each for each in way if interpreter.code_of(each).parent == function.id), None)
-    return None if inner is None else interpreter.definition_of(inner, function)
+    inner = next((each for each in way if engine.code_of(each).parent == function.id), None)
+    return None if inner is None else engine.code.definition_of(inner, function)
 
 
-def _in_one_loop(
-    interpreter: Interpreter, function: Function, first: OpId, second: OpId, way: Sequence[FunctionId]
-) -> bool:
+def _in_one_loop(engine: Engine, function: Function, first: OpId, second: OpId, way: Sequence[FunctionId]) -> bool:
     """Whether a loop repeats both operations, and not the one that makes what is called anew each time."""
     around = [
         (start, end)
-        for start, end in interpreter.loops_of(function)
+        for start, end in engine.code.loops_of(function)
         if start <= first <= end and start <= second <= end
     ]
-    made = _made_at(interpreter, function, way) if around else None
+    made = _made_at(engine, function, way) if around else None
     return any(made is None or not start <= made <= end for start, end in around)
 
 
@@ -184,8 +175,8 @@ def _in_one_loop(
 class StateChanges:
     """What changes between calls, over all contexts of the last round."""
 
-    def __init__(self, interpreter: Interpreter, live: Sequence[Summary]) -> None:
-        self._interpreter = interpreter
+    def __init__(self, engine: Engine, live: Sequence[Summary]) -> None:
+        self._engine = engine
         # a test that tries one setting after another is no program that changes it between calls: there it stays an assumption
         self._certain: dict[tuple[EffectSite, str], set[FunctionId]] = {}
         for summary in live:
@@ -195,10 +186,10 @@ class StateChanges:
                     # a function that another on the way makes anew, and calls, has no earlier trace
                     function
                     for position, function in enumerate(way)
-                    if interpreter.code_of(function).parent not in way[:position]
+                    if engine.code_of(function).parent not in way[:position]
                 )
         self._writers: dict[FieldKey, set[FunctionId]] = {}
-        before = _constructing(interpreter, live)
+        before = _constructing(engine, live)
         for summary in live:
             if summary.function.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
                 continue
@@ -216,20 +207,20 @@ class StateChanges:
                 for key in self._keys(summary, (effect.target.object, name)):
                     self._writers.setdefault(key, set()).add(writer)
 
-    def of(self, interpreter: Interpreter) -> StateChanges:
+    def of(self, engine: Engine) -> StateChanges:
         """The same changes in another run, in which no context writes or reads other state."""
-        again = StateChanges(interpreter, ())
+        again = StateChanges(engine, ())
         again._certain, again._writers = self._certain, self._writers
         return again
 
     def forget(self) -> None:
         """Lets go of the run: only `of` can be asked now."""
-        del self._interpreter
+        del self._engine
 
     def effects_of(self, summary: Summary) -> tuple[Effect, ...]:
         """Reads of state that other functions change between calls; assumed unless the analysis has seen the change come after a call."""
         effects: list[Effect] = []
-        given = _given(self._interpreter, summary) if summary.state_reads else frozenset()
+        given = _given(self._engine, summary) if summary.state_reads else frozenset()
         for key, (site, via) in summary.state_reads.items():
             if key[0] in given:
                 continue
@@ -240,31 +231,31 @@ class StateChanges:
                     writers |= self._writers.get(field, set())
                 if writers <= {summary.function.id, FunctionId(site.module, site.function)}:
                     continue
-            target = _target_of(self._interpreter, summary, key)
+            target = _target_of(self._engine, summary, key)
             effects.append(Effect(EffectKind.STATE_READ, target, f"reads {target}", site, via, assumed=not certain))
         return tuple(effects)
 
     def _keys(self, summary: Summary, key: HeapKey) -> Iterable[FieldKey]:
         if key[1] != ITEMS:
-            return (_field_key(self._interpreter, key),)
+            return (_field_key(self._engine, key),)
         return tuple((kind, cls, f"{name}[]") for kind, cls, name in summary.holders.get(key[0], ()))
 
 
-def _given(interpreter: Interpreter, summary: Summary) -> frozenset[ObjectId]:
+def _given(engine: Engine, summary: Summary) -> frozenset[ObjectId]:
     """The lists and dicts that are arguments, or in such: each call brings what is in them, and a graph flattens it on each call."""
     own = 1 if summary.function.kind is FunctionKind.METHOD else 0
     pending = [number for value in [*summary.parameters.values()][own:] for number in references(value)]
     found: set[ObjectId] = set()
     while pending:
         number = pending.pop()
-        if number not in found and interpreter.objects.facts[number].kind in (ObjectKind.LIST, ObjectKind.DICT):
+        if number not in found and engine.objects.facts[number].kind in (ObjectKind.LIST, ObjectKind.DICT):
             found.add(number)
             held = summary.reads.get((number, ITEMS))
             pending.extend(references(held) if held is not None else ())
     return frozenset(found)
 
 
-def _constructing(interpreter: Interpreter, live: Sequence[Summary]) -> frozenset[FunctionId]:
+def _constructing(engine: Engine, live: Sequence[Summary]) -> frozenset[FunctionId]:
     """Constructors and the functions that only constructors call."""
     callers: dict[FunctionId, set[FunctionId]] = {}
     names: dict[FunctionId, str] = {}
@@ -272,7 +263,7 @@ def _constructing(interpreter: Interpreter, live: Sequence[Summary]) -> frozense
         names[summary.function.id] = summary.function.name
         for record in summary.calls.values():
             for callee in record.callees:
-                callers.setdefault(interpreter.contexts.summaries[callee].function.id, set()).add(summary.function.id)
+                callers.setdefault(engine.contexts.summaries[callee].function.id, set()).add(summary.function.id)
     found = {identity for identity, name in names.items() if name in _CONSTRUCTORS}
     grown = True
     while grown:
@@ -282,14 +273,14 @@ def _constructing(interpreter: Interpreter, live: Sequence[Summary]) -> frozense
     return frozenset(found)
 
 
-def _field_key(interpreter: Interpreter, key: HeapKey) -> FieldKey:
-    facts = interpreter.objects.facts[key[0]]
+def _field_key(engine: Engine, key: HeapKey) -> FieldKey:
+    facts = engine.objects.facts[key[0]]
     return (facts.kind, facts.name, key[1])
 
 
-def _target_of(interpreter: Interpreter, summary: Summary, key: HeapKey) -> Target:
+def _target_of(engine: Engine, summary: Summary, key: HeapKey) -> Target:
     number, name = key
-    facts = interpreter.objects.facts[number]
+    facts = engine.objects.facts[number]
     path = "[]" if name == ITEMS else "" if name == CELL else f".{name}"
     parameters = summary.function.parameters
     for parameter, value in summary.parameters.items():
@@ -309,7 +300,7 @@ def _target_of(interpreter: Interpreter, summary: Summary, key: HeapKey) -> Targ
             return Target(RootKind.CLOSURE, cls, path, number)
         first = parameters[0].name if parameters else ""
         own = first in summary.parameters and any(
-            interpreter.objects.facts[inner].name == cls for inner in references(summary.parameters[first])
+            engine.objects.facts[inner].name == cls for inner in references(summary.parameters[first])
         )
         if own and summary.function.kind is FunctionKind.METHOD:
             return Target(RootKind.SELF, first, f".{field}{path}", number)

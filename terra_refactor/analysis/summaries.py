@@ -17,13 +17,13 @@ from terra_refactor.domain.state import HeapKey
 from terra_refactor.domain.value import Value
 
 if TYPE_CHECKING:
-    from terra_refactor.analysis.interpreter import Interpreter
+    from terra_refactor.analysis.engine import Engine
 
 
-def summary_of(interpreter: Interpreter, frame: Frame, returns: Value, writes: Mapping[HeapKey, Value]) -> Summary:
+def summary_of(engine: Engine, frame: Frame, returns: Value, writes: Mapping[HeapKey, Value]) -> Summary:
     """The summary of a finished frame; it has no identity yet."""
-    sharing = interpreter.sharing
-    effects, reads = resolve_targets(interpreter, frame), staleness.live_reads(frame)
+    sharing = engine.sharing
+    effects, reads = resolve_targets(engine, frame), staleness.live_reads(frame)
     summary = Summary(
         identity=-1,
         function=frame.function,
@@ -39,8 +39,8 @@ def summary_of(interpreter: Interpreter, frame: Frame, returns: Value, writes: M
         allocated=frozenset(frame.allocated),
         state_reads=reads,
         overwrites=staleness.overwrites_of(frame, effects, reads),
-        holders=staleness.holders_of(interpreter, frame),
-        stale_reads=staleness.reads_before_writes(interpreter, frame),
+        holders=staleness.holders_of(engine, frame),
+        stale_reads=staleness.reads_before_writes(engine, frame),
         arrivals={
             target: tuple((name, tuple(values)) for name, values in brought.items())
             for target, brought in frame.arrivals.items()
@@ -51,7 +51,7 @@ def summary_of(interpreter: Interpreter, frame: Frame, returns: Value, writes: M
         failures=frame.failures,
         guarded_failures=frame.guarded_failures,
         problem=frame.problem,
-        round=interpreter.contexts.round,
+        round=engine.contexts.round,
     )
     sharing.share(summary)
     return summary

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from terra_refactor.analysis.frames import CallArguments, Frame
-from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.engine import Engine, Site
+from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument
 from terra_refactor.analysis.transfer.containers import iterate
 from terra_refactor.domain.lattice import join, join_all
@@ -48,12 +48,12 @@ def is_collected(program: Program, function: Function) -> bool:
     return function.name.startswith("test") and is_in_test_file(program, function)
 
 
-def test_arguments(interpreter: Interpreter, frame: Frame, code: Function) -> dict[str, Value]:
+def test_arguments(site: Site, code: Function) -> dict[str, Value]:
     """The values that pytest passes to a test, by parameter; {} for what is no test. Fixtures are run in the state of `frame`."""
     if not code.name.startswith("test") or code.kind not in (FunctionKind.FUNCTION, FunctionKind.METHOD):
         return {}
     found: dict[str, Value] = {}
-    given = interpreter.parametrized.get(code.id, {})
+    given = site.engine.parametrized.get(code.id, {})
     for position, parameter in enumerate(code.parameters):
         if parameter.kind in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD):
             continue
@@ -61,14 +61,14 @@ def test_arguments(interpreter: Interpreter, frame: Frame, code: Function) -> di
             continue
         value = given.get(parameter.name)
         if value is None:
-            value = _fixture_value(interpreter, frame, code, parameter.name, 0)
+            value = _fixture_value(site, code, parameter.name, 0)
         if value is not None:
             found[parameter.name] = value
     return found
 
 
-def _fixture_value(interpreter: Interpreter, frame: Frame, asking: Function, name: str, depth: int) -> Value | None:
-    fixture = _fixture(interpreter, asking, name)
+def _fixture_value(site: Site, asking: Function, name: str, depth: int) -> Value | None:
+    fixture = _fixture(site.engine, asking, name)
     if fixture is None or depth > MAX_DEPTH:
         return None
     code, function = fixture
@@ -77,33 +77,31 @@ def _fixture_value(interpreter: Interpreter, frame: Frame, asking: Function, nam
         if position == 0 and code.kind is FunctionKind.METHOD:
             arguments.append((parameter.name, UNKNOWN))
         elif parameter.kind not in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD):
-            value = _fixture_value(interpreter, frame, code, parameter.name, depth + 1)
+            value = _fixture_value(site, code, parameter.name, depth + 1)
             arguments.append((parameter.name, UNKNOWN if value is None else value))
-    result = interpreter.call_value(frame, 0, function, CallArguments((), tuple(arguments)))
+    result = site.at(0).call(function, CallArguments((), tuple(arguments)))
     return join_all(
         member.element if isinstance(member, SequenceValue) and member.kind == "generator" else member
         for member in members(result)
     )
 
 
-def _fixture(interpreter: Interpreter, asking: Function, name: str) -> tuple[Function, FunctionValue] | None:
+def _fixture(engine: Engine, asking: Function, name: str) -> tuple[Function, FunctionValue] | None:
     """The fixture of that name: of the test's own module, else of a `conftest`."""
-    modules = [asking.id.module, *(module for module in interpreter.program.modules if module.endswith("conftest"))]
+    modules = [asking.id.module, *(module for module in engine.program.modules if module.endswith("conftest"))]
     for module in modules:
-        for code in interpreter.program.modules[module].functions:
+        for code in engine.program.modules[module].functions:
             if code.name != name or code.kind not in (FunctionKind.FUNCTION, FunctionKind.METHOD):
                 continue
-            wrapped = interpreter.wrapped.get(code.id)
+            wrapped = engine.wrapped.get(code.id)
             if wrapped is None or all(decoration(text)[0] is not Decoration.FIXTURE for text in wrapped[1]):
                 continue
-            for function in interpreter.definitions.get(code.id, ()):
+            for function in engine.definitions.get(code.id, ()):
                 return code, function
     return None
 
 
-def _parametrize(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _parametrize(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`pytest.mark.parametrize(names, values)`: a decorator."""
     names, values = argument(arguments, 0, "argnames"), argument(arguments, 1, "argvalues")
     if names is None or values is None:
@@ -111,46 +109,42 @@ def _parametrize(
     return PartialValue(LibraryValue("pytest.mark.parametrize()"), (names, values), ())
 
 
-def _parametrized(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _parametrized(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """The decorator applied: the test as it is, with a note of what its parameters will be."""
     if len(arguments.positional) != 3:
         return UNKNOWN
     names, values, test = arguments.positional
-    texts = _names(interpreter, frame, op, names)
-    found = iterate(interpreter, frame, op, values)
+    texts = _names(site, names)
+    found = iterate(site, values)
     rows = found.elements if found.elements is not None else (found.element,)
     for member in members(test):
         if not isinstance(member, FunctionValue):
             continue
-        known = interpreter.parametrized_of(member)
+        known = site.engine.parametrized_of(member)
         for row in rows:
-            for name, value in zip(texts, _columns(interpreter, frame, op, row, len(texts)), strict=False):
+            for name, value in zip(texts, _columns(site, row, len(texts)), strict=False):
                 known[name] = join(known[name], value) if name in known else value
     return test
 
 
-def _names(interpreter: Interpreter, frame: Frame, op: int, names: Value) -> list[str]:
+def _names(site: Site, names: Value) -> list[str]:
     if isinstance(names, Constant) and isinstance(names.value, str):
         return [part.strip() for part in names.value.split(",") if part.strip()]
-    parts = iterate(interpreter, frame, op, names).elements or ()
+    parts = iterate(site, names).elements or ()
     return [part.value for part in parts if isinstance(part, Constant) and isinstance(part.value, str)]
 
 
-def _columns(interpreter: Interpreter, frame: Frame, op: int, row: Value, count: int) -> tuple[Value, ...]:
+def _columns(site: Site, row: Value, count: int) -> tuple[Value, ...]:
     """The values of one row, one for each name."""
     if isinstance(row, TupleValue) and row.name == _PARAMETER_SET:
         return row.elements
     if count == 1:
         return (row,)
-    parts = iterate(interpreter, frame, op, row)
+    parts = iterate(site, row)
     return parts.elements if parts.elements is not None else (parts.element,) * count
 
 
-def _parameter_set(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _parameter_set(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`pytest.param(*values, id=..., marks=...)`."""
     return TupleValue(arguments.positional, _PARAMETER_SET)
 

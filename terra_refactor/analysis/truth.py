@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from terra_refactor.analysis.classes import find_method
 from terra_refactor.analysis.facts import BranchKind, ObjectKind
-from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.domain.state import ITEMS
 from terra_refactor.domain.value import (
     BoundMethod,
@@ -32,12 +33,11 @@ from terra_refactor.domain.value import (
     members,
     speaks_of_release,
 )
-from terra_refactor.ir.ids import OpId
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.environment import known_truth
 
 if TYPE_CHECKING:
-    from terra_refactor.analysis.interpreter import Interpreter
+    from terra_refactor.analysis.engine import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +50,14 @@ class Answer:
     """Whether it depends on the release of a library: see `Scalar.release`."""
 
 
-def truth_of(interpreter: Interpreter, frame: Frame, value: Value) -> Answer:
+def truth_of(site: Site, value: Value) -> Answer:
     """The truth of a value, and whether a tensor's content decides it."""
     answers: set[bool | None] = set()
     kinds: set[BranchKind] = set()
     for member in members(value):
         if isinstance(member, Unbound):
             continue
-        answer = _truth_of_member(interpreter, frame, member)
+        answer = _truth_of_member(site, member)
         answers.add(answer.value)
         kinds.add(answer.kind)
     known = answers.pop() if len(answers) == 1 else None
@@ -67,19 +67,20 @@ def truth_of(interpreter: Interpreter, frame: Frame, value: Value) -> Answer:
     return Answer(known, kind, speaks_of_release(value))
 
 
-def asked(interpreter: Interpreter, frame: Frame, op: OpId, value: Value) -> Answer:
+def asked(site: Site, value: Value) -> Answer:
     """The truth of a value where an operation asks for it, which runs the `__bool__` of the program's own classes."""
+    frame = site.frame
     for member in members(value):
         if isinstance(member, Reference):
-            method = interpreter.find_method(frame, member, "__bool__")
+            method = find_method(site, member, "__bool__")
             if isinstance(method, BoundMethod) and isinstance(method.function, FunctionValue):
-                interpreter.call_value(frame, op, method, CallArguments())
+                site.call(method, CallArguments())
             elif frame.state.get((member.object, ITEMS)) is not None:
-                frame.note_read(op, (member.object, ITEMS))
-    return truth_of(interpreter, frame, value)
+                frame.note_read(site.op, (member.object, ITEMS))
+    return truth_of(site, value)
 
 
-def _truth_of_member(interpreter: Interpreter, frame: Frame, value: Value) -> Answer:
+def _truth_of_member(site: Site, value: Value) -> Answer:
     match value:
         case Constant(constant):
             return Answer(bool(constant), BranchKind.PYTHON)
@@ -96,16 +97,14 @@ def _truth_of_member(interpreter: Interpreter, frame: Frame, value: Value) -> An
         case ShapeValue(shape) if shape is not None:
             return Answer(bool(shape), BranchKind.PYTHON)
         case Reference():
-            content = frame.state.get((value.object, ITEMS))
+            content = site.frame.state.get((value.object, ITEMS))
             if isinstance(content, FrozenList) and content.elements is not None:
                 return Answer(bool(content.elements), BranchKind.PYTHON)
             if isinstance(content, FrozenDict) and content.rest is None and not content.items:
                 return Answer(False, BranchKind.PYTHON)
-            if interpreter.objects.facts[value.object].kind is ObjectKind.CLASS:
+            if site.engine.objects.facts[value.object].kind is ObjectKind.CLASS:
                 return Answer(True, BranchKind.PYTHON)
-            if content is None and all(
-                interpreter.find_method(frame, value, name) is None for name in ("__bool__", "__len__")
-            ):
+            if content is None and all(find_method(site, value, name) is None for name in ("__bool__", "__len__")):
                 return Answer(True, BranchKind.PYTHON)
             return Answer(None, BranchKind.PYTHON)
         case Scalar(symbolic=True):

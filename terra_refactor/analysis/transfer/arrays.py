@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Final
 
 from terra_refactor.analysis.effects import write_effect
+from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import CallArguments, Frame
-from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.transfer.names import bind_name
 from terra_refactor.domain.value import (
     UNKNOWN,
@@ -51,56 +51,57 @@ _VIEW_ATTRIBUTES: Final = frozenset({"T", "flat", "imag", "mT", "real"})
 _MAX_VIEWS: Final = 8
 
 
-def array_changed(interpreter: Interpreter, frame: Frame, op: OpId, holder: OpId) -> None:
+def array_changed(site: Site, holder: OpId) -> None:
     """Records that the array which operation `holder` gave gets another content."""
+    frame = site.frame
     value = frame.value(holder)
     if not _is_array(value):
         return
-    shown = _shown_by(interpreter, frame, holder)
-    source = interpreter.op(frame.function, shown)
-    detail = f"an in-place change of {frame.written(interpreter, holder)}"
+    shown = _shown_by(site, holder)
+    source = site.operation(shown)
+    detail = f"an in-place change of {site.written(holder)}"
     match source:
         case ops.LoadName(name=name, scope=ops.Scope.GLOBAL):
-            frame.note_write(op, (frame.module_object, name), frame.site(op))
+            frame.note_write(site.op, (frame.module_object, name), site.place())
             frame.state.set((frame.module_object, name), _without_content(frame.value(shown)))
             if frame.function.kind is not FunctionKind.MODULE:
-                write_effect(frame, op, frame.module_object, f".{name}", detail)
+                write_effect(site, frame.module_object, f".{name}", detail)
         case ops.LoadName(name=name, scope=ops.Scope.CELL | ops.Scope.FREE as scope):
-            bind_name(interpreter, frame, op, name, scope, _without_content(frame.value(shown)))
+            bind_name(site, name, scope, _without_content(frame.value(shown)))
         case ops.LoadAttribute(object=owner, name=name):
             for member in members(frame.value(owner)):
                 if isinstance(member, Reference):
-                    write_effect(frame, op, member.object, f".{name}", detail)
+                    write_effect(site, member.object, f".{name}", detail)
         case _:
             return
 
 
-def array_given_form(
-    interpreter: Interpreter, frame: Frame, op: OpId, holder: OpId, attribute: str, value: Value
-) -> None:
+def array_given_form(site: Site, holder: OpId, attribute: str, value: Value) -> None:
     """`w.shape = (5, 1)`, `w.dtype = ...`: what holds the array has one of another form from here on."""
+    frame = site.frame
     given = frame.value(holder)
     alternatives = members(given)
     if attribute not in ("shape", "dtype", "strides") or not alternatives or not all(map(_is_array, alternatives)):
         return
     if attribute == "shape":
-        formed = interpreter.call_value(frame, op, LibraryValue("numpy.reshape"), CallArguments((given, value)))
+        formed = site.call(LibraryValue("numpy.reshape"), CallArguments((given, value)))
     else:
         formed = UNKNOWN
-    source = interpreter.op(frame.function, holder)
+    source = site.operation(holder)
     if isinstance(source, ops.LoadName):
-        bind_name(interpreter, frame, op, source.name, source.scope, formed)
+        bind_name(site, source.name, source.scope, formed)
     elif isinstance(source, ops.LoadAttribute):
         for member in members(frame.value(source.object)):
             if isinstance(member, Reference):
-                interpreter.write(frame, (member.object, source.name), formed)
-                write_effect(frame, op, member.object, f".{source.name}", f"{source.name}.{attribute} = ...")
+                site.engine.write(frame, (member.object, source.name), formed)
+                write_effect(site, member.object, f".{source.name}", f"{source.name}.{attribute} = ...")
 
 
-def _shown_by(interpreter: Interpreter, frame: Frame, holder: OpId) -> OpId:
+def _shown_by(site: Site, holder: OpId) -> OpId:
     """The operation that gave the array of which an operation gave a view; the operation itself where that is none."""
+    frame = site.frame
     for _ in range(_MAX_VIEWS):
-        source = interpreter.op(frame.function, holder)
+        source = site.operation(holder)
         behind: OpId | None = None
         match source:
             case ops.LoadItem(object=array, index=index) if _is_array(frame.value(array)):
@@ -109,7 +110,7 @@ def _shown_by(interpreter: Interpreter, frame: Frame, holder: OpId) -> OpId:
                 behind = array if _is_array(frame.value(array)) else None
             case ops.Call(function=function, arguments=arguments):
                 names = frame.call_record(source.id).library
-                method = interpreter.op(frame.function, function)
+                method = site.operation(function)
                 if not any(name in _GIVE_VIEWS for name in names):
                     behind = None
                 elif isinstance(method, ops.LoadAttribute) and any(name.startswith("numpy.ndarray.") for name in names):
@@ -140,21 +141,21 @@ def _set_to(frame: Frame, name: str) -> OpId | None:
     return stores[0].value if len(stores) == 1 else None
 
 
-def changed_by_call(interpreter: Interpreter, frame: Frame, op: OpId, name: str) -> None:
+def changed_by_call(site: Site, name: str) -> None:
     """Records what a call of a library function changes in place."""
-    call = interpreter.op(frame.function, op)
+    call = site.operation(site.op)
     if not isinstance(call, ops.Call):
         return
     if name in _METHODS:
-        method = interpreter.op(frame.function, call.function)
+        method = site.operation(call.function)
         if isinstance(method, ops.LoadAttribute):
-            array_changed(interpreter, frame, op, method.object)
+            array_changed(site, method.object)
     elif name in MUTATING_FUNCTIONS and call.arguments:
-        array_changed(interpreter, frame, op, call.arguments[0].value)
+        array_changed(site, call.arguments[0].value)
     elif name.startswith("numpy."):
         for argument in call.arguments:
             if argument.keyword == "out":
-                array_changed(interpreter, frame, op, argument.value)
+                array_changed(site, argument.value)
 
 
 def _is_array(value: Value) -> bool:

@@ -10,14 +10,15 @@ from terra_refactor.analysis.classes import (
     bind,
     class_of_instance,
     find_in_class,
+    find_method,
+    is_library_function,
     is_property,
     overriding,
 )
 from terra_refactor.analysis.effects import external_effect, unknown_target, write_effect
+from terra_refactor.analysis.engine import Engine, Handler, Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
-from terra_refactor.analysis.interpreter import Handler, Interpreter
-from terra_refactor.analysis.modules import library_member
 from terra_refactor.analysis.transfer.arrays import array_given_form
 from terra_refactor.analysis.transfer.command_line import flag_value
 from terra_refactor.analysis.transfer.containers import size_value, thaw
@@ -53,64 +54,66 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Op
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.library_members import library_member
 from terra_refactor.tf_model.numpy_api.files import LOADED, array_with
 from terra_refactor.tf_model.probability import KEPT
 
 
-def load_attribute(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def load_attribute(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.LoadAttribute)
-    value = frame.value(op.object)
+    value = site.frame.value(op.object)
     alternatives = members(value)
     if len(alternatives) == 1:
-        return attribute_of(interpreter, frame, op.id, alternatives[0], op.name)
+        return attribute_of(site, alternatives[0], op.name)
     # an alternative that has no such attribute raises: it says nothing about the value
-    results = [attribute_of(interpreter, frame, op.id, member, op.name) for member in alternatives]
+    results = [attribute_of(site, member, op.name) for member in alternatives]
     return join_all(result for result in results if result != BOTTOM)
 
 
-def attribute_of(interpreter: Interpreter, frame: Frame, op: int, value: Value, name: str) -> Value:
+def attribute_of(site: Site, value: Value, name: str) -> Value:
     """`value.name` for one alternative of the value; `BOTTOM` if it certainly has none."""
+    engine, frame = site.engine, site.frame
     match value:
         case Reference():
-            return _object_attribute(interpreter, frame, op, value, name)
+            return _object_attribute(site, value, name)
         case ModuleValue():
-            interpreter.loader.ensure_run(value.name)
-            frame.note_read(op, (interpreter.loader.object_of(value.name), name))
-            return interpreter.loader.member(frame, frame.function.id.module, value.name, name)
+            engine.loader.ensure_run(value.name)
+            frame.note_read(site.op, (engine.loader.object_of(value.name), name))
+            return engine.loader.member(frame, frame.function.id.module, value.name, name)
         case LibraryValue():
-            flag = flag_value(interpreter, value.name, name)
+            flag = flag_value(engine, value.name, name)
             return library_member(value.name, name) if flag is None else flag
         case UnknownValue() if value.origin == LOADED:
             array = array_with(name)
-            return UNKNOWN if array is None else attribute_of(interpreter, frame, op, array, name)
+            return UNKNOWN if array is None else attribute_of(site, array, name)
         case UnknownValue():
             return UnknownValue(value.may_be_tensor, value.origin, value.reason)
         case TensorValue():
-            return _tensor_attribute(interpreter, frame, op, value, name)
+            return _tensor_attribute(site, value, name)
         case SuperValue():
-            return _super_attribute(interpreter, frame, value, name)
+            return _super_attribute(site, value, name)
         case TupleValue() if name in value.fields:
             return value.elements[value.fields.index(name)]
         case TupleValue() if value.fields:
-            return _record_attribute(interpreter, frame, op, value, name)
+            return _record_attribute(site, value, name)
         case FunctionValue():
             found = _function_attribute(value, name)
             if found == UNKNOWN and not value.wrappers and value.hybrid is None and not name.startswith("__"):
-                target = _of_function(interpreter, value, name)
-                read = Effect(EffectKind.STATE_READ, target, f"reads {target}", frame.site(op), assumed=True)
+                target = _of_function(engine, value, name)
+                read = Effect(EffectKind.STATE_READ, target, f"reads {target}", site.place(), assumed=True)
                 frame.add_effect(read)
             return found
         case BoundMethod():
-            return value.receiver if name == "__self__" else attribute_of(interpreter, frame, op, value.function, name)
+            return value.receiver if name == "__self__" else attribute_of(site, value.function, name)
         case PartialValue():
             return _partial_attribute(value, name)
         case _ if value in (NONE, UNBOUND, BOTTOM):
             return BOTTOM
         case _:
-            return _library_instance_attribute(interpreter, value, name)
+            return _library_instance_attribute(engine, value, name)
 
 
-def _tensor_attribute(interpreter: Interpreter, frame: Frame, op: int, value: TensorValue, name: str) -> Value:
+def _tensor_attribute(site: Site, value: TensorValue, name: str) -> Value:
     if name == "shape":
         if value.kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR):
             shape = value.type.shape
@@ -118,7 +121,7 @@ def _tensor_attribute(interpreter: Interpreter, frame: Frame, op: int, value: Te
         return ShapeValue(value.type.shape, value.traced)
     if name == "dtype":
         return DTypeValue(value.type.dtype)
-    return _library_instance_attribute(interpreter, value, name)
+    return _library_instance_attribute(site.engine, value, name)
 
 
 def _shape_tuple(value: ShapeValue) -> Value:
@@ -126,7 +129,7 @@ def _shape_tuple(value: ShapeValue) -> Value:
     return TupleValue(tuple(size_value(dim) for dim in value.shape))
 
 
-def _library_instance_attribute(interpreter: Interpreter, value: Value, name: str) -> Value:
+def _library_instance_attribute(engine: Engine, value: Value, name: str) -> Value:
     """An attribute of a value whose class is a library's (a tensor, a str, a dataset, a shape)."""
     owner = registry.class_of(value)
     if owner is None:
@@ -150,25 +153,25 @@ def instance_attribute(owner: str, receiver: Value, name: str) -> Value:
     return BoundMethod(LibraryValue(canonical), receiver)
 
 
-def _record_attribute(interpreter: Interpreter, frame: Frame, op: int, value: TupleValue, name: str) -> Value:
+def _record_attribute(site: Site, value: TupleValue, name: str) -> Value:
     """An attribute of a named tuple that is no field: a method of its class, or of named tuples."""
     if name == "_fields":
         return TupleValue(tuple(Constant(field) for field in value.fields))
     if name in ("_replace", "_asdict", "_make"):
         return BoundMethod(LibraryValue(f"typing.NamedTuple.{name}"), value)
-    found = None if value.cls is None else find_in_class(frame, Reference(value.cls), name)
+    found = None if value.cls is None else find_in_class(site.frame, Reference(value.cls), name)
     if found is None or isinstance(found[1], LibraryValue):
         return instance_attribute("builtins.tuple", value, name)
     if is_property(found[0]):
         assert isinstance(found[0], PartialValue)
-        return interpreter.call_value(frame, op, found[0].arguments[0], CallArguments((value,)))
+        return site.call(found[0].arguments[0], CallArguments((value,)))
     assert value.cls is not None
-    return bind(interpreter, frame, found[0], value, Reference(value.cls))
+    return bind(site, found[0], value, Reference(value.cls))
 
 
-def _of_function(interpreter: Interpreter, value: FunctionValue, name: str) -> Target:
+def _of_function(engine: Engine, value: FunctionValue, name: str) -> Target:
     """The place of a function's own attribute, which outlives every call."""
-    return Target(RootKind.GLOBAL, f"{interpreter.program.function(FunctionId(*value.function)).name}.{name}")
+    return Target(RootKind.GLOBAL, f"{engine.program.function(FunctionId(*value.function)).name}.{name}")
 
 
 def _is_made_here(frame: Frame, value: FunctionValue) -> bool:
@@ -198,7 +201,8 @@ def _partial_attribute(value: PartialValue, name: str) -> Value:
     return UNKNOWN
 
 
-def _super_attribute(interpreter: Interpreter, frame: Frame, value: SuperValue, name: str) -> Value:
+def _super_attribute(site: Site, value: SuperValue, name: str) -> Value:
+    frame = site.frame
     receiver_class = class_of_instance(frame, value.receiver) or value.receiver
     results: list[Value] = []
     for candidate in members(receiver_class):
@@ -207,7 +211,7 @@ def _super_attribute(interpreter: Interpreter, frame: Frame, value: SuperValue, 
             # the receiver's class is not known to derive from it: look behind the class itself
             found = find_in_class(frame, value.cls, name, after=value.cls)
         if found is not None:
-            results.append(bind(interpreter, frame, found[0], value.receiver, candidate))
+            results.append(bind(site, found[0], value.receiver, candidate))
         elif name in (
             "__init__",
             "__init_subclass__",
@@ -222,87 +226,85 @@ def _super_attribute(interpreter: Interpreter, frame: Frame, value: SuperValue, 
     return join_all(results) if results else UNKNOWN
 
 
-def _object_attribute(interpreter: Interpreter, frame: Frame, op: int, value: Reference, name: str) -> Value:
-    facts = interpreter.objects.facts[value.object]
+def _object_attribute(site: Site, value: Reference, name: str) -> Value:
+    engine, frame = site.engine, site.frame
+    facts = engine.objects.facts[value.object]
     if facts.kind is ObjectKind.CLASS:
-        return _class_attribute(interpreter, frame, op, value, name)
+        return _class_attribute(site, value, name)
     if facts.container_class is not None:
         return instance_attribute(facts.container_class, value, name)
     own = frame.state.get((value.object, name))
-    frame.note_read(op, (value.object, name))
+    frame.note_read(site.op, (value.object, name))
     cls = frame.state.get((value.object, CLASS))
     if name == "__class__":
         return UNKNOWN if cls is None else cls
     if name == "__dict__" and value.object not in frame.allocated:
         # all of its attributes: other code may set them between two calls
-        written, target = frame.written(interpreter, op), Target(RootKind.UNKNOWN, "", ".__dict__", value.object)
-        frame.add_effect(Effect(EffectKind.STATE_READ, target, written, frame.site(op), assumed=True))
+        written, target = site.written(site.op), Target(RootKind.UNKNOWN, "", ".__dict__", value.object)
+        frame.add_effect(Effect(EffectKind.STATE_READ, target, written, site.place(), assumed=True))
     if own is not None and own != BOTTOM:
         set_here = filter_members(own, lambda member: member != UNBOUND)
         if own == set_here:
             return own
-        rest = _through_class(interpreter, frame, op, value, cls, name)
+        rest = _through_class(site, value, cls, name)
         return set_here if rest is None else join(set_here, rest)
-    weight = weight_attribute(interpreter, frame, op, value, name)
+    weight = weight_attribute(site, value, name)
     if weight is not None:
         return weight
     setting = setting_attribute(frame, value, name)
     if setting is not None:
         return setting
-    found = _through_class(interpreter, frame, op, value, cls, name)
+    found = _through_class(site, value, cls, name)
     if found is not None:
         return found
     # what the constructor sets, of which the catalogue does not know
     rule = registry.attribute_rule(cls.name, name) if isinstance(cls, LibraryValue) else None
     if rule is not None:
-        return thaw(interpreter, frame, op, rule(value), "attribute")
-    if value.object in interpreter.open_instances:
+        return thaw(site, rule(value), "attribute")
+    if value.object in engine.open_instances:
         return UnknownValue(reason=f"attribute {name} is not set in the program")
     return UnknownValue(reason=f"no attribute {name}")
 
 
-def _through_class(
-    interpreter: Interpreter, frame: Frame, op: int, value: Reference, cls: Value | None, name: str
-) -> Value | None:
+def _through_class(site: Site, value: Reference, cls: Value | None, name: str) -> Value | None:
+    frame = site.frame
     if cls is None:
         return UNKNOWN
     results: list[Value] = []
     for candidate in members(cls):
         found = find_in_class(frame, candidate, name)
-        extra = overriding(interpreter, frame, value, candidate, name)
+        extra = overriding(site, value, candidate, name)
         if found is None:
-            results.extend(_bound_attribute(interpreter, frame, op, value, candidate, attribute) for attribute in extra)
+            results.extend(_bound_attribute(site, value, candidate, attribute) for attribute in extra)
             if not extra:
                 getter = find_in_class(frame, candidate, "__getattr__")
                 if getter is not None and not isinstance(getter[1], LibraryValue):
-                    method = bind(interpreter, frame, getter[0], value, candidate)
-                    results.append(interpreter.call_value(frame, op, method, CallArguments((Constant(name),))))
+                    method = bind(site, getter[0], value, candidate)
+                    results.append(site.call(method, CallArguments((Constant(name),))))
             continue
-        _note_class_read(frame, op, found, name)
-        results.append(_bound_attribute(interpreter, frame, op, value, candidate, found[0]))
-        results.extend(_bound_attribute(interpreter, frame, op, value, candidate, attribute) for attribute in extra)
+        _note_class_read(site, found, name)
+        results.append(_bound_attribute(site, value, candidate, found[0]))
+        results.extend(_bound_attribute(site, value, candidate, attribute) for attribute in extra)
     return join_all(results) if results else None
 
 
-def _note_class_read(frame: Frame, op: int, found: tuple[Value, Value], name: str) -> None:
+def _note_class_read(site: Site, found: tuple[Value, Value], name: str) -> None:
     """Notes the read of a class's own data: other code may set it on the class."""
     attribute, owner = found
     if isinstance(owner, Reference) and not isinstance(attribute, FunctionValue | PartialValue | LibraryValue):
-        frame.note_read(op, (owner.object, name))
+        site.frame.note_read(site.op, (owner.object, name))
 
 
-def _bound_attribute(
-    interpreter: Interpreter, frame: Frame, op: int, value: Reference, cls: Value, attribute: Value
-) -> Value:
+def _bound_attribute(site: Site, value: Reference, cls: Value, attribute: Value) -> Value:
     if is_property(attribute):
         assert isinstance(attribute, PartialValue)
         getter = attribute.arguments[0]
-        return interpreter.call_value(frame, op, getter, CallArguments((value,)))
+        return site.call(getter, CallArguments((value,)))
     if isinstance(attribute, LibraryValue) and registry.is_property(attribute.name):
         kept = KEPT.get(attribute.name)
         if kept is not None:
-            return _object_attribute(interpreter, frame, op, value, kept)
-        weights = trainable_weights(interpreter, attribute.name)
+            return _object_attribute(site, value, kept)
+        weights = trainable_weights(site.engine, attribute.name)
         if weights is None:
             owner, _, name = attribute.name.rpartition(".")
             rule = registry.attribute_rule(owner, name)
@@ -310,55 +312,57 @@ def _bound_attribute(
         else:
             found = weights
         # a new list each time
-        return thaw(interpreter, frame, op, found, "attribute")
-    method = _descriptor_method(interpreter, frame, attribute, "__get__")
+        return thaw(site, found, "attribute")
+    method = _descriptor_method(site, attribute, "__get__")
     if method is not None:
-        return interpreter.call_value(frame, op, method, CallArguments((value, cls)))
-    return bind(interpreter, frame, attribute, value, cls)
+        return site.call(method, CallArguments((value, cls)))
+    return bind(site, attribute, value, cls)
 
 
-def _descriptor_method(interpreter: Interpreter, frame: Frame, attribute: Value, name: str) -> Value | None:
+def _descriptor_method(site: Site, attribute: Value, name: str) -> Value | None:
     """`__get__` or `__set__` of a class's attribute that is an instance of a class of the program; None if it has none."""
     if (
         not isinstance(attribute, Reference)
-        or interpreter.objects.facts[attribute.object].kind is not ObjectKind.INSTANCE
+        or site.engine.objects.facts[attribute.object].kind is not ObjectKind.INSTANCE
     ):
         return None
-    method = interpreter.find_method(frame, attribute, name)
-    return None if method is None or interpreter.is_library_function(method) else method
+    method = find_method(site, attribute, name)
+    return None if method is None or is_library_function(method) else method
 
 
-def _class_attribute(interpreter: Interpreter, frame: Frame, op: int, value: Reference, name: str) -> Value:
+def _class_attribute(site: Site, value: Reference, name: str) -> Value:
     if name == "__name__":
-        return Constant(interpreter.objects.facts[value.object].name)
-    found = find_in_class(frame, value, name)
+        return Constant(site.engine.objects.facts[value.object].name)
+    found = find_in_class(site.frame, value, name)
     if found is None:
         return UnknownValue(reason=f"no attribute {name}")
-    _note_class_read(frame, op, found, name)
+    _note_class_read(site, found, name)
     attribute = found[0]
     if isinstance(attribute, PartialValue):
         if attribute.function.__class__ is LibraryValue and attribute.function in (
             LibraryValue("builtins.staticmethod"),
             LibraryValue("builtins.classmethod"),
         ):
-            return bind(interpreter, frame, attribute, value, value)
+            return bind(site, attribute, value, value)
         return attribute
     if isinstance(attribute, LibraryValue) and registry.binding(attribute.name) is registry.Binding.CLASS:
         return BoundMethod(attribute, value)
     return attribute
 
 
-def store_attribute(interpreter: Interpreter, frame: Frame, op: Op) -> None:
+def store_attribute(site: Site, op: Op) -> None:
     assert isinstance(op, ops.StoreAttribute)
+    frame = site.frame
     if op.value is None:
         return
     target, value = frame.value(op.object), frame.value(op.value)
-    set_attribute(interpreter, frame, op.id, target, op.name, value)
-    array_given_form(interpreter, frame, op.id, op.object, op.name, value)
+    set_attribute(site, target, op.name, value)
+    array_given_form(site, op.object, op.name, value)
 
 
-def set_attribute(interpreter: Interpreter, frame: Frame, op: int, target: Value, name: str, value: Value) -> None:
+def set_attribute(site: Site, target: Value, name: str, value: Value) -> None:
     """`target.name = value`."""
+    engine, frame = site.engine, site.frame
     alternatives = members(target)
     for member in alternatives:
         match member:
@@ -371,33 +375,33 @@ def set_attribute(interpreter: Interpreter, frame: Frame, op: int, target: Value
                         assert isinstance(found[0], PartialValue)
                         setter = dict(found[0].keywords).get("fset")
                     elif found is not None:
-                        setter = _descriptor_method(interpreter, frame, found[0], "__set__")
+                        setter = _descriptor_method(site, found[0], "__set__")
                 if setter is not None:
-                    interpreter.call_value(frame, op, setter, CallArguments((member, value)))
+                    site.call(setter, CallArguments((member, value)))
                     continue
                 key = (member.object, name)
-                interpreter.unsettle(key)
+                engine.unsettle(key)
                 if len(alternatives) > 1:
                     known = frame.state.get(key)
                     frame.state.set(key, value if known is None else join(known, value))
                 else:
-                    interpreter.write(frame, key, value)
-                kept = member.object not in frame.allocated and holds_new_tensor(interpreter, frame, value)
-                write_effect(frame, op, member.object, f".{name}", f".{name} = ...", keeps_tensor=kept)
+                    engine.write(frame, key, value)
+                kept = member.object not in frame.allocated and holds_new_tensor(site, value)
+                write_effect(site, member.object, f".{name}", f".{name} = ...", keeps_tensor=kept)
             case ModuleValue():
-                number = interpreter.loader.object_of(member.name)
-                interpreter.unsettle((number, name))
+                number = engine.loader.object_of(member.name)
+                engine.unsettle((number, name))
                 known = frame.state.get((number, name))
                 frame.state.set((number, name), value if known is None else join(known, value))
-                interpreter.loader.note_name(member.name, name)
-                write_effect(frame, op, number, f".{name}", f"{member.name}.{name} = ...")
+                engine.loader.note_name(member.name, name)
+                write_effect(site, number, f".{name}", f"{member.name}.{name} = ...")
             case UnknownValue():
                 effect = Effect(
-                    EffectKind.STATE_WRITE, unknown_target(member), f".{name} = ...", frame.site(op), assumed=True
+                    EffectKind.STATE_WRITE, unknown_target(member), f".{name} = ...", site.place(), assumed=True
                 )
                 frame.add_effect(effect)
             case LibraryValue():
-                external_effect(frame, op, EffectKind.STATE_WRITE, f"{member.name}.{name} = ...")
+                external_effect(site, EffectKind.STATE_WRITE, f"{member.name}.{name} = ...")
             case FunctionValue() if _is_made_here(frame, member):
                 # what this call has made dies with it, or is its result
                 continue
@@ -406,9 +410,9 @@ def set_attribute(interpreter: Interpreter, frame: Frame, op: int, target: Value
                 frame.add_effect(
                     Effect(
                         EffectKind.STATE_WRITE,
-                        _of_function(interpreter, member, name),
+                        _of_function(engine, member, name),
                         f".{name} = ...",
-                        frame.site(op),
+                        site.place(),
                     )
                 )
             case _:
@@ -416,22 +420,23 @@ def set_attribute(interpreter: Interpreter, frame: Frame, op: int, target: Value
                 continue
 
 
-def delete_attribute(interpreter: Interpreter, frame: Frame, op: Op) -> None:
+def delete_attribute(site: Site, op: Op) -> None:
     assert isinstance(op, ops.DeleteAttribute)
+    engine, frame = site.engine, site.frame
     alternatives = members(frame.value(op.object))
     for member in alternatives:
         if isinstance(member, Reference):
             key = (member.object, op.name)
-            interpreter.unsettle(key)
+            engine.unsettle(key)
             known = frame.state.get(key)
             if len(alternatives) > 1 and known is not None:
                 frame.state.set(key, join(known, UNBOUND))
             else:
-                interpreter.write(frame, key, UNBOUND)
-            write_effect(frame, op.id, member.object, f".{op.name}", f"del .{op.name}")
+                engine.write(frame, key, UNBOUND)
+            write_effect(site, member.object, f".{op.name}", f"del .{op.name}")
         elif isinstance(member, UnknownValue):
             effect = Effect(
-                EffectKind.STATE_WRITE, unknown_target(member), f"del .{op.name}", frame.site(op.id), assumed=True
+                EffectKind.STATE_WRITE, unknown_target(member), f"del .{op.name}", site.place(), assumed=True
             )
             frame.add_effect(effect)
 

@@ -12,11 +12,13 @@ from typing import Final
 
 from terra_refactor.analysis.classes import (
     class_of_instance,
+    find_method,
 )
 from terra_refactor.analysis.effects import external_effect, unknown_target, write_effect
+from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
-from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.instances import is_instance
 from terra_refactor.analysis.transfer.attributes import attribute_of, set_attribute
 from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler, argument
 from terra_refactor.analysis.transfer.containers import (
@@ -73,45 +75,35 @@ from terra_refactor.tf_model.data.elements import taken
 # --- questions --------------------------------------------------------------------------------------------------------------------
 
 
-def is_instance(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _isinstance(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if len(arguments.positional) != 2:
         return None
     subject, cls = arguments.positional
-    answers = {interpreter.is_instance(frame, member, cls) for member in members(subject) if member != UNBOUND}
+    answers = {is_instance(site, member, cls) for member in members(subject) if member != UNBOUND}
     return Constant(answers.pop()) if len(answers) == 1 and None not in answers else UNKNOWN_BOOL
 
 
-def is_subclass(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def is_subclass(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     return UNKNOWN_BOOL
 
 
-def length(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    return length_of(interpreter, frame, op, arguments.positional[0]) if arguments.positional else None
+def length(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    return length_of(site, arguments.positional[0]) if arguments.positional else None
 
 
-def callable_(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def callable_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     value = argument(arguments, 0)
     if isinstance(value, FunctionValue | BoundMethod | PartialValue):
         return Constant(True)
     return FALSE if isinstance(value, Constant | TensorValue | TupleValue) else UNKNOWN_BOOL
 
 
-def type_(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def type_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if len(arguments.positional) != 1:
         return UNKNOWN
     results: list[Value] = []
     for member in members(arguments.positional[0]):
-        own = class_of_instance(frame, member)
+        own = class_of_instance(site.frame, member)
         name = registry.class_of(member)
         results.append(
             own if own is not None else LibraryValue(name) if name is not None else UnknownValue(may_be_tensor=False)
@@ -119,16 +111,14 @@ def type_(
     return join_all(results)
 
 
-def any_all(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def any_all(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if not arguments.positional:
         return None
-    found = iterate(interpreter, frame, op, arguments.positional[0])
+    found = iterate(site, arguments.positional[0])
     if found.elements is None:
         return UNKNOWN_BOOL
-    truths = [truth_of(interpreter, frame, element).value for element in found.elements]
-    is_any = "builtins.any" in frame.call_record(op).library
+    truths = [truth_of(site, element).value for element in found.elements]
+    is_any = "builtins.any" in site.frame.call_record(site.op).library
     if is_any:
         return Constant(True) if True in truths else UNKNOWN_BOOL if None in truths else FALSE
     return FALSE if False in truths else UNKNOWN_BOOL if None in truths else Constant(True)
@@ -137,9 +127,7 @@ def any_all(
 # --- attributes by name -------------------------------------------------------------------------------------------------------------
 
 
-def get_attribute(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def get_attribute(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if len(arguments.positional) < 2:
         return None
     target, name = arguments.positional[:2]
@@ -150,12 +138,12 @@ def get_attribute(
     results: list[Value] = []
     for member in members(target):
         for text in names:
-            value = attribute_of(interpreter, frame, op, member, text)
+            value = attribute_of(site, member, text)
             if default is not None and (
                 value == BOTTOM or (isinstance(value, UnknownValue) and value.reason.startswith("no attr"))
             ):
                 value = default
-            elif default is not None and _may_be_unset(frame, member, text):
+            elif default is not None and _may_be_unset(site.frame, member, text):
                 value = join(value, default)
             results.append(value)
     return join_all(results) if results else UNKNOWN
@@ -167,9 +155,8 @@ def _may_be_unset(frame: Frame, owner: Value, name: str) -> bool:
     return own is not None and UNBOUND in members(own)
 
 
-def set_attribute_named(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def set_attribute_named(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    frame = site.frame
     if len(arguments.positional) != 3:
         return UNKNOWN
     target, name, value = arguments.positional
@@ -181,37 +168,34 @@ def set_attribute_named(
                 for owner in members(target):
                     known = frame.state.get((owner.object, member.value)) if isinstance(owner, Reference) else None
                     held = join(UNBOUND if known is None else known, held)
-            set_attribute(interpreter, frame, op, target, member.value, held)
+            set_attribute(site, target, member.value, held)
         else:
             for owner in members(target):
                 if isinstance(owner, Reference):
-                    write_effect(frame, op, owner.object, ".*", "setattr(...)")
+                    write_effect(site, owner.object, ".*", "setattr(...)")
                 else:
                     frame.add_effect(
                         Effect(
-                            EffectKind.STATE_WRITE, unknown_target(owner), "setattr(...)", frame.site(op), assumed=True
+                            EffectKind.STATE_WRITE, unknown_target(owner), "setattr(...)", site.place(), assumed=True
                         )
                     )
     return NONE
 
 
-def has_attribute(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def has_attribute(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if len(arguments.positional) != 2:
         return UNKNOWN_BOOL
     target, name = arguments.positional
     if isinstance(target, Reference) and isinstance(name, Constant) and isinstance(name.value, str):
-        own = frame.state.get((target.object, name.value))
+        own = site.frame.state.get((target.object, name.value))
         if own is not None and UNBOUND not in members(own):
             return Constant(True)
     # what a library has is a matter of its release
     return of_release(UNKNOWN_BOOL) if isinstance(target, LibraryValue) else UNKNOWN_BOOL
 
 
-def super_(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def super_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    engine, frame = site.engine, site.frame
     if len(arguments.positional) == 2:
         return SuperValue(arguments.positional[0], arguments.positional[1])
     if arguments.positional:
@@ -222,8 +206,8 @@ def super_(
     while owner.kind is not FunctionKind.CLASS_BODY:
         if owner.parent is None:
             return UNKNOWN
-        owner = interpreter.code_of(owner.parent)
-    cls = interpreter.class_with_body(owner.id)
+        owner = engine.code_of(owner.parent)
+    cls = engine.class_with_body(owner.id)
     instance = frame.parameters.get(first) if first is not None else None
     if cls is None or instance is None:
         return UNKNOWN
@@ -233,61 +217,51 @@ def super_(
 # --- making containers and iterators ------------------------------------------------------------------------------------------------
 
 
-def make_list(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def make_list(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if not arguments.positional:
-        return new_list(interpreter, frame, op, FrozenList(()))
-    found = iterate(interpreter, frame, op, arguments.positional[0])
+        return new_list(site, FrozenList(()))
+    found = iterate(site, arguments.positional[0])
     content = FrozenList(None, found.element, found.length) if found.elements is None else FrozenList(found.elements)
-    return new_list(interpreter, frame, op, content)
+    return new_list(site, content)
 
 
-def make_tuple(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def make_tuple(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if not arguments.positional:
         return TupleValue(())
-    found = iterate(interpreter, frame, op, arguments.positional[0])
+    found = iterate(site, arguments.positional[0])
     return SequenceValue(found.element, length=found.length) if found.elements is None else TupleValue(found.elements)
 
 
-def make_set(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    return _new_set_of(interpreter, frame, op, arguments, "set")
+def make_set(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    return _new_set_of(site, arguments, "set")
 
 
-def make_frozenset(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    return _new_set_of(interpreter, frame, op, arguments, "frozenset")
+def make_frozenset(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    return _new_set_of(site, arguments, "frozenset")
 
 
-def _new_set_of(interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, name: str) -> Value:
+def _new_set_of(site: Site, arguments: CallArguments, name: str) -> Value:
     element: Value = BOTTOM
     if arguments.positional:
-        element = iterate(interpreter, frame, op, arguments.positional[0]).element
-    return new_set(interpreter, frame, op, element, name)
+        element = iterate(site, arguments.positional[0]).element
+    return new_set(site, element, name)
 
 
-def make_dict(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    return new_dict(interpreter, frame, op, _dict_from(interpreter, frame, op, arguments))
+def make_dict(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    return new_dict(site, _dict_from(site, arguments))
 
 
-def _dict_from(interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments) -> FrozenDict:
+def _dict_from(site: Site, arguments: CallArguments) -> FrozenDict:
     """The content of `dict(*arguments)`."""
     content = FrozenDict((), arguments.open_keywords)
     if arguments.positional:
         first = arguments.positional[0]
-        if isinstance(first, Reference) and isinstance(frame.state.get((first.object, ITEMS)), FrozenDict):
-            content = dict_content(interpreter, frame, first)
+        if isinstance(first, Reference) and isinstance(site.frame.state.get((first.object, ITEMS)), FrozenDict):
+            content = dict_content(site, first)
         else:
-            found = iterate(interpreter, frame, op, first)
+            found = iterate(site, first)
             for pair in found.elements if found.elements is not None else (found.element,):
-                parts = iterate(interpreter, frame, op, pair).elements
+                parts = iterate(site, pair).elements
                 if parts is not None and len(parts) == 2:
                     key = parts[0] if found.elements is not None else UNKNOWN
                     content = with_item(content, key, parts[1], single=True)
@@ -298,35 +272,27 @@ def _dict_from(interpreter: Interpreter, frame: Frame, op: int, arguments: CallA
     return content
 
 
-def make_deque(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def make_deque(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     # how many it holds is not followed: with `maxlen`, what comes in pushes out what is there
     given = argument(arguments, 0, "iterable")
-    element = BOTTOM if given is None or given == NONE else iterate(interpreter, frame, op, given).element
-    return new_list(interpreter, frame, op, FrozenList(None, element), name="deque")
+    element = BOTTOM if given is None or given == NONE else iterate(site, given).element
+    return new_list(site, FrozenList(None, element), name="deque")
 
 
-def make_ordered_dict(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    return new_dict(interpreter, frame, op, _dict_from(interpreter, frame, op, arguments), name="OrderedDict")
+def make_ordered_dict(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    return new_dict(site, _dict_from(site, arguments), name="OrderedDict")
 
 
-def make_default_dict(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def make_default_dict(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     factory = arguments.positional[0] if arguments.positional else NONE
     rest = CallArguments(arguments.positional[1:], arguments.keywords, None, arguments.open_keywords)
-    made = new_dict(interpreter, frame, op, _dict_from(interpreter, frame, op, rest), name="defaultdict")
+    made = new_dict(site, _dict_from(site, rest), name="defaultdict")
     if factory != NONE and isinstance(made, Reference):
-        frame.state.set((made.object, DEFAULT_FACTORY), factory)
+        site.frame.state.set((made.object, DEFAULT_FACTORY), factory)
     return made
 
 
-def make_range(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def make_range(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     match arguments.positional:
         case (stop,):
             return RangeValue(Constant(0), stop, Constant(1))
@@ -338,10 +304,8 @@ def make_range(
             return SequenceValue(UNKNOWN_INT, "range")
 
 
-def zip_(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    found = [iterate(interpreter, frame, op, value) for value in arguments.positional]
+def zip_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    found = [iterate(site, value) for value in arguments.positional]
     if arguments.open_positional is not None:
         return _transposed(arguments) or SequenceValue(SequenceValue(UNKNOWN), "zip")
     if not found:
@@ -366,9 +330,7 @@ def _transposed(arguments: CallArguments) -> Value | None:
     return TupleValue(tuple(SequenceValue(element) for element in row.elements))
 
 
-def enumerate_(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def enumerate_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if not arguments.positional:
         return None
     if isinstance(arguments.positional[0], DatasetValue):
@@ -376,7 +338,7 @@ def enumerate_(
         # AutoGraph makes `dataset.enumerate()` of it, whose numbers are tensors
         number = UNKNOWN_INT if dataset.iterator else as_symbolic(UNKNOWN_INT)
         return replace(dataset, element=TupleValue((number, dataset.element)), last=None, lead=None)
-    found = iterate(interpreter, frame, op, arguments.positional[0])
+    found = iterate(site, arguments.positional[0])
     start = argument(arguments, 1, "start")
     first = (
         start.value if isinstance(start, Constant) and isinstance(start.value, int) else 0 if start is None else None
@@ -386,54 +348,46 @@ def enumerate_(
     return SequenceValue(TupleValue((UNKNOWN_INT, found.element)), "enumerate", found.length)
 
 
-def map_(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def map_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if len(arguments.positional) < 2:
         return None
     function, *sources = arguments.positional
-    found = [iterate(interpreter, frame, op, source) for source in sources]
+    found = [iterate(site, source) for source in sources]
     known = [part.elements for part in found]
     if all(elements is not None and len(elements) <= 8 for elements in known):
         rows = list(zip(*[elements or () for elements in known], strict=False))
         results: list[Value] = []
         for index, arrived in enumerate(rows):
-            with frame.apart(index):
-                results.append(interpreter.call_value(frame, op, function, CallArguments(arrived)))
+            with site.frame.apart(index):
+                results.append(site.call(function, CallArguments(arrived)))
         return TupleValue(tuple(results))
     row = tuple(part.element for part in found)
     if BOTTOM in row:
         return TupleValue(())
     length = found[0].length if len(found) == 1 else None
-    return SequenceValue(interpreter.call_value(frame, op, function, CallArguments(row)), "map", length)
+    return SequenceValue(site.call(function, CallArguments(row)), "map", length)
 
 
-def filter_(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def filter_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if len(arguments.positional) != 2:
         return None
     function, source = arguments.positional
-    element = iterate(interpreter, frame, op, source).element
+    element = iterate(site, source).element
     if function != NONE and element != BOTTOM:
-        interpreter.call_value(frame, op, function, CallArguments((element,)))
+        site.call(function, CallArguments((element,)))
     return SequenceValue(element, "filter")
 
 
-def reversed_(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def reversed_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if not arguments.positional:
         return None
-    found = iterate(interpreter, frame, op, arguments.positional[0])
+    found = iterate(site, arguments.positional[0])
     if found.elements is not None:
         return TupleValue(found.elements[::-1])
     return SequenceValue(found.element, "iterator", found.length)
 
 
-def iter_(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def iter_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if len(arguments.positional) != 1:
         return UNKNOWN
     value = arguments.positional[0]
@@ -441,15 +395,15 @@ def iter_(
         return replace(value, iterator=True, last=None)
     if any(isinstance(member, UnknownValue) for member in members(value)):
         return UnknownValue()
-    return SequenceValue(iterate(interpreter, frame, op, value).element, "iterator")
+    return SequenceValue(iterate(site, value).element, "iterator")
 
 
-def _asked(interpreter: Interpreter, frame: Frame, op: int) -> ops.Op | None:
+def _asked(site: Site) -> ops.Op | None:
     """The operation whose result `next` is asked of."""
-    call = interpreter.op(frame.function, op)
+    call = site.operation(site.op)
     if not isinstance(call, ops.Call) or not call.arguments:
         return None
-    return interpreter.op(frame.function, call.arguments[0].value)
+    return site.operation(call.arguments[0].value)
 
 
 def _is_local_iterator(frame: Frame, source: ops.Op | None) -> bool:
@@ -459,24 +413,23 @@ def _is_local_iterator(frame: Frame, source: ops.Op | None) -> bool:
     return isinstance(source, ops.Call | ops.Comprehension)
 
 
-def next_(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def next_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    frame = site.frame
     if not arguments.positional:
         return UNKNOWN
     value = arguments.positional[0]
     if isinstance(value, Reference):
-        method = interpreter.find_method(frame, value, "__next__")
+        method = find_method(site, value, "__next__")
         if method is not None:
-            return interpreter.call_value(frame, op, method, CallArguments())
-    source = _asked(interpreter, frame, op)
+            return site.call(method, CallArguments())
+    source = _asked(site)
     if isinstance(value, SequenceValue) and isinstance(source, ops.LoadName | ops.LoadAttribute):
         frame.advanced = True  # what has a name can be asked again
     if not isinstance(value, DatasetValue) and not _is_local_iterator(frame, source):
-        external_effect(frame, op, EffectKind.ITERATE, "next(...)", assumed=not isinstance(value, SequenceValue))
+        external_effect(site, EffectKind.ITERATE, "next(...)", assumed=not isinstance(value, SequenceValue))
     if isinstance(value, DatasetValue) and value.lead is not None and _is_fresh(frame, source):
-        return thaw(interpreter, frame, op, taken(value.lead[0]), "element")
-    return iterate(interpreter, frame, op, value).element
+        return thaw(site, taken(value.lead[0]), "element")
+    return iterate(site, value).element
 
 
 def _is_fresh(frame: Frame, source: ops.Op | None) -> bool:
@@ -484,108 +437,91 @@ def _is_fresh(frame: Frame, source: ops.Op | None) -> bool:
     return isinstance(source, ops.Call) and frame.call_record(source.id).library.keys() == {"builtins.iter"}
 
 
-def sum_(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def sum_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if not arguments.positional:
         return None
-    found = iterate(interpreter, frame, op, arguments.positional[0])
+    found = iterate(site, arguments.positional[0])
     start = argument(arguments, 1, "start") or Constant(0)
     # of unknown length: as one element, and as several
     elements = found.elements if found.elements is not None else (found.element, found.element)
     total = start
     several: Value = BOTTOM
     for number, element in enumerate(elements):
-        total = added(interpreter, frame, op, total, element)
+        total = added(site, total, element)
         if found.elements is None and number == 0:
             several = total
     return join(several, total)
 
 
-def reduce_(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def reduce_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if len(arguments.positional) < 2:
         return None
     function, source = arguments.positional[:2]
-    found = iterate(interpreter, frame, op, source)
+    found = iterate(site, source)
     result = argument(arguments, 2)
     if found.elements is not None and len(found.elements) <= 12:
         rest = list(found.elements)
         if result is None:
             result = rest.pop(0) if rest else UNKNOWN
         for index, element in enumerate(rest):
-            with frame.apart(index):
-                result = interpreter.call_value(frame, op, function, CallArguments((result, element)))
+            with site.frame.apart(index):
+                result = site.call(function, CallArguments((result, element)))
         return result
     first = join(found.element, result) if result is not None else found.element
-    return join(first, interpreter.call_value(frame, op, function, CallArguments((first, found.element))))
+    return join(first, site.call(function, CallArguments((first, found.element))))
 
 
 # --- objects and modules -------------------------------------------------------------------------------------------------------------
 
 
-def object_init(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def object_init(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     return NONE
 
 
-def object_new(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def object_new(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     cls = argument(arguments, 0)
     if not isinstance(cls, Reference):
         return UNKNOWN
-    facts = interpreter.objects.facts[cls.object]
-    number = interpreter.allocate(frame, op, ObjectKind.INSTANCE, facts.name, tag=("instance", cls.object))
-    frame.state.set((number, CLASS), cls)
+    facts = site.engine.objects.facts[cls.object]
+    number = site.allocate(ObjectKind.INSTANCE, facts.name, tag=("instance", cls.object))
+    site.frame.state.set((number, CLASS), cls)
     return Reference(number)
 
 
-def object_setattr(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def object_setattr(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if receiver is not None:
         arguments = arguments.with_first(receiver)
-    return set_attribute_named(interpreter, frame, op, arguments, None)
+    return set_attribute_named(site, arguments, None)
 
 
-def module_globals(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    _note_namespace(frame, op, "globals()")
+def module_globals(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    _note_namespace(site, "globals()")
     return UnknownValue()
 
 
-def vars_(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def vars_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if arguments.positional:
-        _note_namespace(frame, op, "vars(...)")
+        _note_namespace(site, "vars(...)")
     return UnknownValue()
 
 
-def _note_namespace(frame: Frame, op: int, written: str) -> None:
+def _note_namespace(site: Site, written: str) -> None:
     """What is read of a namespace is not followed: other code may set it between two calls."""
-    frame.add_effect(
-        Effect(EffectKind.STATE_READ, Target(RootKind.GLOBAL, written), written, frame.site(op), assumed=True)
+    site.frame.add_effect(
+        Effect(EffectKind.STATE_READ, Target(RootKind.GLOBAL, written), written, site.place(), assumed=True)
     )
 
 
-def cast(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def cast(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     return arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
 
 
-def import_by_name(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def import_by_name(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    engine = site.engine
     name = argument(arguments, 0)
     if isinstance(name, Constant) and isinstance(name.value, str):
-        if interpreter.loader.is_module(name.value):
-            interpreter.loader.ensure_run(name.value)
+        if engine.loader.is_module(name.value):
+            engine.loader.ensure_run(name.value)
             return ModuleValue(name.value)
         return LibraryValue(registry.canonical_name(name.value))
     return UnknownValue()
@@ -596,7 +532,7 @@ BUILTINS: Final[dict[str, BuiltinHandler]] = {
     **MAKERS,
     **ITERATORS,
     **ORDERING,
-    "builtins.isinstance": is_instance,
+    "builtins.isinstance": _isinstance,
     "builtins.issubclass": is_subclass,
     "builtins.len": length,
     "builtins.callable": callable_,

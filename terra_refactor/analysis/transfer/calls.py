@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from terra_refactor.analysis.classes import find_method
 from terra_refactor.analysis.effects import is_local, only_local, unknown_target
+from terra_refactor.analysis.engine import Handler, Site, Terminated
 from terra_refactor.analysis.facts import FailureFact, ObjectKind
-from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.freezing import freeze
-from terra_refactor.analysis.interpreter import Handler, Interpreter, Terminated
 from terra_refactor.analysis.refine import replace_value
 from terra_refactor.analysis.transfer.containers import iterate
 from terra_refactor.analysis.transfer.contents import note_arguments, note_contents
@@ -56,22 +57,23 @@ MAX_GRADIENTS: Final = 4
 """So many gradients of gradients are followed."""
 
 
-def call(interpreter: Interpreter, frame: Frame, op: Op) -> Value | Terminated:
+def call(site: Site, op: Op) -> Value | Terminated:
     assert isinstance(op, ops.Call)
-    arguments = evaluate_arguments(interpreter, frame, op)
-    result = interpreter.call_value(frame, op.id, frame.value(op.function), arguments)
-    _set_shape(interpreter, frame, op, arguments)
+    arguments = evaluate_arguments(site, op)
+    result = site.call(site.frame.value(op.function), arguments)
+    _set_shape(site, op, arguments)
     if op.decorates is None or not arguments.positional:
         return result
     return join_all(
-        _looked_through(interpreter, frame, op, arguments.positional[0]) if isinstance(member, UnknownValue) else member
+        _looked_through(site, op, arguments.positional[0]) if isinstance(member, UnknownValue) else member
         for member in members(result)
     )
 
 
-def _set_shape(interpreter: Interpreter, frame: Frame, op: ops.Call, arguments: CallArguments) -> None:
+def _set_shape(site: Site, op: ops.Call, arguments: CallArguments) -> None:
     """After `x.set_shape(shape)` a variable's shape is known."""
-    function = interpreter.op(frame.function, op.function)
+    frame = site.frame
+    function = site.operation(op.function)
     if not isinstance(function, ops.LoadAttribute) or function.name != "set_shape" or not arguments.positional:
         return
     receiver, shape = frame.values[function.object], freeze(frame, arguments.positional[0])
@@ -79,31 +81,32 @@ def _set_shape(interpreter: Interpreter, frame: Frame, op: ops.Call, arguments: 
         known = join_all(
             shape_after_set(member, shape) for member in members(receiver) if isinstance(member, TensorValue)
         )
-        replace_value(interpreter, frame, function.object, known)
+        replace_value(site, function.object, known)
 
 
-def _looked_through(interpreter: Interpreter, frame: Frame, op: ops.Call, decorated: Value) -> Value:
+def _looked_through(site: Site, op: ops.Call, decorated: Value) -> Value:
     """What a decorator gives that is not understood: the decorated function or class, with a note of the decorator's name."""
+    frame = site.frame
     names = frame.call_record(op.id).library or frame.call_record(op.function).library
-    name = next(iter(names), None) or frame.written(interpreter, op.function)
+    name = next(iter(names), None) or site.written(op.function)
     frame.effects = {key: effect for key, effect in frame.effects.items() if effect.site.op != op.id}
     if isinstance(decorated, FunctionValue):
         wrapped = replace(decorated, wrappers=(*decorated.wrappers, name))
-        interpreter.note_wrapped(wrapped)
+        site.engine.note_wrapped(wrapped)
         return wrapped
     return decorated
 
 
-def evaluate_arguments(interpreter: Interpreter, frame: Frame, op: ops.Call) -> CallArguments:
+def evaluate_arguments(site: Site, op: ops.Call) -> CallArguments:
     """The arguments of a call, with `*` and `**` spread as far as their contents are known."""
     positional: list[Value] = []
     keywords: dict[str, Value] = {}
     open_positional: Value | None = None
     open_keywords: Value | None = None
     for argument in op.arguments:
-        value = frame.value(argument.value)
+        value = site.frame.value(argument.value)
         if argument.spread is Spread.STAR:
-            found = iterate(interpreter, frame, op.id, value)
+            found = iterate(site, value)
             if found.elements is not None and open_positional is None:
                 positional.extend(found.elements)
             elif open_positional is None and isinstance(found.length, int) and found.length <= MAX_SPREAD:
@@ -112,8 +115,8 @@ def evaluate_arguments(interpreter: Interpreter, frame: Frame, op: ops.Call) -> 
                 element = found.element if found.element != BOTTOM else UNKNOWN
                 open_positional = element if open_positional is None else join(open_positional, element)
         elif argument.spread is Spread.DOUBLE_STAR:
-            note_contents(frame, op.id, value)
-            content = dict_content(interpreter, frame, value)
+            note_contents(site, value)
+            content = dict_content(site, value)
             for key, item in content.items:
                 if isinstance(key, Constant) and isinstance(key.value, str) and UNBOUND not in members(item):
                     keywords[key.value] = item
@@ -131,77 +134,75 @@ def evaluate_arguments(interpreter: Interpreter, frame: Frame, op: ops.Call) -> 
     return CallArguments(tuple(positional), tuple(keywords.items()), open_positional, open_keywords)
 
 
-def call_value(
-    interpreter: Interpreter, frame: Frame, op: int, callee: Value, arguments: CallArguments, graph: bool
-) -> Value:
+def call_value(site: Site, callee: Value, arguments: CallArguments, graph: bool) -> Value:
     """Calls each alternative of `callee` in a state of its own and joins what comes back."""
+    frame = site.frame
     alternatives = [member for member in members(callee) if member not in (NONE, UNBOUND)]
     if len(alternatives) == 1:
-        return _call_one(interpreter, frame, op, alternatives[0], arguments, graph)
+        return _call_one(site, alternatives[0], arguments, graph)
     if not alternatives:
         return UNKNOWN
     outer = frame.state
     results: list[Value] = []
     states: list[State] = []
-    before = frame.failures.get(op)
+    before = frame.failures.get(site.op)
     failures: list[FailureFact] = []
     for alternative in alternatives:
         frame.state = outer.fork()
-        frame.failures.pop(op, None)
+        frame.failures.pop(site.op, None)
         try:
-            result = _call_one(interpreter, frame, op, alternative, arguments, graph)
+            result = _call_one(site, alternative, arguments, graph)
             if result != BOTTOM:
                 results.append(result)
                 states.append(frame.state)
         finally:
             frame.state = outer
-        if op in frame.failures:
-            failures.append(frame.failures.pop(op))
+        if site.op in frame.failures:
+            failures.append(frame.failures.pop(site.op))
     # that one of several fails on arguments which may be another one's proves nothing
     failure = before or (failures[0] if len(failures) == len(alternatives) else None)
     if failure is not None:
-        frame.failures[op] = failure
+        frame.failures[site.op] = failure
     if not states:
         return BOTTOM
     outer.merge(states)
     return join_all(results)
 
 
-def _call_one(
-    interpreter: Interpreter, frame: Frame, op: int, callee: Value, arguments: CallArguments, graph: bool
-) -> Value:
+def _call_one(site: Site, callee: Value, arguments: CallArguments, graph: bool) -> Value:
     match callee:
         case FunctionValue():
-            result = interpreter.call_function(frame, op, callee, arguments, graph=graph)
+            result = site.engine.call_function(site, callee, arguments, graph=graph)
             decorations = {decoration(name)[0] for name in callee.wrappers}
             if Decoration.DISPATCHES in decorations:
                 # another implementation may be registered for these arguments
                 return join(result, UNKNOWN)
             if Decoration.GIVES_GRADIENT in decorations:
-                return _result_without_gradient(interpreter, frame, op, result)
+                return _result_without_gradient(site, result)
             return result
         case BoundMethod(function, receiver):
             if isinstance(function, LibraryValue):
-                check_feeds(interpreter, frame, op, arguments)
-                return call_library(interpreter, frame, op, function.name, arguments, receiver, graph=graph)
-            return interpreter.call_value(frame, op, function, arguments.with_first(receiver), graph=graph)
+                check_feeds(site, arguments)
+                return call_library(site, function.name, arguments, receiver, graph=graph)
+            return site.call(function, arguments.with_first(receiver), graph=graph)
         case PartialValue():
-            return _call_partial(interpreter, frame, op, callee, arguments, graph)
+            return _call_partial(site, callee, arguments, graph)
         case LibraryValue():
-            return call_library(interpreter, frame, op, callee.name, arguments, None, graph=graph)
+            return call_library(site, callee.name, arguments, None, graph=graph)
         case Reference():
-            return _call_object(interpreter, frame, op, callee, arguments, graph)
+            return _call_object(site, callee, arguments, graph)
         case DTypeValue():
             return _numpy_scalar(callee, arguments)
         case UnknownValue():
-            check_feeds(interpreter, frame, op, arguments)
-            return call_unknown(interpreter, frame, op, callee, arguments)
+            check_feeds(site, arguments)
+            return call_unknown(site, callee, arguments)
         case _:
             return UNKNOWN
 
 
-def _result_without_gradient(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> Value:
+def _result_without_gradient(site: Site, value: Value) -> Value:
     """What callers of a `tf.custom_gradient` function get; a tape calls the gradient's function with what comes from behind."""
+    frame = site.frame
     results: list[Value] = []
     for member in members(value):
         if isinstance(member, TupleValue) and len(member.elements) == 2:
@@ -212,7 +213,7 @@ def _result_without_gradient(interpreter: Interpreter, frame: Frame, op: int, va
                 # a gradient may have a gradient of its own, and that may be the function itself
                 frame.gradients += 1
                 try:
-                    interpreter.call_value(frame, op, gradient, given)
+                    site.call(gradient, given)
                 finally:
                     frame.gradients -= 1
             results.append(result)
@@ -237,9 +238,7 @@ def _numpy_scalar(callee: DTypeValue, arguments: CallArguments) -> Value:
     return join_all(results)
 
 
-def _call_partial(
-    interpreter: Interpreter, frame: Frame, op: int, callee: PartialValue, arguments: CallArguments, graph: bool
-) -> Value:
+def _call_partial(site: Site, callee: PartialValue, arguments: CallArguments, graph: bool) -> Value:
     keywords = {**dict(callee.keywords), **dict(arguments.keywords)}
     combined = CallArguments(
         callee.arguments + arguments.positional,
@@ -247,44 +246,41 @@ def _call_partial(
         arguments.open_positional,
         arguments.open_keywords,
     )
-    return interpreter.call_value(frame, op, callee.function, combined, graph=graph)
+    return site.call(callee.function, combined, graph=graph)
 
 
-def _call_object(
-    interpreter: Interpreter, frame: Frame, op: int, callee: Reference, arguments: CallArguments, graph: bool
-) -> Value:
-    kind = interpreter.objects.facts[callee.object].kind
+def _call_object(site: Site, callee: Reference, arguments: CallArguments, graph: bool) -> Value:
+    kind = site.engine.objects.facts[callee.object].kind
     if kind is ObjectKind.CLASS:
-        return instantiate(interpreter, frame, op, callee, arguments)
-    method = interpreter.find_method(frame, callee, "__call__")
+        return instantiate(site, callee, arguments)
+    method = find_method(site, callee, "__call__")
     if method is None:
         return UNKNOWN
-    return interpreter.call_value(frame, op, method, arguments, graph=graph)
+    return site.call(method, arguments, graph=graph)
 
 
-def call_unknown(
-    interpreter: Interpreter, frame: Frame, op: int, callee: UnknownValue, arguments: CallArguments
-) -> Value:
+def call_unknown(site: Site, callee: UnknownValue, arguments: CallArguments) -> Value:
     """A call of something that cannot be resolved: whatever it does is an effect of its own.
 
     The effect is only an assumption away from none if everything that the callee is given is local: numbers, texts, tensors, new objects.
     """
-    note_arguments(frame, op, "", arguments, None)
-    called = interpreter.op(frame.function, op)
+    frame = site.frame
+    note_arguments(site, "", arguments, None)
+    called = site.operation(site.op)
     local = only_local(frame, arguments)
     if isinstance(called, ops.Call):
-        description = frame.written(interpreter, called.function)
-        function = interpreter.op(frame.function, called.function)
+        description = site.written(called.function)
+        function = site.operation(called.function)
         if isinstance(function, ops.LoadAttribute) and function.name == "numpy" and not called.arguments:
             # nothing else has such a method: it is an eager tensor
-            frame.call_record(op).library["tensorflow.Tensor.numpy"] = None
+            frame.call_record(site.op).library["tensorflow.Tensor.numpy"] = None
             return TensorValue(TensorType(), TensorKind.NDARRAY)
         if isinstance(function, ops.LoadAttribute):
             local = local and is_local(frame, frame.value(function.object))
     else:
         description = callee.origin.name if callee.origin is not None else "an unknown function"
-    frame.call_record(op).unknown = description
-    frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, unknown_target(callee), description, frame.site(op), assumed=True))
+    frame.call_record(site.op).unknown = description
+    frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, unknown_target(callee), description, site.place(), assumed=True))
     return UnknownValue(may_be_tensor=True, origin=Origin("call", description))
 
 

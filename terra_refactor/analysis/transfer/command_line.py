@@ -29,8 +29,8 @@ from terra_refactor.domain.value import (
 )
 
 if TYPE_CHECKING:
-    from terra_refactor.analysis.frames import CallArguments, Frame
-    from terra_refactor.analysis.interpreter import Interpreter
+    from terra_refactor.analysis.engine import Engine, Site
+    from terra_refactor.analysis.frames import CallArguments
 
 _OPTIONS: Final = "@options"
 """Field of a parser that holds what it declares, by name."""
@@ -51,10 +51,9 @@ _FLAGS: Final[dict[str, Value]] = {
 _FLAG_MODULES: Final = ("absl.flags", "tensorflow.compat.v1.flags")
 
 
-def add_argument(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def add_argument(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`parser.add_argument("-n", "--name", type=int, default=3)`."""
+    frame = site.frame
     if not isinstance(receiver, Reference):
         return None
     keywords = dict(arguments.keywords)
@@ -97,21 +96,18 @@ def _option(keywords: dict[str, Value], *, required: bool) -> Value:
     return join(value, NOT_A_TENSOR if kind is None else Scalar(kind))
 
 
-def add_group(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def add_group(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """A group's options are those of its parser."""
     return receiver
 
 
-def parse(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def parse(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`parser.parse_args()`: an object with an attribute for each option."""
+    frame = site.frame
     options = frame.state.get((receiver.object, _OPTIONS)) if isinstance(receiver, Reference) else None
     if not isinstance(options, FrozenDict):
         return None
-    number = interpreter.allocate(frame, op, ObjectKind.INSTANCE, "Namespace")
+    number = site.allocate(ObjectKind.INSTANCE, "Namespace")
     frame.state.set((number, CLASS), LibraryValue("argparse.Namespace"))
     for name, value in options.items:
         assert isinstance(name, Constant) and isinstance(name.value, str)
@@ -119,23 +115,20 @@ def parse(
     return Reference(number)
 
 
-def parse_known(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def parse_known(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`parser.parse_known_args()`: the object, and the list of what is left."""
-    parsed = parse(interpreter, frame, op, arguments, receiver)
+    parsed = parse(site, arguments, receiver)
     if parsed is None:
         return None
-    number = interpreter.allocate(frame, op, ObjectKind.LIST, "list")
-    frame.state.set((number, ITEMS), FrozenList(None, UNKNOWN_STR))
+    number = site.allocate(ObjectKind.LIST, "list")
+    site.frame.state.set((number, ITEMS), FrozenList(None, UNKNOWN_STR))
     return TupleValue((parsed, Reference(number)))
 
 
-def define_flag(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def define_flag(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`flags.DEFINE_integer(name, default, help)`: a flag of one type, or None where that is its default."""
-    (called,) = frame.call_record(op).library if len(frame.call_record(op).library) == 1 else ("",)
+    engine, frame = site.engine, site.frame
+    (called,) = frame.call_record(site.op).library if len(frame.call_record(site.op).library) == 1 else ("",)
     value = _FLAGS.get(called.rpartition("DEFINE_")[2], NOT_A_TENSOR)
     keywords = dict(arguments.keywords)
     names = (*arguments.positional[:1], *(keywords[key] for key in ("name", "flag_name") if key in keywords))
@@ -143,15 +136,15 @@ def define_flag(
     if names and isinstance(names[0], Constant) and isinstance(names[0].value, str):
         name = names[0].value
         found = join(value, NONE) if not defaults or defaults[0] == NONE else value
-        known = interpreter.flags.get(name)
-        interpreter.flags[name] = found if known is None else join(known, found)
-        interpreter.spoil_logs()
+        known = engine.flags.get(name)
+        engine.flags[name] = found if known is None else join(known, found)
+        engine.spoil_logs()
     return None
 
 
-def flag_value(interpreter: Interpreter, owner: str, name: str) -> Value | None:
+def flag_value(engine: Engine, owner: str, name: str) -> Value | None:
     """`FLAGS.name`; None where that is no flag."""
-    return interpreter.flag(name) if owner in _FLAG_VALUES else None
+    return engine.flag(name) if owner in _FLAG_VALUES else None
 
 
 _FLAG_VALUES: Final = frozenset(f"{module}.FLAGS" for module in _FLAG_MODULES)

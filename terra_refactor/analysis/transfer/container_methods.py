@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from terra_refactor.analysis.classes import find_method
 from terra_refactor.analysis.effects import write_effect
-from terra_refactor.analysis.frames import CallArguments, Frame
-from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer import mappings
 from terra_refactor.analysis.transfer.containers import Iteration, extend_list, iterate, new_list
 from terra_refactor.analysis.transfer.contents import note_contents
@@ -46,7 +47,7 @@ from terra_refactor.domain.value import (
     members,
 )
 
-BuiltinHandler: TypeAlias = "Callable[[Interpreter, Frame, int, CallArguments, Value | None], Value | None]"
+BuiltinHandler: TypeAlias = "Callable[[Site, CallArguments, Value | None], Value | None]"
 
 
 def argument(arguments: CallArguments, position: int, name: str = "") -> Value | None:
@@ -56,42 +57,36 @@ def argument(arguments: CallArguments, position: int, name: str = "") -> Value |
     return dict(arguments.keywords).get(name) if name else None
 
 
-def _list_change(change: Callable[[Interpreter, Frame, int, Reference, CallArguments, bool], Value]) -> BuiltinHandler:
-    def handler(
-        interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-    ) -> Value | None:
+def _list_change(change: Callable[[Site, Reference, CallArguments, bool], Value]) -> BuiltinHandler:
+    def handler(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+        frame = site.frame
         if not isinstance(receiver, Reference):
             return UNKNOWN
         single = frame.state.get((receiver.object, EXISTS)) != FALSE
-        result = change(interpreter, frame, op, receiver, arguments, single)
+        result = change(site, receiver, arguments, single)
         kept = receiver.object not in frame.allocated and any(
-            holds_new_tensor(interpreter, frame, value) for value in arguments.positional
+            holds_new_tensor(site, value) for value in arguments.positional
         )
-        write_effect(frame, op, receiver.object, ITEMS, frame.written(interpreter, op), keeps_tensor=kept)
+        write_effect(site, receiver.object, ITEMS, site.written(site.op), keeps_tensor=kept)
         return result
 
     return handler
 
 
-def _append(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
+def _append(site: Site, receiver: Reference, arguments: CallArguments, single: bool) -> Value:
     value = arguments.positional[-1] if arguments.positional else UNKNOWN
-    extend_list(frame, receiver.object, Iteration((value,), value), single=single)
+    extend_list(site.frame, receiver.object, Iteration((value,), value), single=single)
     return NONE
 
 
-def _extend(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
+def _extend(site: Site, receiver: Reference, arguments: CallArguments, single: bool) -> Value:
     if arguments.positional:
-        extend_list(frame, receiver.object, iterate(interpreter, frame, op, arguments.positional[0]), single=single)
+        extend_list(site.frame, receiver.object, iterate(site, arguments.positional[0]), single=single)
     return NONE
 
 
-def _insert(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
+def _insert(site: Site, receiver: Reference, arguments: CallArguments, single: bool) -> Value:
+    frame = site.frame
     content = frame.state.get((receiver.object, ITEMS))
     position, value = argument(arguments, 0), argument(arguments, 1)
     if isinstance(content, FrozenList) and value is not None:
@@ -105,9 +100,8 @@ def _insert(
     return NONE
 
 
-def _pop(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
+def _pop(site: Site, receiver: Reference, arguments: CallArguments, single: bool) -> Value:
+    frame = site.frame
     content = frame.state.get((receiver.object, ITEMS))
     if isinstance(content, FrozenDict):
         key = argument(arguments, 0)
@@ -139,9 +133,8 @@ def _pop(
     return element if element != BOTTOM else UNKNOWN
 
 
-def _clear(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
+def _clear(site: Site, receiver: Reference, arguments: CallArguments, single: bool) -> Value:
+    frame = site.frame
     content = frame.state.get((receiver.object, ITEMS))
     cleared: Value | None = None
     if isinstance(content, FrozenDict):
@@ -153,9 +146,8 @@ def _clear(
     return NONE
 
 
-def _reorder(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
+def _reorder(site: Site, receiver: Reference, arguments: CallArguments, single: bool) -> Value:
+    frame = site.frame
     content = frame.state.get((receiver.object, ITEMS))
     if isinstance(content, FrozenList):
         element = list_element(content)
@@ -169,9 +161,8 @@ def _reorder(
     return NONE
 
 
-def _remove(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
+def _remove(site: Site, receiver: Reference, arguments: CallArguments, single: bool) -> Value:
+    frame = site.frame
     content = frame.state.get((receiver.object, ITEMS))
     if isinstance(content, FrozenList):
         length = subtract(list_length(content), 1) if single else None
@@ -179,9 +170,8 @@ def _remove(
     return NONE
 
 
-def _add_to_set(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
+def _add_to_set(site: Site, receiver: Reference, arguments: CallArguments, single: bool) -> Value:
+    frame = site.frame
     content = frame.state.get((receiver.object, ITEMS))
     if isinstance(content, FrozenList) and arguments.positional:
         frame.state.set(
@@ -190,20 +180,19 @@ def _add_to_set(
     return NONE
 
 
-def _update(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
+def _update(site: Site, receiver: Reference, arguments: CallArguments, single: bool) -> Value:
+    frame = site.frame
     content = frame.state.get((receiver.object, ITEMS))
     if isinstance(content, FrozenList):
         for value in arguments.positional:
-            more = iterate(interpreter, frame, op, value)
+            more = iterate(site, value)
             frame.state.set((receiver.object, ITEMS), FrozenList(None, join(list_element(content), more.element)))
         return NONE
     if not isinstance(content, FrozenDict):
         return NONE
     for value in arguments.positional:
-        note_contents(frame, op, value)
-        content = updated(content, dict_content(interpreter, frame, value), single=single)
+        note_contents(site, value)
+        content = updated(content, dict_content(site, value), single=single)
     for name, value in arguments.keywords:
         content = with_item(content, Constant(name), value, single=single)
     if arguments.open_keywords is not None:
@@ -212,9 +201,8 @@ def _update(
     return NONE
 
 
-def _set_default(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Reference, arguments: CallArguments, single: bool
-) -> Value:
+def _set_default(site: Site, receiver: Reference, arguments: CallArguments, single: bool) -> Value:
+    frame = site.frame
     content = frame.state.get((receiver.object, ITEMS))
     key, default = argument(arguments, 0), argument(arguments, 1) or NONE
     if not isinstance(content, FrozenDict) or key is None:
@@ -228,14 +216,12 @@ def _set_default(
     return value
 
 
-def dict_get(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def dict_get(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     key = argument(arguments, 0)
     default = argument(arguments, 1) or NONE
     if not isinstance(receiver, Reference) or key is None:
         return UNKNOWN
-    content = dict_content(interpreter, frame, receiver)
+    content = dict_content(site, receiver)
     for name, value in content.items:
         if name == key:
             if UNBOUND in members(value):
@@ -246,34 +232,28 @@ def dict_get(
     return join(dict_element(content), default)
 
 
-def dict_keys(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def dict_keys(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if receiver is None:
         return UNKNOWN
-    content = dict_content(interpreter, frame, receiver)
+    content = dict_content(site, receiver)
     if content.rest is None and _all_set(content):
         return TupleValue(tuple(key for key, _ in content.items))
     return SequenceValue(dict_key(content), "dict_keys")
 
 
-def dict_values(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def dict_values(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if receiver is None:
         return UNKNOWN
-    content = dict_content(interpreter, frame, receiver)
+    content = dict_content(site, receiver)
     if content.rest is None and _all_set(content):
         return TupleValue(tuple(value for _, value in content.items))
     return SequenceValue(dict_element(content), "dict_values")
 
 
-def dict_items(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def dict_items(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if receiver is None:
         return UNKNOWN
-    content = dict_content(interpreter, frame, receiver)
+    content = dict_content(site, receiver)
     if content.rest is None and _all_set(content):
         return TupleValue(tuple(TupleValue((key, value)) for key, value in content.items))
     return SequenceValue(TupleValue((dict_key(content), dict_element(content))), "dict_items")
@@ -283,37 +263,35 @@ def _all_set(content: FrozenDict) -> bool:
     return all(UNBOUND not in members(value) for _, value in content.items)
 
 
-def copy_shallow(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def copy_shallow(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`copy.copy(x)`: of an instance that this call has made another one that holds the same."""
+    engine, frame = site.engine, site.frame
     value = argument(arguments, 0)
     if not isinstance(value, Reference) or value.object not in frame.allocated:
-        return copy_container(interpreter, frame, op, arguments, receiver)
+        return copy_container(site, arguments, receiver)
     cls = frame.state.get((value.object, CLASS))
-    hook = None if cls is None else interpreter.find_method(frame, value, "__copy__")
+    hook = None if cls is None else find_method(site, value, "__copy__")
     if cls is None or hook is not None or frame.state.get((value.object, ITEMS)) is not None:
-        return copy_container(interpreter, frame, op, arguments, receiver)
-    held = interpreter.fields_here(frame, value.object)
-    facts = interpreter.objects.facts[value.object]
-    number = interpreter.allocate(frame, op, facts.kind, facts.name)
+        return copy_container(site, arguments, receiver)
+    held = engine.fields_here(frame, value.object)
+    facts = engine.objects.facts[value.object]
+    number = site.allocate(facts.kind, facts.name)
     for name, content in held.items():
         if name != EXISTS:
             frame.state.set((number, name), content)
     return Reference(number)
 
 
-def copy_container(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def copy_container(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    frame = site.frame
     value = receiver if receiver is not None else argument(arguments, 0)
     if isinstance(value, Reference):
         content = frame.state.get((value.object, ITEMS))
-        name = interpreter.objects.facts[value.object].name
+        name = site.engine.objects.facts[value.object].name
         if isinstance(content, FrozenList):
-            return new_list(interpreter, frame, op, content, name=name)
+            return new_list(site, content, name=name)
         if isinstance(content, FrozenDict):
-            copied = new_dict(interpreter, frame, op, content, name=name)
+            copied = new_dict(site, content, name=name)
             factory = frame.state.get((value.object, DEFAULT_FACTORY))
             if factory is not None and isinstance(copied, Reference):
                 frame.state.set((copied.object, DEFAULT_FACTORY), factory)
@@ -322,9 +300,9 @@ def copy_container(
         if cls is not None:
             # a copy of an instance is fresh, but what it holds is not told apart from the original's, which others may change
             if value.object not in frame.allocated:
-                target = Target(RootKind.GLOBAL, frame.written(interpreter, op))
+                target = Target(RootKind.GLOBAL, site.written(site.op))
                 detail = f"reads {target}"
-                frame.add_effect(Effect(EffectKind.STATE_READ, target, detail, frame.site(op), assumed=True))
+                frame.add_effect(Effect(EffectKind.STATE_READ, target, detail, site.place(), assumed=True))
             return UnknownValue(reason="a copy")
     return UNKNOWN if value is None else value
 

@@ -11,11 +11,13 @@ from typing import Final
 
 from typing_extensions import assert_never
 
+from terra_refactor.analysis.classes import find_in_class, find_method
 from terra_refactor.analysis.effects import external_effect, unknown_target, write_effect
+from terra_refactor.analysis.engine import Handler, Site
 from terra_refactor.analysis.facts import BranchKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
-from terra_refactor.analysis.interpreter import Handler, Interpreter
+from terra_refactor.analysis.library_rules import over_combinations
 from terra_refactor.analysis.transfer import mappings
 from terra_refactor.analysis.transfer.arrays import array_changed
 from terra_refactor.analysis.transfer.contents import note_contents
@@ -82,20 +84,20 @@ MAX_ELEMENTS: Final = 64
 """A container with more elements is known by the join of its elements."""
 
 
-def build_container(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def build_container(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.BuildContainer)
     elements: list[Value] | None = []
     element: Value = BOTTOM
     length: Dim = 0
     for part in op.elements:
-        value = frame.value(part.value)
+        value = site.frame.value(part.value)
         if not part.starred:
             length = add(length, 1)
             element = join(element, value) if elements is None else element
             if elements is not None:
                 elements.append(value)
             continue
-        spread = iterate(interpreter, frame, op.id, value)
+        spread = iterate(site, value)
         length = add(length, spread.length)
         if spread.elements is not None and elements is not None:
             elements.extend(spread.elements)
@@ -109,36 +111,34 @@ def build_container(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
             return SequenceValue(element, length=length) if elements is None else TupleValue(tuple(elements))
         case ops.ContainerKind.LIST:
             content = FrozenList(None, element, length) if elements is None else FrozenList(tuple(elements))
-            return new_list(interpreter, frame, op.id, content)
+            return new_list(site, content)
         case ops.ContainerKind.SET:
-            return new_set(interpreter, frame, op.id, element if elements is None else join_all(elements))
+            return new_set(site, element if elements is None else join_all(elements))
         case _ as never:
             assert_never(never)
 
 
-def new_list(
-    interpreter: Interpreter, frame: Frame, op: int, content: FrozenList, tag: object = None, name: str = "list"
-) -> Value:
+def new_list(site: Site, content: FrozenList, tag: object = None, name: str = "list") -> Value:
     """A new list (or other sequence that can change, by its class's name) with that content, made by operation `op`."""
-    number = interpreter.allocate(frame, op, ObjectKind.LIST, name, tag)
-    frame.state.set((number, ITEMS), content)
+    number = site.allocate(ObjectKind.LIST, name, tag)
+    site.frame.state.set((number, ITEMS), content)
     return Reference(number)
 
 
-def new_set(interpreter: Interpreter, frame: Frame, op: int, element: Value, name: str = "set") -> Value:
+def new_set(site: Site, element: Value, name: str = "set") -> Value:
     """A new set of such elements, made by operation `op`; `name` is that of its class."""
-    number = interpreter.allocate(frame, op, ObjectKind.SET, name)
-    frame.state.set((number, ITEMS), FrozenList(None, element))
+    number = site.allocate(ObjectKind.SET, name)
+    site.frame.state.set((number, ITEMS), FrozenList(None, element))
     return Reference(number)
 
 
-def build_slice(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def build_slice(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.BuildSlice)
-    bounds = [NONE if part is None else frame.value(part) for part in (op.lower, op.upper, op.step)]
+    bounds = [NONE if part is None else site.frame.value(part) for part in (op.lower, op.upper, op.step)]
     return SliceValue(*bounds)
 
 
-def format_string(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def format_string(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.FormatString)
     texts: list[str] = []
     known = True
@@ -146,8 +146,8 @@ def format_string(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
         if isinstance(part, str):
             texts.append(part)
             continue
-        value = frame.value(part.value)
-        note_contents(frame, op.id, value)
+        value = site.frame.value(part.value)
+        note_contents(site, value)
         if not isinstance(value, Constant) or part.conversion is not None or part.spec is not None:
             known = False
             continue
@@ -155,12 +155,12 @@ def format_string(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     return Constant("".join(texts)) if known else UNKNOWN_STR
 
 
-def unpack_element(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def unpack_element(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.UnpackElement)
-    source = iterate(interpreter, frame, op.id, frame.value(op.source))
+    source = iterate(site, site.frame.value(op.source))
     if source.elements is None or (op.star is None and len(source.elements) != op.total):
         if op.star is not None and op.position == op.star:
-            return new_list(interpreter, frame, op.id, FrozenList(None, source.element))
+            return new_list(site, FrozenList(None, source.element))
         return source.element if source.elements is None else UNKNOWN
     elements = source.elements
     if op.star is None or op.position < op.star:
@@ -168,7 +168,7 @@ def unpack_element(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     after = op.total - op.star - 1
     if op.position == op.star:
         rest = elements[op.star : len(elements) - after] if after else elements[op.star :]
-        return new_list(interpreter, frame, op.id, FrozenList(tuple(rest)))
+        return new_list(site, FrozenList(tuple(rest)))
     position = len(elements) - (op.total - op.position)
     return elements[position] if 0 <= position < len(elements) else UNKNOWN
 
@@ -194,10 +194,10 @@ class Iteration:
         return self.count if self.elements is None else len(self.elements)
 
 
-def iterate(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> Iteration:
+def iterate(site: Site, value: Value) -> Iteration:
     """What `for x in value` binds."""
     if isinstance(value, UnionValue):
-        parts = [iterate(interpreter, frame, op, member) for member in value.members if member not in (NONE, UNBOUND)]
+        parts = [iterate(site, member) for member in value.members if member not in (NONE, UNBOUND)]
         if not parts:
             return Iteration(None, BOTTOM)
         first = parts[0]
@@ -211,7 +211,7 @@ def iterate(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> It
             return Iteration(value.elements, join_all(value.elements))
         case SequenceValue():
             return Iteration(
-                None, value.element, count=None if frame.advanced and value.kind in ITERATORS else value.length
+                None, value.element, count=None if site.frame.advanced and value.kind in ITERATORS else value.length
             )
         case RangeValue():
             return _iterate_range(value)
@@ -221,8 +221,8 @@ def iterate(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> It
                 kind = BranchKind.TENSOR
             return _iterate_tensor(value, kind)
         case DatasetValue():
-            last = None if value.last is None else thaw(interpreter, frame, op, taken(value.last), "last")
-            element = thaw(interpreter, frame, op, taken(value.element), "element")
+            last = None if value.last is None else thaw(site, taken(value.last), "last")
+            element = thaw(site, taken(value.element), "element")
             count = None if value.iterator else value.number
             return Iteration(None, element, BranchKind.DATASET, count, last)
         case ShapeValue():
@@ -236,7 +236,7 @@ def iterate(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> It
         case Scalar(PythonType.STR):
             return Iteration(None, UNKNOWN_STR)
         case Reference():
-            return _iterate_object(interpreter, frame, op, value)
+            return _iterate_object(site, value)
         case FrozenList():
             return Iteration(value.elements, list_element(value), count=value.length)
         case FrozenDict():
@@ -309,60 +309,61 @@ def _index_or_unknown(value: Value, index: Value) -> Value:
         return UNKNOWN
 
 
-def _iterate_object(interpreter: Interpreter, frame: Frame, op: int, value: Reference) -> Iteration:
+def _iterate_object(site: Site, value: Reference) -> Iteration:
+    frame = site.frame
     content = frame.state.get((value.object, ITEMS))
-    facts = interpreter.objects.facts[value.object]
+    facts = site.engine.objects.facts[value.object]
     if isinstance(content, FrozenList):
-        frame.note_read(op, (value.object, ITEMS))
+        frame.note_read(site.op, (value.object, ITEMS))
         return Iteration(content.elements, list_element(content), count=content.length)
     if isinstance(content, FrozenDict):
-        frame.note_read(op, (value.object, ITEMS))
+        frame.note_read(site.op, (value.object, ITEMS))
         keys = tuple(key for key, _ in content.items)
         if content.rest is None and all(UNBOUND not in members(item) for _, item in content.items):
             return Iteration(keys, join_all(keys))
         return Iteration(None, mappings.dict_key(content))
     if facts.kind is ObjectKind.INSTANCE:
-        method = interpreter.find_method(frame, value, "__iter__")
+        method = find_method(site, value, "__iter__")
         if method is not None:
-            result = interpreter.call_value(frame, op, method, CallArguments())
+            result = site.call(method, CallArguments())
             if result != value and not isinstance(result, Reference):
-                return iterate(interpreter, frame, op, result)
-            following = interpreter.find_method(frame, value, "__next__")
+                return iterate(site, result)
+            following = find_method(site, value, "__next__")
             if following is not None:
-                return Iteration(None, interpreter.call_value(frame, op, following, CallArguments()))
+                return Iteration(None, site.call(following, CallArguments()))
             return Iteration(None, UNKNOWN, BranchKind.UNKNOWN)
-        getter = interpreter.find_method(frame, value, "__getitem__")
+        getter = find_method(site, value, "__getitem__")
         if getter is not None:
-            return Iteration(None, interpreter.call_value(frame, op, getter, CallArguments((UNKNOWN_INT,))))
+            return Iteration(None, site.call(getter, CallArguments((UNKNOWN_INT,))))
     return Iteration(None, UNKNOWN, BranchKind.UNKNOWN)
 
 
 # --- items -------------------------------------------------------------------------------------------------------------------------
 
 
-def load_item(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def load_item(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.LoadItem)
+    frame = site.frame
     container, index = frame.value(op.object), frame.value(op.index)
-    window = moving_window(interpreter, frame, op.index)
+    window = moving_window(site, op.index)
     if window is not None and isinstance(container, TensorValue) and window.fits(container):
         container, index = inside(container), with_window(index, window)
     combinations = [(member, part) for member in members(container) for part in members(index)]
-    return interpreter.over_combinations(
-        frame, op.id, "[]", combinations, lambda pair: item_of(interpreter, frame, op.id, pair[0], pair[1])
-    )
+    return over_combinations(site, "[]", combinations, lambda pair: item_of(site, pair[0], pair[1]))
 
 
-def item_of(interpreter: Interpreter, frame: Frame, op: int, container: Value, index: Value) -> Value:
+def item_of(site: Site, container: Value, index: Value) -> Value:
     """`container[index]` for one alternative of each. Raises OperationError where it certainly fails."""
+    frame = site.frame
     match container:
         case ShapeValue():
             return _shape_item(container, index)
         case TensorValue():
             if container.kind is not TensorKind.NDARRAY:
-                interpreter.note_usage(index, frame)
+                site.engine.note_usage(index, frame)
             return index_rule(container, freeze(frame, index))
         case TupleValue():
-            return _sequence_item(interpreter, frame, op, container.elements, index, as_tuple=True)
+            return _sequence_item(site, container.elements, index, as_tuple=True)
         case SequenceValue():
             return (
                 SequenceValue(container.element, container.kind) if isinstance(index, SliceValue) else container.element
@@ -374,7 +375,7 @@ def item_of(interpreter: Interpreter, frame: Frame, op: int, container: Value, i
         case RangeValue():
             return UNKNOWN_INT if not isinstance(index, SliceValue) else container
         case Reference():
-            return _object_item(interpreter, frame, op, container, index)
+            return _object_item(site, container, index)
         case UnknownValue() if container.origin == LOADED:
             return array_in(index) or UNKNOWN
         case UnknownValue() if isinstance(index, SliceValue) and container.origin is not None:
@@ -387,7 +388,7 @@ def item_of(interpreter: Interpreter, frame: Frame, op: int, container: Value, i
             if made is not None:
                 return made
             if container.name == "os.environ":
-                external_effect(frame, op, EffectKind.TIME, "os.environ[...]")
+                external_effect(site, EffectKind.TIME, "os.environ[...]")
                 return UNKNOWN_STR
             # a generic such as `Optional[int]`, or a class's `__class_getitem__`
             arguments = index.elements if isinstance(index, TupleValue) else (index,)
@@ -416,15 +417,13 @@ def _shape_item(container: ShapeValue, index: Value) -> Value:
     return size_value(opened(None, roots, Why.CONTENT))
 
 
-def _sequence_item(
-    interpreter: Interpreter, frame: Frame, op: int, elements: tuple[Value, ...], index: Value, *, as_tuple: bool
-) -> Value:
+def _sequence_item(site: Site, elements: tuple[Value, ...], index: Value, *, as_tuple: bool) -> Value:
     if isinstance(index, Constant) and type(index.value) in (int, bool):
         position = int(index.value)  # type: ignore[arg-type]
         if -len(elements) <= position < len(elements):
             return elements[position]
         if not as_tuple:
-            _contradict(frame)
+            _contradict(site.frame)
         return UNKNOWN
     if isinstance(index, SliceValue):
         known = _python_slice(index)
@@ -432,9 +431,9 @@ def _sequence_item(
             part = elements[known]
             if as_tuple:
                 return TupleValue(part)
-            return new_list(interpreter, frame, op, FrozenList(part))
+            return new_list(site, FrozenList(part))
         element = join_all(elements)
-        return SequenceValue(element) if as_tuple else new_list(interpreter, frame, op, FrozenList(None, element))
+        return SequenceValue(element) if as_tuple else new_list(site, FrozenList(None, element))
     return join_all(elements) if elements else UNKNOWN
 
 
@@ -463,99 +462,90 @@ def _part_of_text(text: str, index: Value) -> str | None:
     return None
 
 
-def _object_item(interpreter: Interpreter, frame: Frame, op: int, container: Reference, index: Value) -> Value:
+def _object_item(site: Site, container: Reference, index: Value) -> Value:
+    frame = site.frame
     content = frame.state.get((container.object, ITEMS))
-    frame.note_read(op, (container.object, ITEMS))
+    frame.note_read(site.op, (container.object, ITEMS))
     if isinstance(content, FrozenList):
         if content.elements is not None:
-            return _sequence_item(interpreter, frame, op, content.elements, index, as_tuple=False)
+            return _sequence_item(site, content.elements, index, as_tuple=False)
         if isinstance(index, SliceValue):
             known = _python_slice(index)
             length = (
                 len(range(content.length)[known]) if known is not None and isinstance(content.length, int) else None
             )
-            return new_list(interpreter, frame, op, FrozenList(None, content.element, length))
+            return new_list(site, FrozenList(None, content.element, length))
         element = list_element(content)
         return element if element != BOTTOM else UNKNOWN
-    facts = interpreter.objects.facts[container.object]
+    facts = site.engine.objects.facts[container.object]
     if isinstance(content, FrozenDict):
         factory = frame.state.get((container.object, DEFAULT_FACTORY))
         if factory is not None and not mappings.has_item(content, index):
-            return _made_item(interpreter, frame, op, container, index, factory)
+            return _made_item(site, container, index, factory)
         if mappings.known_item(content, index) == BOTTOM:
             _contradict(frame)
         return mappings.dict_item(content, index)
     if facts.kind is ObjectKind.CLASS:
-        getter = interpreter.find_in_class(frame, container, "__class_getitem__")
-        return (
-            container
-            if getter is None
-            else interpreter.call_value(frame, op, getter[0], CallArguments((container, index)))
-        )
-    method = interpreter.find_method(frame, container, "__getitem__")
+        getter = find_in_class(frame, container, "__class_getitem__")
+        return container if getter is None else site.call(getter[0], CallArguments((container, index)))
+    method = find_method(site, container, "__getitem__")
     if method is not None:
-        return interpreter.call_value(frame, op, method, CallArguments((index,)))
+        return site.call(method, CallArguments((index,)))
     return UNKNOWN
 
 
-def _made_item(
-    interpreter: Interpreter,
-    frame: Frame,
-    op: int,
-    container: Reference,
-    index: Value,
-    factory: Value,
-) -> Value:
+def _made_item(site: Site, container: Reference, index: Value, factory: Value) -> Value:
     """An item of a `defaultdict` that may be missing: the factory makes it then, and the dict keeps it."""
-    made = interpreter.call_value(frame, op, factory, CallArguments(()))
+    frame = site.frame
+    made = site.call(factory, CallArguments(()))
     # looked at only now: what the factory made here before has another name since
     content = frame.state.get((container.object, ITEMS))
     assert isinstance(content, FrozenDict)
     known = mappings.known_item(content, index)
     value = join(known, made)
     frame.state.set((container.object, ITEMS), mappings.with_item(content, index, value, single=known == BOTTOM))
-    write_effect(frame, op, container.object, ITEMS, "[...] makes a missing item")
+    write_effect(site, container.object, ITEMS, "[...] makes a missing item")
     return value
 
 
-def store_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:
+def store_item(site: Site, op: Op) -> None:
     assert isinstance(op, ops.StoreItem)
+    frame = site.frame
     container, index, value = frame.value(op.object), frame.value(op.index), frame.value(op.value)
     alternatives = members(container)
     for member in alternatives:
         if isinstance(member, Reference):
-            _store_into(interpreter, frame, op.id, member, index, value, certain=len(alternatives) == 1)
+            _store_into(site, member, index, value, certain=len(alternatives) == 1)
         elif isinstance(member, UnknownValue):
             effect = Effect(
-                EffectKind.STATE_WRITE, unknown_target(member), "an item is assigned", frame.site(op.id), assumed=True
+                EffectKind.STATE_WRITE, unknown_target(member), "an item is assigned", site.place(), assumed=True
             )
             frame.add_effect(effect)
         elif isinstance(member, TensorValue) and member.kind is TensorKind.NDARRAY:
             # arrays have no identity here: whether anybody else sees this one is not known
-            array_changed(interpreter, frame, op.id, op.object)
-            if not _is_made_here(interpreter, frame, op.object):
-                detail = f"{frame.written(interpreter, op.object)}[...] = ... on an array"
-                effect = Effect(EffectKind.STATE_WRITE, unknown_target(member), detail, frame.site(op.id), assumed=True)
+            array_changed(site, op.object)
+            if not _is_made_here(site, op.object):
+                detail = f"{site.written(op.object)}[...] = ... on an array"
+                effect = Effect(EffectKind.STATE_WRITE, unknown_target(member), detail, site.place(), assumed=True)
                 frame.add_effect(effect)
         elif isinstance(member, LibraryValue):
-            external_effect(frame, op.id, EffectKind.INPUT_OUTPUT, f"{member.name}[...] = ...")
+            external_effect(site, EffectKind.INPUT_OUTPUT, f"{member.name}[...] = ...")
 
 
-def _is_made_here(interpreter: Interpreter, frame: Frame, number: int) -> bool:
+def _is_made_here(site: Site, number: int) -> bool:
     """Whether an array is a local variable that is no parameter (or the direct result of a call): changing it is nobody else's business."""
-    op = interpreter.op(frame.function, number)
+    op = site.operation(number)
     if isinstance(op, ops.LoadName):
-        return op.scope is ops.Scope.LOCAL and op.name not in frame.parameters
+        return op.scope is ops.Scope.LOCAL and op.name not in site.frame.parameters
     return isinstance(op, ops.Call)
 
 
-def _store_into(
-    interpreter: Interpreter, frame: Frame, op: int, container: Reference, index: Value, value: Value, *, certain: bool
-) -> None:
+def _store_into(site: Site, container: Reference, index: Value, value: Value, *, certain: bool) -> None:
+    frame = site.frame
     key = (container.object, ITEMS)
     content = frame.state.get(key)
     single = certain and frame.state.get((container.object, EXISTS)) != FALSE
-    kept = container.object not in frame.allocated and holds_new_tensor(interpreter, frame, value)
+    kept = container.object not in frame.allocated and holds_new_tensor(site, value)
     if isinstance(content, FrozenList):
         new: Value
         position = index.value if isinstance(index, Constant) else None
@@ -568,7 +558,7 @@ def _store_into(
             elements[position] = value if single else join(elements[position], value)
             new = FrozenList(tuple(elements))
         elif isinstance(index, SliceValue):
-            spread = iterate(interpreter, frame, op, value)
+            spread = iterate(site, value)
             new = FrozenList(None, join(list_element(content), spread.element))
         else:
             element = join(list_element(content), value)
@@ -576,21 +566,22 @@ def _store_into(
             if content.elements is not None:
                 new = FrozenList(tuple(join(old, value) for old in content.elements))
         frame.state.set(key, new)
-        write_effect(frame, op, container.object, ITEMS, "[...] = ...", keeps_tensor=kept)
+        write_effect(site, container.object, ITEMS, "[...] = ...", keeps_tensor=kept)
         return
     if isinstance(content, FrozenDict):
         frame.state.set(key, mappings.with_item(content, index, value, single=single))
-        write_effect(frame, op, container.object, ITEMS, "[...] = ...", keeps_tensor=kept)
+        write_effect(site, container.object, ITEMS, "[...] = ...", keeps_tensor=kept)
         return
-    method = interpreter.find_method(frame, container, "__setitem__")
+    method = find_method(site, container, "__setitem__")
     if method is not None:
-        interpreter.call_value(frame, op, method, CallArguments((index, value)))
+        site.call(method, CallArguments((index, value)))
     else:
-        write_effect(frame, op, container.object, ITEMS, "[...] = ...", keeps_tensor=kept)
+        write_effect(site, container.object, ITEMS, "[...] = ...", keeps_tensor=kept)
 
 
-def delete_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:
+def delete_item(site: Site, op: Op) -> None:
     assert isinstance(op, ops.DeleteItem)
+    frame = site.frame
     container, index = frame.value(op.object), frame.value(op.index)
     for member in members(container):
         if isinstance(member, Reference):
@@ -601,14 +592,14 @@ def delete_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:
             elif isinstance(content, FrozenDict):
                 single = len(members(container)) == 1 and frame.state.get((member.object, EXISTS)) != FALSE
                 frame.state.set(key, mappings.without_item(content, index, single=single))
-            write_effect(frame, op.id, member.object, ITEMS, "del ...[...]")
+            write_effect(site, member.object, ITEMS, "del ...[...]")
         elif isinstance(member, UnknownValue):
             frame.add_effect(
                 Effect(
                     EffectKind.STATE_WRITE,
                     unknown_target(member),
                     "an item is deleted",
-                    frame.site(op.id),
+                    site.place(),
                     assumed=True,
                 )
             )
@@ -617,35 +608,33 @@ def delete_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:
 # --- to and from tf_model ------------------------------------------------------------------------------------------------------------
 
 
-def thaw(interpreter: Interpreter, frame: Frame, op: int, value: Value, tag: object = None) -> Value:
+def thaw(site: Site, value: Value, tag: object = None) -> Value:
     """A rule's result as the interpreter sees it: new lists and dicts become objects."""
     match value:
         case FrozenList():
             elements = value.elements
             content = FrozenList(
-                None
-                if elements is None
-                else tuple(thaw(interpreter, frame, op, e, (tag, i)) for i, e in enumerate(elements)),
-                None if value.element is None else thaw(interpreter, frame, op, value.element, (tag, "*")),
+                None if elements is None else tuple(thaw(site, e, (tag, i)) for i, e in enumerate(elements)),
+                None if value.element is None else thaw(site, value.element, (tag, "*")),
                 value.length,
             )
-            return new_list(interpreter, frame, op, content, tag)
+            return new_list(site, content, tag)
         case FrozenDict():
-            items = tuple((key, thaw(interpreter, frame, op, item, (tag, str(key)))) for key, item in value.items)
-            rest = None if value.rest is None else thaw(interpreter, frame, op, value.rest, (tag, "**"))
-            return mappings.new_dict(interpreter, frame, op, FrozenDict(items, rest), tag)
+            items = tuple((key, thaw(site, item, (tag, str(key)))) for key, item in value.items)
+            rest = None if value.rest is None else thaw(site, value.rest, (tag, "**"))
+            return mappings.new_dict(site, FrozenDict(items, rest), tag)
         case TupleValue():
-            thawed = tuple(thaw(interpreter, frame, op, e, (tag, i)) for i, e in enumerate(value.elements))
+            thawed = tuple(thaw(site, e, (tag, i)) for i, e in enumerate(value.elements))
             return TupleValue(thawed, value.name, value.fields, value.cls)
         case SequenceValue():
-            return SequenceValue(thaw(interpreter, frame, op, value.element, (tag, "*")), value.kind)
+            return SequenceValue(thaw(site, value.element, (tag, "*")), value.kind)
         case UnionValue():
-            return join_all(thaw(interpreter, frame, op, member, (tag, i)) for i, member in enumerate(value.members))
+            return join_all(thaw(site, member, (tag, i)) for i, member in enumerate(value.members))
         case _:
             return value
 
 
-def length_of(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> Value:
+def length_of(site: Site, value: Value) -> Value:
     """`len(value)`."""
     results: list[Value] = []
     for member in members(value):
@@ -660,16 +649,12 @@ def length_of(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> 
                 start, stop, step = dim_of(member.start), dim_of(member.stop), dim_of(member.step)
                 results.append(size_value(subtract(stop, start)) if step == 1 else UNKNOWN_INT)
             case TupleValue() | Reference() | SequenceValue():
-                found = iterate(interpreter, frame, op, member) if _has_known_items(frame, member) else None
+                found = iterate(site, member) if _has_known_items(site.frame, member) else None
                 if found is not None and found.length is not None:
                     results.append(size_value(found.length))
                 else:
-                    method = (
-                        interpreter.find_method(frame, member, "__len__") if isinstance(member, Reference) else None
-                    )
-                    results.append(
-                        UNKNOWN_INT if method is None else interpreter.call_value(frame, op, method, CallArguments())
-                    )
+                    method = find_method(site, member, "__len__") if isinstance(member, Reference) else None
+                    results.append(UNKNOWN_INT if method is None else site.call(method, CallArguments()))
             case _:
                 results.append(UNKNOWN_INT)
     return join_all(results)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Final
 
 from terra_refactor.analysis.classes import FIELDS
-from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import CLASS, ITEMS
 from terra_refactor.domain.value import Constant, LibraryValue, ObjectId, Reference, TupleValue, Value
@@ -37,32 +38,33 @@ _NOT_LOOKED_INTO: Final = frozenset(
 _TAKE_APART: Final = frozenset(f"dataclasses.{name}" for name in ("asdict", "astuple", "replace"))
 
 
-def note_arguments(frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value | None) -> None:
+def note_arguments(site: Site, name: str, arguments: CallArguments, receiver: Value | None) -> None:
     """Records that a library function reads the containers that it is given, and the one that it is a method of."""
     owner, _, method = name.rpartition(".")
     if name in _TAKE_APART:
         for value in arguments.positional:
-            _note_fields(frame, op, value)
+            _note_fields(site, value)
     if name in _NOT_LOOKED_INTO or method in MUTATING_METHODS.get(owner, ()):
         return
     if receiver is not None:
-        note_contents(frame, op, receiver)
+        note_contents(site, receiver)
     for value in arguments.positional:
-        note_contents(frame, op, value)
+        note_contents(site, value)
     for _, value in arguments.keywords:
-        note_contents(frame, op, value)
+        note_contents(site, value)
     for rest in (arguments.open_positional, arguments.open_keywords):
         if rest is not None:
-            note_contents(frame, op, rest)
+            note_contents(site, rest)
 
 
-def note_returned(frame: Frame, op: int, value: Value) -> None:
+def note_returned(site: Site, value: Value) -> None:
     """Records that the caller gets containers that were there before: a graph gives it what they held when it was traced."""
-    note_contents(frame, op, value)
+    note_contents(site, value)
 
 
-def _note_fields(frame: Frame, op: int, value: Value) -> None:
+def _note_fields(site: Site, value: Value) -> None:
     """Records that all fields of data classes are read, with what is in them."""
+    frame = site.frame
     pending, seen = sorted(references(value)), set[ObjectId]()
     while pending and len(seen) < _MOST_CONTAINERS:
         number = pending.pop()
@@ -73,15 +75,16 @@ def _note_fields(frame: Frame, op: int, value: Value) -> None:
         fields = frame.state.get((cls.object, FIELDS))
         for field in fields.elements if isinstance(fields, TupleValue) else ():
             if isinstance(field, Constant) and isinstance(field.value, str):
-                frame.note_read(op, (number, field.value))
+                frame.note_read(site.op, (number, field.value))
                 held = frame.state.get((number, field.value))
                 if held is not None:
-                    note_contents(frame, op, held)
+                    note_contents(site, held)
                     pending.extend(sorted(references(held)))
 
 
-def note_contents(frame: Frame, op: int, value: Value) -> None:
+def note_contents(site: Site, value: Value) -> None:
     """Records that everything in the containers that a value is, or has in it, is read."""
+    frame = site.frame
     found = references(value)
     if not found:
         return
@@ -94,7 +97,7 @@ def note_contents(frame: Frame, op: int, value: Value) -> None:
         seen.add(number)
         content = frame.state.get((number, ITEMS))
         if content is not None or _can_change(frame.state.get((number, CLASS))):
-            frame.note_read(op, (number, ITEMS))
+            frame.note_read(site.op, (number, ITEMS))
             pending.extend(sorted(references(content) - seen) if content is not None else ())
 
 

@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from terra_refactor.analysis.classes import class_of_instance, resolution_order
+from terra_refactor.analysis.classes import class_of_instance, find_in_class, resolution_order
 from terra_refactor.analysis.effects import external_effect
+from terra_refactor.analysis.engine import TERMINATED, Handler, Site, Terminated
 from terra_refactor.analysis.facts import BranchFact, BranchKind, ObjectKind
 from terra_refactor.analysis.frames import Collector, Frame, LoopFrame
 from terra_refactor.analysis.freezing import freeze_in
-from terra_refactor.analysis.interpreter import TERMINATED, Handler, Interpreter, Terminated
+from terra_refactor.analysis.instances import is_instance
 from terra_refactor.analysis.refine import refine
 from terra_refactor.analysis.transfer import exceptions
 from terra_refactor.analysis.transfer.containers import ITERATORS, Iteration, iterate, length_of, new_list, new_set
@@ -74,30 +75,30 @@ MAX_CHANGES: Final = 64
 # --- branches ------------------------------------------------------------------------------------------------------------------
 
 
-def branch(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
+def branch(site: Site, op: Op) -> Terminated | None:
     assert isinstance(op, ops.If)
-    test = frame.value(op.test)
+    test = site.frame.value(op.test)
     if isinstance(test, LibraryValue) and test.name in TYPE_CHECKING:
-        _bind_for_annotations(interpreter, frame, op.then_block)
-    answer = asked(interpreter, frame, op.id, test)
+        _bind_for_annotations(site, op.then_block)
+    answer = asked(site, test)
     return _two_ways(
-        interpreter,
-        frame,
+        site,
         op,
         answer,
-        (op.then_block, lambda: refine(interpreter, frame, op.test, True)),
-        (op.else_block, lambda: refine(interpreter, frame, op.test, False)),
+        (op.then_block, lambda: refine(site, op.test, True)),
+        (op.else_block, lambda: refine(site, op.test, False)),
     )
 
 
-def _bind_for_annotations(interpreter: Interpreter, frame: Frame, block: Block) -> None:
+def _bind_for_annotations(site: Site, block: Block) -> None:
     """Binds what `if TYPE_CHECKING:` binds, unless the name is bound already.
 
     The block never runs. Annotations speak of its names, and nothing else can: a read of them would raise.
     """
+    frame = site.frame
     saved = dict(frame.effects), dict(frame.failures), dict(frame.calls)
     reads, writes = dict(frame.state_reads), dict(frame.writes_at)
-    end = interpreter.run_branch(frame, block)
+    end = site.engine.run_branch(frame, block)
     frame.effects, frame.failures, frame.calls = saved
     frame.state_reads, frame.writes_at = reads, writes
     if end is None:
@@ -110,13 +111,13 @@ def _bind_for_annotations(interpreter: Interpreter, frame: Frame, block: Block) 
 
 
 def _two_ways(
-    interpreter: Interpreter,
-    frame: Frame,
+    site: Site,
     op: ops.If,
     answer: Answer,
     first: tuple[Block, Callable[[], bool]],
     second: tuple[Block, Callable[[], bool]],
 ) -> Terminated | None:
+    engine, frame = site.engine, site.frame
     outer = frame.state
     if answer.value is None:
         frame.uncertainty += 1
@@ -125,7 +126,7 @@ def _two_ways(
     selects = (
         answer.value is None
         and answer.kind is not BranchKind.TENSOR
-        and (answer.release or interpreter.is_about_parameters(frame.function, op.test))
+        and (answer.release or engine.code.is_about_parameters(frame.function, op.test))
     )
     frame.conditions += selects
     exits = frame.exits
@@ -139,7 +140,7 @@ def _two_ways(
                 refined[position] = prepare()
                 return refined[position]
 
-            ends[position] = interpreter.run_branch(frame, block, prepared)
+            ends[position] = engine.run_branch(frame, block, prepared)
     if answer.value is None:
         frame.uncertainty -= 1
         frame.doubt -= 1
@@ -167,7 +168,7 @@ def _two_ways(
         frame.loops[-1].staged = True
     if not reached:
         return TERMINATED
-    if len(reached) > 1 and not interpreter.steps.merged(frame, reached):
+    if len(reached) > 1 and not engine.steps.merged(frame, reached):
         frame.problem = "budget"
         return TERMINATED
     outer.merge(reached)
@@ -264,16 +265,17 @@ def changed_variables(first: dict[str, Value], second: dict[str, Value]) -> tupl
     )
 
 
-def if_expression(interpreter: Interpreter, frame: Frame, op: Op) -> Value | Terminated:
+def if_expression(site: Site, op: Op) -> Value | Terminated:
     assert isinstance(op, ops.IfExpression)
-    answer = asked(interpreter, frame, op.id, frame.value(op.test))
+    frame = site.frame
+    answer = asked(site, frame.value(op.test))
     values: list[Value] = []
     taken = answer.value is not False, answer.value is not True
     states: list[State] = []
     frame.conditions += answer.release
     for truth, block, number in ((True, op.then_block, op.then_value), (False, op.else_block, op.else_value)):
         if taken[0 if truth else 1]:
-            end = interpreter.run_branch(frame, block, lambda truth=truth: refine(interpreter, frame, op.test, truth))  # type: ignore[misc]
+            end = site.engine.run_branch(frame, block, lambda truth=truth: refine(site, op.test, truth))  # type: ignore[misc]
             if end is not None:
                 states.append(end)
                 values.append(frame.value(number))
@@ -285,10 +287,11 @@ def if_expression(interpreter: Interpreter, frame: Frame, op: Op) -> Value | Ter
     return join_all(values)
 
 
-def short_circuit(interpreter: Interpreter, frame: Frame, op: Op) -> Value | Terminated:
+def short_circuit(site: Site, op: Op) -> Value | Terminated:
     assert isinstance(op, ops.ShortCircuit)
+    frame = site.frame
     left = frame.value(op.left)
-    answer = asked(interpreter, frame, op.id, left)
+    answer = asked(site, left)
     wanted = op.operator == "and"
     note_branch(frame, BranchFact(op.id, answer.kind, (answer.value is not (not wanted), True), (True, True)))
     if answer.value is (not wanted):
@@ -296,38 +299,39 @@ def short_circuit(interpreter: Interpreter, frame: Frame, op: Op) -> Value | Ter
     if answer.value is None:
         frame.uncertainty += 1
     frame.conditions += answer.release
-    end = interpreter.run_branch(frame, op.block, lambda: refine(interpreter, frame, op.left, wanted))
+    end = site.engine.run_branch(frame, op.block, lambda: refine(site, op.left, wanted))
     frame.conditions -= answer.release
     if answer.value is None:
         frame.uncertainty -= 1
     if end is None:
-        return TERMINATED if answer.value is wanted else _kept_left(interpreter, frame, left, wanted)
+        return TERMINATED if answer.value is wanted else _kept_left(site, left, wanted)
     right = frame.value(op.value)
     if answer.value is wanted:
         frame.state.adopt(end)
         return right
     untouched = frame.state.fork()
     frame.state.merge([end, untouched])
-    return join(_kept_left(interpreter, frame, left, wanted), right)
+    return join(_kept_left(site, left, wanted), right)
 
 
-def _kept_left(interpreter: Interpreter, frame: Frame, left: Value, wanted: bool) -> Value:
+def _kept_left(site: Site, left: Value, wanted: bool) -> Value:
     """The alternatives of the left side for which the right side is not evaluated."""
-    kept = [member for member in members(left) if truth_of(interpreter, frame, member).value is not wanted]
+    kept = [member for member in members(left) if truth_of(site, member).value is not wanted]
     return join_all(kept) if kept else UNKNOWN_BOOL
 
 
 # --- loops ---------------------------------------------------------------------------------------------------------------------
 
 
-def for_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
+def for_loop(site: Site, op: Op) -> Terminated | None:
     assert isinstance(op, ops.For)
-    found = _in_graph(iterate(interpreter, frame, op.id, frame.value(op.iterable)))
+    frame = site.frame
+    found = _in_graph(iterate(site, frame.value(op.iterable)))
     if frame.loop_lengths.setdefault(op.id, found.length) != found.length:
         frame.loop_lengths[op.id] = None
     before = dict(frame.state.locals)
-    filled = lists_filled(interpreter, frame, op) if found.length is not None else {}
-    outcome = _run_loop(interpreter, frame, op, found, op.body, op.else_block)
+    filled = lists_filled(site, op) if found.length is not None else {}
+    outcome = _run_loop(site, op, found, op.body, op.else_block)
     for number, length in filled.items():
         content = frame.state.get((number, ITEMS))
         if isinstance(content, FrozenList) and content.elements is None and outcome is None:
@@ -354,17 +358,16 @@ def _in_graph(found: Iteration) -> Iteration:
     )
 
 
-def _run_loop(
-    interpreter: Interpreter, frame: Frame, op: Op, found: Iteration, body: Block, else_block: Block
-) -> Terminated | None:
+def _run_loop(site: Site, op: Op, found: Iteration, body: Block, else_block: Block) -> Terminated | None:
+    engine, frame = site.engine, site.frame
     if isinstance(op, ops.For | ops.Comprehension):
-        _note_advanced(interpreter, frame, op)
+        _note_advanced(site, op)
     staged = isinstance(op, ops.For) and found.kind in (BranchKind.TENSOR, BranchKind.DATASET)
     if found.elements is not None and _worth_unrolling(frame, found.elements, body):
-        source = _list_of(interpreter, frame, op)
-        return _unrolled(interpreter, frame, found.elements, body, else_block, source, op=op.id, staged=staged)
+        source = _list_of(site, op)
+        return _unrolled(site, found.elements, body, else_block, source, op=op.id, staged=staged)
     if found.element == BOTTOM and found.elements == ():
-        return None if interpreter.run_block(frame, else_block) else TERMINATED
+        return None if engine.run_block(frame, else_block) else TERMINATED
 
     last = found.last if not any(isinstance(inner, ops.Break | ops.Return) for inner in walk(body)) else None
 
@@ -372,18 +375,17 @@ def _run_loop(
         if last is not None:
             # the shorter batch that certainly comes, for what certainly fails on it; its state is that of any element
             frame.values[body[0].id] = last
-            interpreter.run_branch(frame, body)
+            engine.run_branch(frame, body)
         frame.values[body[0].id] = found.element
-        return interpreter.run_block(frame, body)
+        return engine.run_block(frame, body)
 
-    return _fixpoint(
-        interpreter, frame, run_body, lambda: True, lambda: True, else_block, op=op.id, staged=lambda: staged, body=body
-    )
+    return _fixpoint(site, run_body, lambda: True, lambda: True, else_block, op=op.id, staged=lambda: staged, body=body)
 
 
-def _note_advanced(interpreter: Interpreter, frame: Frame, loop: ops.For | ops.Comprehension) -> None:
+def _note_advanced(site: Site, loop: ops.For | ops.Comprehension) -> None:
     """Records that a loop reads an iterator that an attribute or a global variable keeps for the next call, or not to its end."""
-    source = interpreter.op(frame.function, loop.iterable)
+    frame = site.frame
+    source = site.operation(loop.iterable)
     kept = isinstance(source, ops.LoadAttribute) or (
         isinstance(source, ops.LoadName) and source.scope is ops.Scope.GLOBAL
     )
@@ -391,7 +393,7 @@ def _note_advanced(interpreter: Interpreter, frame: Frame, loop: ops.For | ops.C
     if not any(isinstance(member, SequenceValue) and member.kind in ITERATORS for member in alternatives):
         return
     if kept:
-        external_effect(frame, loop.id, EffectKind.ITERATE, "the loop")
+        external_effect(site.at(loop.id), EffectKind.ITERATE, "the loop")
     named = isinstance(source, ops.LoadName | ops.LoadAttribute)
     if named and any(isinstance(inner, ops.Break | ops.Return) for inner in walk(loop.body)):
         frame.advanced = True
@@ -404,17 +406,16 @@ def _worth_unrolling(frame: Frame, elements: Sequence[Value], body: Block) -> bo
     return len(elements) <= (MAX_UNROLLED_OBJECTS if objects else MAX_UNROLLED)
 
 
-def _list_of(interpreter: Interpreter, frame: Frame, op: Op) -> ObjectId | None:
+def _list_of(site: Site, op: Op) -> ObjectId | None:
     """The list that a `for` iterates over: it may change on the way."""
-    source = frame.value(op.iterable) if isinstance(op, ops.For) else None
-    if isinstance(source, Reference) and interpreter.objects.facts[source.object].kind is ObjectKind.LIST:
+    source = site.frame.value(op.iterable) if isinstance(op, ops.For) else None
+    if isinstance(source, Reference) and site.engine.objects.facts[source.object].kind is ObjectKind.LIST:
         return source.object
     return None
 
 
 def _unrolled(
-    interpreter: Interpreter,
-    frame: Frame,
+    site: Site,
     elements: Sequence[Value],
     body: Block,
     else_block: Block,
@@ -424,6 +425,7 @@ def _unrolled(
     staged: bool,
 ) -> Terminated | None:
     """Runs the body once for each element. Elements that the body adds to the list that it iterates over (`source`) come, too."""
+    engine, frame = site.engine, site.frame
     outer, doubt = frame.state, frame.doubt
     exits: list[State] = []
     current: State | None = outer.fork()
@@ -440,7 +442,7 @@ def _unrolled(
             frame.values[body[0].id] = element
             fork = current.fork()
             frame.state = fork
-            falls_through = interpreter.run_block(frame, body)
+            falls_through = engine.run_block(frame, body)
         finally:
             frame.loops.pop()
             frame.state = outer
@@ -461,12 +463,12 @@ def _unrolled(
         if isinstance(content, FrozenList) and content.elements != elements:
             if content.elements is None or len(content.elements) > MAX_UNROLLED:
                 assert source is not None
-                return _rest_of_loop(interpreter, frame, current, exits, source, body, else_block, op)
+                return _rest_of_loop(site, current, exits, source, body, else_block, op)
             elements = content.elements
     if current is not None:
         frame.state = current
         try:
-            reached = interpreter.run_block(frame, else_block)
+            reached = engine.run_block(frame, else_block)
         finally:
             frame.state = outer
         if reached:
@@ -478,26 +480,20 @@ def _unrolled(
 
 
 def _rest_of_loop(
-    interpreter: Interpreter,
-    frame: Frame,
-    current: State,
-    exits: list[State],
-    source: ObjectId,
-    body: Block,
-    else_block: Block,
-    op: OpId,
+    site: Site, current: State, exits: list[State], source: ObjectId, body: Block, else_block: Block, op: OpId
 ) -> Terminated | None:
     """The iterations that are left when a list has grown beyond what is known one by one."""
+    frame = site.frame
     outer, frame.state = frame.state, current
 
     def run_body() -> bool:
         content = frame.state.get((source, ITEMS))
         frame.values[body[0].id] = list_element(content) if isinstance(content, FrozenList) else UNKNOWN
-        return interpreter.run_block(frame, body)
+        return site.engine.run_block(frame, body)
 
     try:
         outcome = _fixpoint(
-            interpreter, frame, run_body, lambda: True, lambda: True, else_block, op=op, staged=lambda: False, body=body
+            site, run_body, lambda: True, lambda: True, else_block, op=op, staged=lambda: False, body=body
         )
     finally:
         frame.state = outer
@@ -509,8 +505,7 @@ def _rest_of_loop(
 
 
 def _fixpoint(
-    interpreter: Interpreter,
-    frame: Frame,
+    site: Site,
     run_body: Callable[[], bool],
     enter: Callable[[], bool],
     leave: Callable[[], bool],
@@ -525,6 +520,7 @@ def _fixpoint(
     `enter` runs the test and refines by it; False if the body is certainly not entered. `leave` does so for the way out. `staged` says,
     after an iteration, whether the loop is one of the graph.
     """
+    frame = site.frame
     outer = frame.state
     frame.uncertainty += 1
     current = outer.fork()
@@ -564,7 +560,7 @@ def _fixpoint(
                 _give_up_on_changes(current, following)
             current = following
         frame.state = current
-        reached = leave() and interpreter.run_block(frame, else_block)
+        reached = leave() and site.engine.run_block(frame, else_block)
     finally:
         frame.uncertainty -= 1
         frame.state = outer
@@ -598,27 +594,26 @@ def _give_up_on_changes(old: State, new: State) -> None:
             new.heap[key] = FrozenDict((), UNKNOWN) if isinstance(value, FrozenDict) else FrozenList(None, UNKNOWN)
 
 
-def while_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
+def while_loop(site: Site, op: Op) -> Terminated | None:
     assert isinstance(op, ops.While)
+    engine, frame = site.engine, site.frame
     kinds: list[BranchKind] = []
     before = dict(frame.state.locals)
 
     def test(wanted: bool) -> bool:
-        if not interpreter.run_block(frame, op.test_block):
+        if not engine.run_block(frame, op.test_block):
             return False
-        answer = asked(interpreter, frame, op.id, frame.value(op.test))
+        answer = asked(site, frame.value(op.test))
         kinds.append(answer.kind)
-        return answer.value is not (not wanted) and refine(interpreter, frame, op.test, wanted)
+        return answer.value is not (not wanted) and refine(site, op.test, wanted)
 
     outcome = _fixpoint(
-        interpreter,
-        frame,
-        lambda: interpreter.run_block(frame, op.body),
+        site,
+        lambda: engine.run_block(frame, op.body),
         lambda: test(True),
         lambda: test(False),
         op.else_block,
         op=op.id,
-        # AutoGraph decides once, by the first test, what kind of loop it is
         staged=lambda: kinds[:1] == [BranchKind.TENSOR],
         body=op.body,
     )
@@ -632,7 +627,7 @@ def while_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | N
     return outcome
 
 
-def next_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:
+def next_item(site: Site, op: Op) -> None:
     """Nothing: the operation around it has set the value."""
     return
 
@@ -640,15 +635,16 @@ def next_item(interpreter: Interpreter, frame: Frame, op: Op) -> None:
 # --- comprehensions --------------------------------------------------------------------------------------------------------------
 
 
-def comprehension(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def comprehension(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.Comprehension)
+    frame = site.frame
     collector = Collector(frame.uncertainty)
     frame.collectors.append(collector)
-    found = iterate(interpreter, frame, op.id, frame.value(op.iterable))
+    found = iterate(site, frame.value(op.iterable))
     if found.elements is None or not _worth_unrolling(frame, found.elements, op.body):
         collector.exact = found.elements == ()
     try:
-        _run_loop(interpreter, frame, op, found, op.body, ())
+        _run_loop(site, op, found, op.body, ())
     finally:
         frame.collectors.pop()
     note_branch(frame, BranchFact(op.id, found.kind, (True, True), (True, True)))
@@ -656,22 +652,23 @@ def comprehension(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     if op.kind is ops.ComprehensionKind.DICT:
         if collector.exact and all(isinstance(key, Constant) for key, _ in collector.elements):
             items = {key: value for key, value in collector.elements if key is not None}
-            return new_dict(interpreter, frame, op.id, FrozenDict(tuple(items.items())))
-        return new_dict(interpreter, frame, op.id, FrozenDict((), join_all(values) if values else None))
+            return new_dict(site, FrozenDict(tuple(items.items())))
+        return new_dict(site, FrozenDict((), join_all(values) if values else None))
     # one element for each of the source's, unless a condition or another loop is around it
     length = found.length if any(isinstance(inner, ops.CollectElement) for inner in op.body) else None
     if op.kind is ops.ComprehensionKind.LIST:
         content = FrozenList(values) if collector.exact else FrozenList(None, join_all(values), length)
-        return new_list(interpreter, frame, op.id, content)
+        return new_list(site, content)
     if op.kind is ops.ComprehensionKind.SET:
-        return new_set(interpreter, frame, op.id, join_all(values))
+        return new_set(site, join_all(values))
     if collector.exact:
         return TupleValue(values)
     return SequenceValue(join_all(values), "generator", length)
 
 
-def collect_element(interpreter: Interpreter, frame: Frame, op: Op) -> None:
+def collect_element(site: Site, op: Op) -> None:
     assert isinstance(op, ops.CollectElement)
+    frame = site.frame
     collector = frame.collectors[-1]
     if frame.uncertainty > collector.depth:
         collector.exact = False
@@ -682,33 +679,32 @@ def collect_element(interpreter: Interpreter, frame: Frame, op: Op) -> None:
 # --- match -----------------------------------------------------------------------------------------------------------------------
 
 
-def pattern_test(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def pattern_test(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.PatternTest)
-    answers = {_pattern_answer(interpreter, frame, op, member) for member in members(frame.value(op.subject))}
+    answers = {_pattern_answer(site, op, member) for member in members(site.frame.value(op.subject))}
     answer = answers.pop() if len(answers) == 1 else None
     return UNKNOWN_BOOL if answer is None else Constant(answer)
 
 
-def _pattern_answer(interpreter: Interpreter, frame: Frame, op: ops.PatternTest, subject: Value) -> bool | None:
+def _pattern_answer(site: Site, op: ops.PatternTest, subject: Value) -> bool | None:
     match op.kind:
         case ops.PatternKind.SEQUENCE:
-            if isinstance(subject, Reference) and _is_no_sequence(interpreter, frame, subject):
+            if isinstance(subject, Reference) and _is_no_sequence(site, subject):
                 return False
-            length = (
-                length_of(interpreter, frame, op.id, subject) if isinstance(subject, TupleValue | Reference) else None
-            )
+            length = length_of(site, subject) if isinstance(subject, TupleValue | Reference) else None
             if isinstance(length, Constant) and isinstance(length.value, int):
                 return length.value >= op.length if op.at_least else length.value == op.length
             return False if isinstance(subject, Constant) else None
         case ops.PatternKind.CLASS:
-            return interpreter.is_instance(frame, subject, frame.value(op.operands[0]))
+            return is_instance(site, subject, site.frame.value(op.operands[0]))
         case _:
             return False if isinstance(subject, Constant) else None
 
 
-def _is_no_sequence(interpreter: Interpreter, frame: Frame, subject: Reference) -> bool:
+def _is_no_sequence(site: Site, subject: Reference) -> bool:
     """Whether a sequence pattern certainly does not match: a dict, a set, an instance of a class without bases from libraries."""
-    kind = interpreter.objects.facts[subject.object].kind
+    frame = site.frame
+    kind = site.engine.objects.facts[subject.object].kind
     if kind is ObjectKind.INSTANCE:
         cls = class_of_instance(frame, subject)
         return cls is not None and all(
@@ -719,37 +715,40 @@ def _is_no_sequence(interpreter: Interpreter, frame: Frame, subject: Reference) 
     return kind in (ObjectKind.DICT, ObjectKind.SET)
 
 
-def pattern_attribute(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def pattern_attribute(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.PatternAttribute)
+    frame = site.frame
     cls, subject = frame.value(op.cls), frame.value(op.subject)
     if isinstance(cls, LibraryValue):
         return subject if op.position == 0 else UNKNOWN
-    found = interpreter.find_in_class(frame, cls, "__match_args__")
+    found = find_in_class(frame, cls, "__match_args__")
     if found is not None and isinstance(found[0], TupleValue) and op.position < len(found[0].elements):
         name = found[0].elements[op.position]
         if isinstance(name, Constant) and isinstance(name.value, str):
-            return join_all(interpreter.attribute(frame, op.id, member, name.value) for member in members(subject))
+            return join_all(site.attribute(member, name.value) for member in members(subject))
     return UNKNOWN
 
 
 # --- generators ---------------------------------------------------------------------------------------------------------------------
 
 
-def yield_value(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def yield_value(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.Yield)
+    frame = site.frame
     frame.yields = join(frame.yields, NONE if op.value is None else frame.value(op.value))
     return UNKNOWN
 
 
-def yield_from(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def yield_from(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.YieldFrom)
-    frame.yields = join(frame.yields, iterate(interpreter, frame, op.id, frame.value(op.value)).element)
+    frame = site.frame
+    frame.yields = join(frame.yields, iterate(site, frame.value(op.value)).element)
     return UNKNOWN
 
 
-def await_value(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def await_value(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.Await)
-    return frame.value(op.value)
+    return site.frame.value(op.value)
 
 
 HANDLERS: dict[type[Op], Handler] = {

@@ -44,19 +44,20 @@ from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.probability import DEFERRED, ELEMENTWISE, TRANSFORMED
 
 if TYPE_CHECKING:
+    from terra_refactor.analysis.engine import Site
     from terra_refactor.analysis.frames import CallArguments, Frame
-    from terra_refactor.analysis.interpreter import Interpreter
 
 _BIJECTORS: Final = "tensorflow_probability.bijectors."
 _MAX_DEPTH: Final = 4
 
 
-def defer(interpreter: Interpreter, frame: Frame, op: int, instance: Reference, given: Mapping[str, Value]) -> None:
+def defer(site: Site, instance: Reference, given: Mapping[str, Value]) -> None:
     """Sets the fields of an instance whose constructor was given these arguments, by parameter name."""
+    frame = site.frame
     transformation = given.get("transform_fn", given.get("bijector", UNKNOWN))
     if "bijector" in given or "initial_value" in given:
         own = _of_initial_value(frame, given)
-        behind = _variable_behind(interpreter, frame, op, own, transformation, given)
+        behind = _variable_behind(site, own, transformation, given)
         frame.state.set((instance.object, "_bijector"), transformation)
     else:
         behind = given.get("pretransformed_input", UNKNOWN)
@@ -94,19 +95,16 @@ def _told_dtype(given: Mapping[str, Value], otherwise: DType | None) -> DType | 
     return otherwise if told == NONE else tensor_dtype(told)
 
 
-def _variable_behind(
-    interpreter: Interpreter, frame: Frame, op: int, own: TensorType, bijector: Value, given: Mapping[str, Value]
-) -> Value:
+def _variable_behind(site: Site, own: TensorType, bijector: Value, given: Mapping[str, Value]) -> Value:
     """The variable that holds what the bijector's inverse makes of the initial value."""
+    frame = site.frame
     behind = given.get("pretransformed_input", NONE)
     if behind != NONE:
         return behind
     told = given.get("shape", NONE)
     shape = own.shape if _keeps_shape(frame, bijector) else None
-    number = interpreter.allocate(frame, op, ObjectKind.VARIABLE, TRANSFORMED)
-    frame.add_effect(
-        Effect(EffectKind.VARIABLE_CREATION, EXTERNAL, "tfp.util.TransformedVariable(...)", frame.site(op))
-    )
+    number = site.allocate(ObjectKind.VARIABLE, TRANSFORMED)
+    frame.add_effect(Effect(EffectKind.VARIABLE_CREATION, EXTERNAL, "tfp.util.TransformedVariable(...)", site.place()))
     declared = shape if told == NONE else read.shape_argument(freeze(frame, told))
     return TensorValue(TensorType(own.dtype, declared), TensorKind.VARIABLE, variable=number)
 
@@ -150,24 +148,23 @@ def _library_class(frame: Frame, value: Value) -> str | None:
     return cls.name.removeprefix(_BIJECTORS)
 
 
-def initialize(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def initialize(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`super().__init__(...)` of a subclass."""
-    name = next(iter(frame.call_record(op).library), f"{DEFERRED}.__init__").removesuffix(".__init__")
+    name = next(iter(site.frame.call_record(site.op).library), f"{DEFERRED}.__init__").removesuffix(".__init__")
     entity = registry.lookup(name)
     if isinstance(receiver, Reference) and entity is not None:
         bound, _, keywords, _ = bind_library_arguments(entity, arguments)
-        defer(interpreter, frame, op, receiver, {**bound, **keywords})
+        defer(site, receiver, {**bound, **keywords})
     return NONE
 
 
-def note_array_conversion(frame: Frame, op: int, arguments: CallArguments) -> None:
+def note_array_conversion(site: Site, arguments: CallArguments) -> None:
     """A function of NumPy converts such an object by its own method, which works in eager code only."""
+    frame = site.frame
     for value in (*arguments.positional, *(value for _, value in arguments.keywords)):
         for member in members(value):
             if isinstance(member, Reference) and frame.state.get((member.object, AS_TENSOR)) is not None:
-                frame.call_record(op).library[f"{DEFERRED}.__array__"] = None
+                frame.call_record(site.op).library[f"{DEFERRED}.__array__"] = None
 
 
 DEFERRED_TENSORS: Final = {f"{DEFERRED}.__init__": initialize, f"{TRANSFORMED}.__init__": initialize}

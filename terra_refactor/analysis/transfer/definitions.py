@@ -16,9 +16,9 @@ from terra_refactor.analysis.classes import (
     find_in_class,
     resolution_order,
 )
+from terra_refactor.analysis.engine import Handler, Site
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
-from terra_refactor.analysis.interpreter import Handler, Interpreter
 from terra_refactor.analysis.transfer.containers import iterate
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.state import CELL, CLASS
@@ -41,9 +41,10 @@ OBJECT = LibraryValue("builtins.object")
 _NAMED_TUPLE = LibraryValue("typing.NamedTuple")
 
 
-def make_function(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def make_function(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.MakeFunction)
-    code = interpreter.code_of(op.function)
+    engine, frame = site.engine, site.frame
+    code = engine.code_of(op.function)
     closure: list[tuple[str, int]] = []
     for name in code.frees:
         cell = frame.cells.get(name, frame.closure.get(name))
@@ -52,19 +53,20 @@ def make_function(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     defaults = tuple((name, frame.value(number)) for name, number in op.defaults)
     annotations = tuple((name, frame.value(number)) for name, number in op.annotations)
     value = FunctionValue((op.function.module, op.function.index), tuple(closure), defaults, annotations)
-    interpreter.note_definition(frame, value)
+    engine.note_definition(frame, value)
     return value
 
 
-def make_class(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def make_class(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.MakeClass)
-    number = interpreter.allocate(frame, op.id, ObjectKind.CLASS, op.name)
+    engine, frame = site.engine, site.frame
+    number = site.allocate(ObjectKind.CLASS, op.name)
     cls = Reference(number)
     bases: list[Value] = []
     for base in op.bases:
         value = frame.value(base.value)
         if base.starred:
-            bases.extend(iterate(interpreter, frame, op.id, value).elements or (UNKNOWN,))
+            bases.extend(iterate(site, value).elements or (UNKNOWN,))
             continue
         alternatives = members(value)
         bases.append(alternatives[0] if len(alternatives) == 1 else _one_base(alternatives))
@@ -72,10 +74,10 @@ def make_class(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     frame.state.set((number, BASES), TupleValue(tuple(bases)))
     for base_value in bases:
         if isinstance(base_value, Reference):
-            interpreter.note_subclass(base_value.object, number)
+            engine.note_subclass(base_value.object, number)
     if "metaclass" in keywords:
         frame.state.set((number, "__metaclass__"), keywords["metaclass"])
-    body = interpreter.code_of(op.body)
+    body = engine.code_of(op.body)
     closure = {
         name: cell for name in body.frees if (cell := frame.cells.get(name, frame.closure.get(name))) is not None
     }
@@ -83,7 +85,7 @@ def make_class(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
     inner.class_object = number
     inner.allocated = set(frame.allocated)
     before = len(inner.allocated)
-    summary = interpreter.run_inline(inner)
+    summary = engine.run_inline(inner)
     frame.call_record(op.id).callees[summary.identity] = None
     for key, value in inner.root.heap.items():
         frame.state.set(key, value)
@@ -91,7 +93,7 @@ def make_class(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
         frame.allocated |= inner.allocated
     if "__class__" in inner.cells:
         frame.state.set((inner.cells["__class__"], CELL), cls)
-    interpreter.note_class_of_body(op.body, cls)
+    engine.note_class_of_body(op.body, cls)
     if inner.class_annotations and (_NAMED_TUPLE in bases or any(_is_typed_record(base) for base in bases)):
         frame.state.set((number, FIELDS), TupleValue(tuple(Constant(name) for name in inner.class_annotations)))
     frame.state.set((number, ANNOTATIONS), annotated_names(inner.class_annotations))
@@ -99,12 +101,12 @@ def make_class(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
         if isinstance(candidate, Reference):
             hook = frame.state.get((candidate.object, "__init_subclass__"))
             if hook is not None:
-                function = bind(interpreter, frame, hook, cls, cls)
+                function = bind(site, hook, cls, cls)
                 target = function.arguments[0] if isinstance(function, PartialValue) else hook
                 arguments = CallArguments(
                     (cls,), tuple((k, v) for k, v in keywords.items() if k not in ("metaclass", "**"))
                 )
-                interpreter.call_value(frame, op.id, target, arguments)
+                site.call(target, arguments)
                 break
     return cls
 
@@ -124,48 +126,50 @@ def _is_typed_record(base: Value) -> bool:
     return isinstance(base, LibraryValue) and base.name in ("typing.NamedTuple", "typing.TypedDict")
 
 
-def instantiate(interpreter: Interpreter, frame: Frame, op: int, cls: Reference, arguments: CallArguments) -> Value:
+def instantiate(site: Site, cls: Reference, arguments: CallArguments) -> Value:
     """`cls(arguments)` for a class of the program."""
-    facts = interpreter.objects.facts[cls.object]
+    frame = site.frame
+    facts = site.engine.objects.facts[cls.object]
     order = resolution_order(frame, cls)
     libraries = [candidate for candidate in order if isinstance(candidate, LibraryValue)]
     if _NAMED_TUPLE in libraries:
-        return _record(interpreter, frame, op, cls, facts.name, arguments)
+        return _record(site, cls, facts.name, arguments)
     metaclass = find_in_class(frame, cls, "__metaclass__")
     if metaclass is not None and isinstance(metaclass[0], Reference):
         hook = find_in_class(frame, metaclass[0], "__call__")
         if hook is not None and isinstance(hook[0], FunctionValue):
-            interpreter.call_value(frame, op, hook[0], arguments.with_first(cls))
+            site.call(hook[0], arguments.with_first(cls))
     if any(candidate.name.startswith("enum.") for candidate in libraries):
         return UnknownValue(may_be_tensor=False)
-    number = interpreter.allocate(frame, op, ObjectKind.INSTANCE, facts.name, tag=("instance", cls.object))
+    number = site.allocate(ObjectKind.INSTANCE, facts.name, tag=("instance", cls.object))
     instance = Reference(number)
     frame.state.set((number, CLASS), cls)
     constructor = find_in_class(frame, cls, "__new__")
     if constructor is not None and isinstance(constructor[0], FunctionValue):
-        made = interpreter.call_value(frame, op, constructor[0], arguments.with_first(cls))
+        made = site.call(constructor[0], arguments.with_first(cls))
         if isinstance(made, Reference) and frame.state.get((made.object, CLASS)) is not None:
             instance = made
         elif not isinstance(made, UnknownValue) and not isinstance(made, Reference):
             return made
     initializer = find_in_class(frame, cls, "__init__")
     if initializer is not None and not isinstance(initializer[1], LibraryValue):
-        bound = bind(interpreter, frame, initializer[0], instance, cls)
-        interpreter.call_value(frame, op, bound, arguments)
+        bound = bind(site, initializer[0], instance, cls)
+        site.call(bound, arguments)
         return instance
-    fields = _fields_of(interpreter, frame, order)
+    fields = _fields_of(site, order)
     if fields:
-        _initialize_fields(interpreter, frame, op, instance, fields, arguments)
+        _initialize_fields(site, instance, fields, arguments)
         hook = find_in_class(frame, cls, "__post_init__")
         if hook is not None:
-            interpreter.call_value(frame, op, bind(interpreter, frame, hook[0], instance, cls), CallArguments())
+            site.call(bind(site, hook[0], instance, cls), CallArguments())
     elif initializer is not None and isinstance(initializer[0], LibraryValue):
-        interpreter.call_value(frame, op, bind(interpreter, frame, initializer[0], instance, cls), arguments)
+        site.call(bind(site, initializer[0], instance, cls), arguments)
     return instance
 
 
-def _fields_of(interpreter: Interpreter, frame: Frame, order: tuple[Value, ...]) -> tuple[str, ...]:
+def _fields_of(site: Site, order: tuple[Value, ...]) -> tuple[str, ...]:
     """The fields of a dataclass (or attrs class), those of its bases first."""
+    frame = site.frame
     names: dict[str, None] = {}
     for candidate in reversed(order):
         if isinstance(candidate, Reference) and frame.state.get((candidate.object, FIELDS)) is not None:
@@ -176,14 +180,8 @@ def _fields_of(interpreter: Interpreter, frame: Frame, order: tuple[Value, ...])
     return tuple(names)
 
 
-def _initialize_fields(
-    interpreter: Interpreter,
-    frame: Frame,
-    op: int,
-    instance: Reference,
-    fields: tuple[str, ...],
-    arguments: CallArguments,
-) -> None:
+def _initialize_fields(site: Site, instance: Reference, fields: tuple[str, ...], arguments: CallArguments) -> None:
+    frame = site.frame
     positional = list(arguments.positional)
     keywords = dict(arguments.keywords)
     cls = frame.state.get((instance.object, CLASS))
@@ -196,25 +194,24 @@ def _initialize_fields(
         else:
             default = find_in_class(frame, cls, name)
             opened = [part for part in (arguments.open_positional, arguments.open_keywords) if part is not None]
-            found = _default_of(interpreter, frame, op, default[0]) if default is not None else UNKNOWN
+            found = _default_of(site, default[0]) if default is not None else UNKNOWN
             value = join_all([found, *opened]) if opened else found
         frame.state.set((instance.object, name), value)
 
 
-def _default_of(interpreter: Interpreter, frame: Frame, op: int, default: Value) -> Value:
+def _default_of(site: Site, default: Value) -> Value:
     """The value of a field that was not passed: `field(default=...)`, `field(default_factory=...)` or the class attribute."""
     if isinstance(default, PartialValue) and isinstance(default.function, LibraryValue):
         keywords = dict(default.keywords)
         if default.function.name == "dataclasses.field":
             if "default_factory" in keywords:
-                return interpreter.call_value(frame, op, keywords["default_factory"], CallArguments())
+                return site.call(keywords["default_factory"], CallArguments())
             return keywords.get("default", UNKNOWN)
     return default
 
 
-def _record(
-    interpreter: Interpreter, frame: Frame, op: int, cls: Reference, name: str, arguments: CallArguments
-) -> Value:
+def _record(site: Site, cls: Reference, name: str, arguments: CallArguments) -> Value:
+    frame = site.frame
     fields: tuple[str, ...] = ()
     for candidate in resolution_order(frame, cls):
         if isinstance(candidate, Reference) and annotations_of(frame, candidate):

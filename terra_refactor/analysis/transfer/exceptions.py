@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from terra_refactor.analysis.classes import class_name, find_method, is_library_function
+from terra_refactor.analysis.engine import TERMINATED, Handler, Site, Terminated
 from terra_refactor.analysis.frames import CallArguments, FinalFrame, Frame
-from terra_refactor.analysis.interpreter import TERMINATED, Handler, Interpreter, Terminated
 from terra_refactor.analysis.transfer.contents import note_returned
 from terra_refactor.analysis.truth import truth_of
 from terra_refactor.domain.lattice import join, join_all
@@ -70,24 +71,25 @@ def leave(frame: Frame, op: Op, value: Value) -> Terminated:
     return TERMINATED
 
 
-def return_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated:
+def return_statement(site: Site, op: Op) -> Terminated:
     assert isinstance(op, ops.Return)
+    frame = site.frame
     value = NONE if op.value is None else frame.value(op.value)
-    note_returned(frame, op.id, value)
+    note_returned(site, value)
     return leave(frame, op, value)
 
 
-def leave_loop(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated:
-    return leave(frame, op, NONE)
+def leave_loop(site: Site, op: Op) -> Terminated:
+    return leave(site.frame, op, NONE)
 
 
-def raise_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated:
+def raise_statement(site: Site, op: Op) -> Terminated:
     assert isinstance(op, ops.Raise)
+    frame = site.frame
     if op.exception is not None and not frame.handlers:
         for member in members(frame.value(op.exception)):
             if member == LibraryValue("builtins.NotImplementedError") or (
-                isinstance(member, Reference)
-                and interpreter.class_name(frame, member) == "builtins.NotImplementedError"
+                isinstance(member, Reference) and class_name(frame, member) == "builtins.NotImplementedError"
             ):
                 frame.abstract = True
     _raise_from(frame, frame.state)
@@ -103,8 +105,7 @@ def _raise_from(frame: Frame, state: State) -> None:
 
 
 def _run_and_finish(
-    interpreter: Interpreter,
-    frame: Frame,
+    site: Site,
     run: Callable[[list[State]], State | None],
     finish: Callable[[], bool],
     swallows: Callable[[], bool] = lambda: False,
@@ -114,6 +115,7 @@ def _run_and_finish(
     `run` returns the state in which control goes on (a direct fork of the present one), and adds to its argument those in which an
     exception leaves.
     """
+    frame = site.frame
     outer = frame.state
     final = FinalFrame(outer, len(frame.loops))
     escaping: list[State] = []
@@ -175,11 +177,12 @@ def merged(outer: State, states: list[State]) -> State:
 # --- try -----------------------------------------------------------------------------------------------------------------------
 
 
-def try_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
+def try_statement(site: Site, op: Op) -> Terminated | None:
     assert isinstance(op, ops.Try)
+    frame = site.frame
     if not op.final_block:
         escaping: list[State] = []
-        end = _try_and_catch(interpreter, frame, op, escaping)
+        end = _try_and_catch(site, op, escaping)
         for state in escaping:
             _raise_from(frame, state)
         if end is None:
@@ -187,29 +190,27 @@ def try_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated 
         frame.state.adopt(end)
         return None
     return _run_and_finish(
-        interpreter,
-        frame,
-        lambda escaping: _try_and_catch(interpreter, frame, op, escaping),
-        lambda: interpreter.run_block(frame, op.final_block),
+        site, lambda escaping: _try_and_catch(site, op, escaping), lambda: site.engine.run_block(frame, op.final_block)
     )
 
 
-def _try_and_catch(interpreter: Interpreter, frame: Frame, op: ops.Try, escaping: list[State]) -> State | None:
+def _try_and_catch(site: Site, op: ops.Try, escaping: list[State]) -> State | None:
     """Runs body, `else` and handlers; the state in which control goes on. What may leave by an exception is added to `escaping`."""
+    frame = site.frame
     outer = frame.state
     body = outer.fork()
     # what fails here may be what the handlers are for: `try: x[None, :] ... except IndexError`
     catches = any(_may_catch_failure(handler) for handler in op.handlers)
     frame.conditions += catches
     try:
-        reached, raised = _run_guarded(interpreter, frame, body, op.body)
+        reached, raised = _run_guarded(site, body, op.body)
     finally:
         frame.conditions -= catches
     starts = [outer.fork(), _copy(body, outer), *raised]
     escaping.extend(_copy(state, outer) for state in starts)
     exits: list[State] = []
     if reached:
-        reached, more = _run_guarded(interpreter, frame, body, op.else_block)
+        reached, more = _run_guarded(site, body, op.else_block)
         escaping.extend(more)
         if reached:
             exits.append(body)
@@ -218,12 +219,12 @@ def _try_and_catch(interpreter: Interpreter, frame: Frame, op: ops.Try, escaping
         for handler in op.handlers:
             caught = merged(outer, [_copy(state, outer) for state in starts])
             _forget_order(frame, op.body, caught)
-            interpreter_runs = _run_guarded(interpreter, frame, caught, handler.type_block)[0]
+            interpreter_runs = _run_guarded(site, caught, handler.type_block)[0]
             first = handler.body[0] if handler.body else None
             if isinstance(first, ops.NextItem):
                 frame.values[first.id] = UnknownValue(may_be_tensor=False, reason="an exception")
             if interpreter_runs:
-                reached, more = _run_guarded(interpreter, frame, caught, handler.body)
+                reached, more = _run_guarded(site, caught, handler.body)
                 escaping.extend(more)
                 if reached:
                     exits.append(caught)
@@ -271,14 +272,15 @@ def _may_catch_failure(handler: ops.Handler) -> bool:
     return not all(isinstance(part, ops.LoadName | ops.LoadAttribute) and part.name in _OTHER_ERRORS for part in parts)
 
 
-def _run_guarded(interpreter: Interpreter, frame: Frame, state: State, block: Block) -> tuple[bool, list[State]]:
+def _run_guarded(site: Site, state: State, block: Block) -> tuple[bool, list[State]]:
     """Runs a block in `state`: whether control reaches its end, and the states in which its `raise`s leave it."""
+    frame = site.frame
     outer = frame.state
     raised: list[State] = []
     frame.handlers.append((outer, raised))
     frame.state = state
     try:
-        return interpreter.run_block(frame, block), raised
+        return site.engine.run_block(frame, block), raised
     finally:
         frame.state = outer
         frame.handlers.pop()
@@ -310,10 +312,11 @@ def _forget_order(frame: Frame, body: Block, state: State) -> None:
 # --- with ----------------------------------------------------------------------------------------------------------------------
 
 
-def with_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated | None:
+def with_statement(site: Site, op: Op) -> Terminated | None:
     assert isinstance(op, ops.With)
+    engine, frame = site.engine, site.frame
     manager = frame.value(op.manager)
-    item = join_all(_entered(interpreter, frame, op.id, member) for member in members(manager))
+    item = join_all(_entered(site, member) for member in members(manager))
     first = op.body[0] if op.body else None
     if isinstance(first, ops.NextItem):
         frame.values[first.id] = item
@@ -321,25 +324,25 @@ def with_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated
         method
         for member in members(manager)
         if isinstance(member, Reference)
-        and (method := interpreter.find_method(frame, member, "__exit__")) is not None
-        and not interpreter.is_library_function(method)
+        and (method := find_method(site, member, "__exit__")) is not None
+        and not is_library_function(method)
     ]
-    suppresses = _surely_suppresses(interpreter, frame, op.manager)
-    provokes = suppresses and not _surely_suppresses(interpreter, frame, op.manager, _IGNORING)
+    suppresses = _surely_suppresses(site, op.manager)
+    provokes = suppresses and not _surely_suppresses(site, op.manager, _IGNORING)
     if not methods and not suppresses:
         # the usual case: nothing of the program runs on the way out
-        return None if interpreter.run_block(frame, op.body) else TERMINATED
+        return None if engine.run_block(frame, op.body) else TERMINATED
     answers: list[Value] = []
 
     def run(escaping: list[State]) -> State | None:
         outer = frame.state
         body = outer.fork()
-        interpreter.expecting_errors += suppresses
+        engine.expecting_errors += suppresses
         frame.provoked += provokes
         try:
-            reached, raised = _run_guarded(interpreter, frame, body, op.body)
+            reached, raised = _run_guarded(site, body, op.body)
         finally:
-            interpreter.expecting_errors -= suppresses
+            engine.expecting_errors -= suppresses
             frame.provoked -= provokes
         if suppresses:
             return merged(outer, [outer.fork(), *raised, body])
@@ -348,36 +351,32 @@ def with_statement(interpreter: Interpreter, frame: Frame, op: Op) -> Terminated
 
     def finish() -> bool:
         arguments = CallArguments((UNKNOWN, UNKNOWN, UNKNOWN))
-        answers[:] = [interpreter.call_value(frame, op.id, method, arguments) for method in methods]
+        answers[:] = [site.call(method, arguments) for method in methods]
         return True
 
     def swallows() -> bool:
-        return any(
-            truth_of(interpreter, frame, member).value is not False for answer in answers for member in members(answer)
-        )
+        return any(truth_of(site, member).value is not False for answer in answers for member in members(answer))
 
-    return _run_and_finish(interpreter, frame, run, finish, swallows)
+    return _run_and_finish(site, run, finish, swallows)
 
 
-def _surely_suppresses(
-    interpreter: Interpreter, frame: Frame, manager: int, how: frozenset[str] = _SUPPRESSING
-) -> bool:
+def _surely_suppresses(site: Site, manager: int, how: frozenset[str] = _SUPPRESSING) -> bool:
     """Whether an exception of the body ends at the context manager: `suppress`, or what expects one in a test."""
-    record = frame.calls.get(manager)
+    record = site.frame.calls.get(manager)
     if record is None:
         return False
     names = record.library if record.unknown is None else (*record.library, record.unknown)
     return any(name.rpartition(".")[2] in how for name in names)
 
 
-def _entered(interpreter: Interpreter, frame: Frame, op: int, manager: Value) -> Value:
+def _entered(site: Site, manager: Value) -> Value:
     if isinstance(manager, SequenceValue) and manager.kind == "generator":
         return manager.element
     if isinstance(manager, Reference):
-        method = interpreter.find_method(frame, manager, "__enter__")
-        if method is None or interpreter.is_library_function(method):
+        method = find_method(site, manager, "__enter__")
+        if method is None or is_library_function(method):
             return manager
-        return interpreter.call_value(frame, op, method, CallArguments())
+        return site.call(method, CallArguments())
     # an archive of arrays is what it opens
     return UNKNOWN if isinstance(manager, UnknownValue) and manager.origin != LOADED else manager
 

@@ -9,28 +9,25 @@ from __future__ import annotations
 
 from typing import Final
 
-from terra_refactor.analysis.frames import CallArguments, Frame
-from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer.container_methods import BuiltinHandler
 from terra_refactor.domain.value import FALSE, NONE, TRUE, UNKNOWN, Value
 
 
 def _in_graph(answer: Value) -> BuiltinHandler:
-    def handler(
-        interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-    ) -> Value | None:
-        leaves = "init_scope" in interpreter.names.of(frame.function).mentioned
+    def handler(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+        frame = site.frame
+        leaves = "init_scope" in site.engine.names.of(frame.function).mentioned
         return answer if frame.in_graph and not leaves else None
 
     return handler
 
 
-def _set(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _set(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`tf.config.run_functions_eagerly(value)`."""
     keywords = [value for _, value in arguments.keywords]
-    interpreter.set_functions_run_eagerly(frame.state, next(iter([*arguments.positional, *keywords]), UNKNOWN))
+    site.engine.set_functions_run_eagerly(site.frame.state, next(iter([*arguments.positional, *keywords]), UNKNOWN))
     return NONE
 
 

@@ -9,9 +9,10 @@ under tensors in that place. Dtypes: NumPy converts what is fed.
 
 from __future__ import annotations
 
+from terra_refactor.analysis.engine import Engine, Site
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
-from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.library_rules import over_combinations
 from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.value import UNBOUND, UNKNOWN, FrozenDict, TensorKind, TensorValue, Value, members
 from terra_refactor.ir import ops
@@ -22,30 +23,31 @@ _POSITIONS = {"run": (0, 1), "eval": (0,), "partial_run": (1, 2)}
 """Where each method takes its feeds, if not by keyword: the first of these that is a dict under tensors."""
 
 
-def check_feeds(interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments) -> None:
+def check_feeds(site: Site, arguments: CallArguments) -> None:
     """Notes a failure if a call feeds some tensor a value that certainly does not fit it."""
-    feeds = _feeds(interpreter, frame, op, arguments)
+    feeds = _feeds(site, arguments)
     if feeds is None:
         return
     for key, value in feeds.items:
         if not isinstance(key, TensorValue):
             continue
-        declared, name = key.type.shape, _name_of(interpreter, key)
+        declared, name = key.type.shape, _name_of(site.engine, key)
 
         def check(member: Value, declared: Shape = declared, name: str = name) -> Value:
             check_feed(declared, converted_type(member, numpy=True).shape, name)
             return UNKNOWN
 
         alternatives = [member for member in members(value) if member != UNBOUND]
-        interpreter.over_combinations(frame, op, "feed_dict", alternatives, check)
+        over_combinations(site, "feed_dict", alternatives, check)
 
 
-def _feeds(interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments) -> FrozenDict | None:
+def _feeds(site: Site, arguments: CallArguments) -> FrozenDict | None:
+    frame = site.frame
     given = dict(arguments.keywords).get("feed_dict")
     if given is not None:
         return _under_tensors(frame, given)
-    called = interpreter.op(frame.function, op)
-    function = interpreter.op(frame.function, called.function) if isinstance(called, ops.Call) else None
+    called = site.operation(site.op)
+    function = site.operation(called.function) if isinstance(called, ops.Call) else None
     if not isinstance(function, ops.LoadAttribute):
         return None
     for position in _POSITIONS.get(function.name, ()):
@@ -64,10 +66,10 @@ def _under_tensors(frame: Frame, value: Value) -> FrozenDict | None:
     return None
 
 
-def _name_of(interpreter: Interpreter, key: TensorValue) -> str:
+def _name_of(engine: Engine, key: TensorValue) -> str:
     """Which placeholder a message speaks of: the line where it is made."""
-    facts = interpreter.objects.facts[key.variable] if key.variable is not None else None
+    facts = engine.objects.facts[key.variable] if key.variable is not None else None
     if facts is None or facts.function is None or facts.op is None:
         return "a tensor"
     what = "variable" if key.kind is TensorKind.VARIABLE else "placeholder"
-    return f"the {what} of line {interpreter.line_of(facts.function, facts.op)}"
+    return f"the {what} of line {engine.line_of(facts.function, facts.op)}"

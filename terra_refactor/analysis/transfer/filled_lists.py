@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import ObjectKind
-from terra_refactor.analysis.frames import Frame
-from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.lattice import list_length, names_object
 from terra_refactor.domain.state import ITEMS
@@ -25,13 +24,9 @@ from terra_refactor.ir.walk import walk
 _LEAVING = (ops.Break, ops.Continue, ops.Return, ops.Raise, ops.Yield, ops.YieldFrom, ops.Await)
 
 
-def lists_filled(interpreter: Interpreter, frame: Frame, loop: ops.For) -> dict[ObjectId, Dim]:
+def lists_filled(site: Site, loop: ops.For) -> dict[ObjectId, Dim]:
     """The lists that get one element in each iteration, with their lengths before the loop."""
-    appended = [
-        name
-        for op in loop.body
-        if isinstance(op, ops.Call) and (name := _appended_to(interpreter, frame, op)) is not None
-    ]
+    appended = [name for op in loop.body if isinstance(op, ops.Call) and (name := _appended_to(site, op)) is not None]
     if not appended:
         return {}
     mentioned: Counter[str] = Counter()
@@ -49,33 +44,34 @@ def lists_filled(interpreter: Interpreter, frame: Frame, loop: ops.For) -> dict[
             mentioned[op.name] += 1
     found: dict[ObjectId, Dim] = {}
     for name in appended:
-        number = _only_name_of(interpreter, frame, name) if mentioned[name] == 1 else None
-        content = None if number is None else frame.state.get((number, ITEMS))
+        number = _only_name_of(site, name) if mentioned[name] == 1 else None
+        content = None if number is None else site.frame.state.get((number, ITEMS))
         if number is not None and isinstance(content, FrozenList):
             found[number] = list_length(content)
     return found
 
 
-def _appended_to(interpreter: Interpreter, frame: Frame, call: ops.Call) -> str | None:
+def _appended_to(site: Site, call: ops.Call) -> str | None:
     """`name` where the call is `name.append(...)` or `name.insert(...)`."""
-    method = interpreter.op(frame.function, call.function)
+    method = site.operation(call.function)
     if not isinstance(method, ops.LoadAttribute) or method.name not in ("append", "insert"):
         return None
-    owner = interpreter.op(frame.function, method.object)
+    owner = site.operation(method.object)
     return owner.name if isinstance(owner, ops.LoadName) else None
 
 
-def _only_name_of(interpreter: Interpreter, frame: Frame, name: str) -> ObjectId | None:
+def _only_name_of(site: Site, name: str) -> ObjectId | None:
     """The list that a variable holds, if this call has made it and nothing else leads to it."""
+    engine, frame = site.engine, site.frame
     state = frame.state
-    module = interpreter.loader.object_of(frame.function.id.module)
+    module = engine.loader.object_of(frame.function.id.module)
     value: Value | None = state.locals.get(name)
     is_global = value is None and frame.function.kind is FunctionKind.MODULE
     if is_global:
         value = state.get((module, name))
-        if _is_used_by_functions(interpreter, frame, name):
+        if _is_used_by_functions(site, name):
             return None
-    if not isinstance(value, Reference) or interpreter.objects.facts[value.object].kind is not ObjectKind.LIST:
+    if not isinstance(value, Reference) or engine.objects.facts[value.object].kind is not ObjectKind.LIST:
         return None
     number = value.object
     if number not in frame.allocated:
@@ -93,11 +89,11 @@ def _only_name_of(interpreter: Interpreter, frame: Frame, name: str) -> ObjectId
         current = current.parent
 
 
-def _is_used_by_functions(interpreter: Interpreter, frame: Frame, name: str) -> bool:
+def _is_used_by_functions(site: Site, name: str) -> bool:
     """Whether a function of the module, which the loop may call, names the global variable."""
     return any(
         isinstance(op, ops.LoadName | ops.StoreName) and op.name == name
-        for function in interpreter.program.modules[frame.function.id.module].functions
+        for function in site.engine.program.modules[site.frame.function.id.module].functions
         if function.kind is not FunctionKind.MODULE
         for op in walk(function.body)
     )

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.freezing import freeze
-from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument
 from terra_refactor.analysis.transfer.containers import iterate, thaw
 from terra_refactor.domain.tensor import TensorType
@@ -30,20 +30,19 @@ def _dense(value: Value, *, numpy: bool) -> TensorType | None:
     return None if made is None or made == TensorType() else made
 
 
-def _called(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, kind: TensorKind
-) -> Value | None:
+def _called(site: Site, arguments: CallArguments, kind: TensorKind) -> Value | None:
+    frame = site.frame
     function, given = argument(arguments, 0, "func"), argument(arguments, 1, "inp")
     declared = argument(arguments, 2, "Tout")
     if frame.in_graph or function is None or given is None or declared is None or arguments.open_positional is not None:
         return None
     numpy = kind is TensorKind.NDARRAY
-    parts = iterate(interpreter, frame, op, given).elements
+    parts = iterate(site, given).elements
     types = [_dense(part, numpy=numpy) for part in parts or ()]
     if parts is None or None in types:
         return None
     passed = tuple(TensorValue(type_, kind) for type_ in types if type_ is not None)
-    returned = freeze(frame, interpreter.call_value(frame, op, function, CallArguments(passed)))
+    returned = freeze(frame, site.call(function, CallArguments(passed)))
     single = read.elements(freeze(frame, declared)) is None
     wanted = (freeze(frame, declared),) if single else read.elements(freeze(frame, declared)) or ()
     results = (returned,) if single else read.elements(returned) or (returned,)
@@ -59,19 +58,15 @@ def _called(
     # NumPy's form unpacks a list of one
     if single or (numpy and len(tensors) == 1):
         return tensors[0]
-    return thaw(interpreter, frame, op, FrozenList(tensors), "result")
+    return thaw(site, FrozenList(tensors), "result")
 
 
-def _numpy_function(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    return _called(interpreter, frame, op, arguments, TensorKind.NDARRAY)
+def _numpy_function(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    return _called(site, arguments, TensorKind.NDARRAY)
 
 
-def _py_function(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    return _called(interpreter, frame, op, arguments, TensorKind.TENSOR)
+def _py_function(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    return _called(site, arguments, TensorKind.TENSOR)
 
 
 HOST_CALLBACKS: Final[dict[str, BuiltinHandler]] = {

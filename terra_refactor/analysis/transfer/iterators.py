@@ -11,8 +11,8 @@ from __future__ import annotations
 import itertools
 from typing import Final
 
-from terra_refactor.analysis.frames import CallArguments, Frame
-from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument
 from terra_refactor.analysis.transfer.containers import iterate
 from terra_refactor.domain.lattice import join, join_all
@@ -30,15 +30,13 @@ MAX_PRODUCT: Final = 64
 """So many combinations are told apart."""
 
 
-def _product(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _product(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if arguments.open_positional is not None:
         return None
     repeat = dict(arguments.keywords).get("repeat", Constant(1))
     if not isinstance(repeat, Constant) or not isinstance(repeat.value, int):
         return None
-    found = [iterate(interpreter, frame, op, value) for value in arguments.positional] * repeat.value
+    found = [iterate(site, value) for value in arguments.positional] * repeat.value
     known = [part.elements for part in found if part.elements is not None]
     total = 1
     for elements in known:
@@ -48,28 +46,24 @@ def _product(
     return SequenceValue(TupleValue(tuple(part.element for part in found)), "product")
 
 
-def _chain(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _chain(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     parts = list(arguments.positional)
     if arguments.open_positional is not None:
         parts.append(arguments.open_positional)
-    return _chained(interpreter, frame, op, parts, known=arguments.open_positional is None)
+    return _chained(site, parts, known=arguments.open_positional is None)
 
 
-def _chain_from(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _chain_from(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     source = argument(arguments, 0, "iterable")
     if source is None:
         return None
-    found = iterate(interpreter, frame, op, source)
+    found = iterate(site, source)
     parts = list(found.elements) if found.elements is not None else [found.element]
-    return _chained(interpreter, frame, op, parts, known=found.elements is not None)
+    return _chained(site, parts, known=found.elements is not None)
 
 
-def _chained(interpreter: Interpreter, frame: Frame, op: int, parts: list[Value], *, known: bool) -> Value:
-    found = [iterate(interpreter, frame, op, part) for part in parts]
+def _chained(site: Site, parts: list[Value], *, known: bool) -> Value:
+    found = [iterate(site, part) for part in parts]
     elements: list[Value] = []
     for part in found:
         if part.elements is None:
@@ -81,13 +75,11 @@ def _chained(interpreter: Interpreter, frame: Frame, op: int, parts: list[Value]
     return SequenceValue(join_all(part.element for part in found), "chain")
 
 
-def _slice(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _slice(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if not arguments.positional:
         return None
     source, *bounds = arguments.positional
-    found = iterate(interpreter, frame, op, source)
+    found = iterate(site, source)
     numbers = [bound.value for bound in bounds if isinstance(bound, Constant)]
     # an iterator that was advanced before has fewer elements left
     fresh = isinstance(source, TupleValue) or not isinstance(source, SequenceValue)
@@ -98,23 +90,19 @@ def _slice(
     return SequenceValue(found.element, "islice")
 
 
-def _same_elements(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _same_elements(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`cycle`, and what leaves elements out: `takewhile`, `dropwhile`, `filterfalse`, `compress` (the last argument but for `compress`)."""
     if not arguments.positional:
         return None
-    is_compress = "itertools.compress" in frame.call_record(op).library
+    is_compress = "itertools.compress" in site.frame.call_record(site.op).library
     source = arguments.positional[0 if is_compress else -1]
-    element = iterate(interpreter, frame, op, source).element
+    element = iterate(site, source).element
     if len(arguments.positional) > 1 and not is_compress and arguments.positional[0] != NONE and element != BOTTOM:
-        interpreter.call_value(frame, op, arguments.positional[0], CallArguments((element,)))
+        site.call(arguments.positional[0], CallArguments((element,)))
     return SequenceValue(element, "iterator")
 
 
-def _repeat(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _repeat(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     value, times = argument(arguments, 0, "object"), argument(arguments, 1, "times")
     if value is None:
         return None
@@ -123,68 +111,59 @@ def _repeat(
     return SequenceValue(value, "repeat")
 
 
-def _count(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _count(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     return SequenceValue(UNKNOWN_INT, "count") if not arguments.positional and not arguments.keywords else None
 
 
-def _starmap(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _starmap(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if len(arguments.positional) != 2:
         return None
     function, source = arguments.positional
-    found = iterate(interpreter, frame, op, source)
+    found = iterate(site, source)
     rows = found.elements if found.elements is not None and len(found.elements) <= 8 else (found.element,)
     results: list[Value] = []
     for index, row in enumerate(rows):
         if row == BOTTOM:
             continue
-        parts = iterate(interpreter, frame, op, row)
+        parts = iterate(site, row)
         given = CallArguments(parts.elements or (), (), None if parts.elements is not None else parts.element)
-        with frame.apart(index):
-            results.append(interpreter.call_value(frame, op, function, given))
+        with site.frame.apart(index):
+            results.append(site.call(function, given))
     if rows is found.elements:
         return TupleValue(tuple(results))
     return SequenceValue(join_all(results), "starmap")
 
 
-def _accumulate(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _accumulate(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     source, function = argument(arguments, 0, "iterable"), argument(arguments, 1, "func")
     if source is None or function is None or function == NONE:
         return None
-    element = iterate(interpreter, frame, op, source).element
+    element = iterate(site, source).element
     total = element
     for _ in range(2):
-        total = join(total, interpreter.call_value(frame, op, function, CallArguments((total, element))))
+        total = join(total, site.call(function, CallArguments((total, element))))
     return SequenceValue(total, "accumulate")
 
 
-def _pairs(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _pairs(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`pairwise`, `combinations`, `permutations` and `combinations_with_replacement`: tuples of elements."""
+    frame = site.frame
     if not arguments.positional:
         return None
-    found = iterate(interpreter, frame, op, arguments.positional[0])
+    found = iterate(site, arguments.positional[0])
     size = argument(arguments, 1, "r")
-    count = 2 if "itertools.pairwise" in frame.call_record(op).library else None
+    count = 2 if "itertools.pairwise" in frame.call_record(site.op).library else None
     if isinstance(size, Constant) and isinstance(size.value, int):
         count = size.value
-    if count == 2 and found.elements is not None and "itertools.pairwise" in frame.call_record(op).library:
+    if count == 2 and found.elements is not None and "itertools.pairwise" in frame.call_record(site.op).library:
         return TupleValue(tuple(TupleValue(pair) for pair in itertools.pairwise(found.elements)))
     row = SequenceValue(found.element) if count is None else TupleValue((found.element,) * count)
     return SequenceValue(row, "iterator")
 
 
-def _zip_longest(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _zip_longest(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     fill = dict(arguments.keywords).get("fillvalue", NONE)
-    found = [iterate(interpreter, frame, op, value) for value in arguments.positional]
+    found = [iterate(site, value) for value in arguments.positional]
     known = [part.elements for part in found if part.elements is not None]
     if len(known) == len(found):
         rows = itertools.zip_longest(*known, fillvalue=fill)

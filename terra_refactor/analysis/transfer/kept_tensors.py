@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import Frame
-from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.domain.lattice import references
 from terra_refactor.domain.value import (
     FrozenDict,
@@ -29,8 +29,9 @@ _WITH_VALUE: Final = (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR, TensorKind.VA
 _MOST_OBJECTS: Final = 64
 
 
-def holds_new_tensor(interpreter: Interpreter, frame: Frame, value: Value) -> bool:
+def holds_new_tensor(site: Site, value: Value) -> bool:
     """Whether the value leads, through objects that this call has made, to a tensor that it has not read from elsewhere."""
+    frame = site.frame
     if not any(isinstance(member, Reference | FunctionValue | PartialValue | TupleValue) for member in members(value)):
         return False
     inside = [*_parts(value)]
@@ -44,7 +45,7 @@ def holds_new_tensor(interpreter: Interpreter, frame: Frame, value: Value) -> bo
         if number in seen:
             continue
         seen.add(number)
-        for name, held in interpreter.fields_here(frame, number).items():
+        for name, held in site.engine.fields_here(frame, number).items():
             if "@" not in name:
                 found.extend(_tensors(held))
                 pending.extend(inner for inner in references(held) if inner in frame.allocated)

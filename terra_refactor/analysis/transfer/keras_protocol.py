@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from terra_refactor.analysis.classes import find_method
 from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED, configuration_of, with_floats
-from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.engine import Engine, Site
+from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.freezing import freeze
-from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.transfer.containers import iterate, thaw
 from terra_refactor.analysis.transfer.keras_shapes import (
     add_to_sequential,
@@ -46,49 +47,41 @@ from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.keras.layer_call import Settings
 
-Protocol: TypeAlias = Callable[[Interpreter, Frame, int, str, CallArguments, Value], "Value | None"]
+Protocol: TypeAlias = Callable[[Site, str, CallArguments, Value], "Value | None"]
 
 
-def own_method(interpreter: Interpreter, frame: Frame, receiver: Value, name: str) -> Value | None:
+def own_method(site: Site, receiver: Value, name: str) -> Value | None:
     """The method of that name that the program defines for the instance; None if only the library does."""
     if not isinstance(receiver, Reference):
         return None
-    method = interpreter.find_method(frame, receiver, name)
+    method = find_method(site, receiver, name)
     if isinstance(method, BoundMethod) and isinstance(method.function, FunctionValue):
         return method
     return None
 
 
-def call_instance(
-    interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value
-) -> Value | None:
+def call_instance(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
     """`layer(x)`: `build` with the shape of the input, the first time, then `call`."""
-    method = own_method(interpreter, frame, receiver, "call")
+    method = own_method(site, receiver, "call")
     if method is None:
         if name == "keras.Sequential.__call__" and arguments.positional:
-            check_sequential_input(interpreter, frame, op, name, receiver, arguments.positional[0])
+            check_sequential_input(site, name, receiver, arguments.positional[0])
         return None
-    ensure_built(interpreter, frame, op, receiver, arguments)
-    result = interpreter.call_value(
-        frame, op, method, _as_call_gets_them(interpreter, frame, op, method, arguments, receiver)
-    )
-    if any(_has_keras_tensors(freeze(frame, value)) for value in arguments.positional):
+    ensure_built(site, receiver, arguments)
+    result = site.call(method, _as_call_gets_them(site, method, arguments, receiver))
+    if any(_has_keras_tensors(freeze(site.frame, value)) for value in arguments.positional):
         # `call` has run on the placeholders of a graph that is thrown away; what comes out is part of the model
-        return _map_leaves(interpreter, frame, op, result, _as_keras_tensor, "result")
+        return _map_leaves(site, result, _as_keras_tensor, "result")
     return result
 
 
-def _as_call_gets_them(
-    interpreter: Interpreter, frame: Frame, op: int, method: Value, arguments: CallArguments, receiver: Value
-) -> CallArguments:
+def _as_call_gets_them(site: Site, method: Value, arguments: CallArguments, receiver: Value) -> CallArguments:
     """What `Layer.__call__` hands on to `call`: arrays as tensors, floats in the layer's dtype, no `training` that `call` does not take."""
-    dtype = Settings(with_floats(configuration_of(frame, receiver), interpreter.floats)).compute_dtype()
-    accepted = parameter_names(interpreter, method)
+    engine = site.engine
+    dtype = Settings(with_floats(configuration_of(site.frame, receiver), engine.floats)).compute_dtype()
+    accepted = parameter_names(engine, method)
     return CallArguments(
-        tuple(
-            _converted(interpreter, frame, op, value, dtype, position)
-            for position, value in enumerate(arguments.positional)
-        ),
+        tuple(_converted(site, value, dtype, position) for position, value in enumerate(arguments.positional)),
         tuple(
             (name, as_tensor(value, dtype))
             for name, value in arguments.keywords
@@ -99,24 +92,20 @@ def _as_call_gets_them(
     )
 
 
-def _converted(
-    interpreter: Interpreter, frame: Frame, op: int, value: Value, dtype: DType | None, position: int
-) -> Value:
+def _converted(site: Site, value: Value, dtype: DType | None, position: int) -> Value:
     """`as_tensor`, also for what lists and dicts hold: a new container then."""
-    return _map_leaves(interpreter, frame, op, value, lambda leaf: as_tensor(leaf, dtype), "argument", position)
+    return _map_leaves(site, value, lambda leaf: as_tensor(leaf, dtype), "argument", position)
 
 
-def _map_leaves(
-    interpreter: Interpreter, frame: Frame, op: int, value: Value, function: Callable[[Value], Value], *tag: object
-) -> Value:
+def _map_leaves(site: Site, value: Value, function: Callable[[Value], Value], *tag: object) -> Value:
     """A function of the tensors of a structure; the same containers where nothing changes."""
     if not isinstance(value, Reference):
         return function(value)
-    content = freeze(frame, value)
+    content = freeze(site.frame, value)
     if not isinstance(content, FrozenList | FrozenDict):
         return value
     made = read.map_structure(function, content)
-    return value if made == content else thaw(interpreter, frame, op, made, tag)
+    return value if made == content else thaw(site, made, tag)
 
 
 def _has_keras_tensors(value: Value) -> bool:
@@ -148,12 +137,12 @@ def _as_keras_tensor(value: Value) -> Value:
 _ARGUMENTS_OF_KERAS: Final = ("training", "mask")
 
 
-def parameter_names(interpreter: Interpreter, method: Value) -> frozenset[str] | None:
+def parameter_names(engine: Engine, method: Value) -> frozenset[str] | None:
     """The parameters of a method of the program; None where it takes any (`**kwargs`) or is none."""
     function = method.function if isinstance(method, BoundMethod) else method
     if not isinstance(function, FunctionValue):
         return None
-    parameters = interpreter.code_of(FunctionId(*function.function)).parameters
+    parameters = engine.code_of(FunctionId(*function.function)).parameters
     if any(parameter.kind is ParameterKind.VAR_KEYWORD for parameter in parameters):
         return None
     return frozenset(parameter.name for parameter in parameters)
@@ -177,9 +166,10 @@ def as_tensor(value: Value, dtype: DType | None) -> Value:
     return value
 
 
-def ensure_built(interpreter: Interpreter, frame: Frame, op: int, receiver: Value, arguments: CallArguments) -> None:
+def ensure_built(site: Site, receiver: Value, arguments: CallArguments) -> None:
     """Runs the program's `build` of a layer on the shape of its first input, once on each path."""
-    build = own_method(interpreter, frame, receiver, "build")
+    frame = site.frame
+    build = own_method(site, receiver, "build")
     if build is None or not isinstance(receiver, Reference):
         return
     mark = (receiver.object, "@built")
@@ -187,7 +177,7 @@ def ensure_built(interpreter: Interpreter, frame: Frame, op: int, receiver: Valu
         return
     frame.state.set(mark, receiver)
     first = arguments.positional[0] if arguments.positional else UNKNOWN
-    interpreter.call_value(frame, op, build, CallArguments((shape_of(first),)))
+    site.call(build, CallArguments((shape_of(first),)))
 
 
 def shape_of(value: Value) -> Value:
@@ -204,30 +194,27 @@ def shape_of(value: Value) -> Value:
     return join_all(shapes) if shapes else ShapeValue(None)
 
 
-def call_loss(
-    interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value
-) -> Value | None:
+def call_loss(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
     """`loss(y_true, y_pred)` and `metric(y_true, y_pred)` of a class of the program."""
     if registry.is_subclass(name.rpartition(".")[0], "keras.losses.Loss"):
-        method = own_method(interpreter, frame, receiver, "call")
+        method = own_method(site, receiver, "call")
         if method is None:
             return None
-        interpreter.call_value(frame, op, method, arguments)
+        site.call(method, arguments)
         return UNKNOWN_TENSOR
     if registry.is_subclass(name.rpartition(".")[0], "keras.metrics.Metric"):
-        method = own_method(interpreter, frame, receiver, "update_state")
+        method = own_method(site, receiver, "update_state")
         if method is None:
             return None
-        interpreter.call_value(frame, op, method, arguments)
-        result = own_method(interpreter, frame, receiver, "result")
-        return UNKNOWN_TENSOR if result is None else interpreter.call_value(frame, op, result, CallArguments())
-    return call_instance(interpreter, frame, op, name, arguments, receiver)
+        site.call(method, arguments)
+        result = own_method(site, receiver, "result")
+        return UNKNOWN_TENSOR if result is None else site.call(result, CallArguments())
+    return call_instance(site, name, arguments, receiver)
 
 
-def add_layer(
-    interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value
-) -> Value | None:
+def add_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
     """`model.add(layer)` of a `keras.Sequential`: its layers are part of its configuration."""
+    frame = site.frame
     if not isinstance(receiver, Reference) or not registry.is_subclass(name.rpartition(".")[0], "keras.Sequential"):
         return None
     layer = arguments.positional[0] if arguments.positional else UNKNOWN
@@ -238,12 +225,12 @@ def add_layer(
     layers = frame.state.get((receiver.object, CONFIGURATION + "layers"))
     elements: tuple[Value, ...] | None = ()
     if layers is not None and layers != NONE:
-        elements = iterate(interpreter, frame, op, layers).elements
+        elements = iterate(site, layers).elements
     if elements is None or frame.uncertainty:
         frame.state.set((receiver.object, CONFIGURATION + "layers"), UNKNOWN)
     else:
         frame.state.set((receiver.object, CONFIGURATION + "layers"), TupleValue((*elements, layer)))
-        add_to_sequential(interpreter, frame, op, receiver, layer)
+        add_to_sequential(site, receiver, layer)
     return NONE
 
 

@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from terra_refactor.analysis.classes import class_name
 from terra_refactor.analysis.configuration import configuration_of
+from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
-from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.library_rules import checked_rule, over_combinations
 from terra_refactor.domain.dim import definitely_different, format_dim
 from terra_refactor.domain.shape import format_shape
 from terra_refactor.domain.value import (
@@ -74,8 +76,9 @@ _SHORT_LOSSES: Final = {
 }
 
 
-def add_to_sequential(interpreter: Interpreter, frame: Frame, op: int, model: Reference, layer: Value) -> None:
+def add_to_sequential(site: Site, model: Reference, layer: Value) -> None:
     """Runs one more layer of a sequential model on what those before it give, as Keras does as soon as it knows the input."""
+    frame = site.frame
     given = frame.state.get((model.object, _OUTPUT))
     if isinstance(layer, TensorValue):
         frame.state.set((model.object, _OUTPUT), layer)
@@ -86,8 +89,8 @@ def add_to_sequential(interpreter: Interpreter, frame: Frame, op: int, model: Re
     known = inputs.elements if isinstance(inputs, TupleValue) else ()
     frame.state.set((model.object, _INPUTS), TupleValue((*known, UNKNOWN if given is None else given)))
     output: Value = UNKNOWN
-    if isinstance(given, TensorValue) and interpreter.class_name(frame, layer) is not None:
-        output = interpreter.call_value(frame, op, layer, CallArguments((given,)))
+    if isinstance(given, TensorValue) and class_name(frame, layer) is not None:
+        output = site.call(layer, CallArguments((given,)))
     frame.state.set((model.object, _OUTPUT), output)
 
 
@@ -101,17 +104,16 @@ def _declared_by(frame: Frame, layer: Value) -> TensorValue | None:
     return made if isinstance(made, TensorValue) else None
 
 
-def build_sequential(interpreter: Interpreter, frame: Frame, op: int, model: Reference) -> None:
+def build_sequential(site: Site, model: Reference) -> None:
     """Runs the layers that a sequential model is constructed with."""
-    layers = elements(configuration_of(frame, model).get("layers"))
+    layers = elements(configuration_of(site.frame, model).get("layers"))
     for layer in layers or ():
-        add_to_sequential(interpreter, frame, op, model, layer)
+        add_to_sequential(site, model, layer)
 
 
-def check_sequential_input(
-    interpreter: Interpreter, frame: Frame, op: int, name: str, receiver: Value, first: Value
-) -> None:
+def check_sequential_input(site: Site, name: str, receiver: Value, first: Value) -> None:
     """Notes a failure where a sequential model's input certainly does not fit the input that its layers were built for."""
+    frame = site.frame
     layers = elements(configuration_of(frame, receiver).get("layers"))
     if not layers or not isinstance(receiver, Reference):
         return
@@ -125,14 +127,14 @@ def check_sequential_input(
     def check(member: Value) -> Value:
         value = adjusted_input(declared.type.shape, member, "Sequential")
         for layer, expected in zip(layers, inputs, strict=True):
-            class_name = interpreter.class_name(frame, layer)
-            if not isinstance(value, TensorValue) or not isinstance(expected, TensorValue) or class_name is None:
+            own_class = class_name(frame, layer)
+            if not isinstance(value, TensorValue) or not isinstance(expected, TensorValue) or own_class is None:
                 break
-            _check_width(frame, layer, class_name, expected, value)
-            value = interpreter.call_value(frame, op, layer, CallArguments((value,)))
+            _check_width(frame, layer, own_class, expected, value)
+            value = site.call(layer, CallArguments((value,)))
         return UNKNOWN
 
-    interpreter.over_combinations(frame, op, name, members(freeze(frame, first)), check)
+    over_combinations(site, name, members(freeze(frame, first)), check)
 
 
 def _check_width(frame: Frame, layer: Value, class_name: str, expected: TensorValue, given: TensorValue) -> None:
@@ -153,24 +155,20 @@ def _check_width(frame: Frame, layer: Value, class_name: str, expected: TensorVa
     )
 
 
-def check_labels(
-    interpreter: Interpreter, frame: Frame, op: int, loss: Value, labels: Value, predictions: Value
-) -> None:
+def check_labels(site: Site, loss: Value, labels: Value, predictions: Value) -> None:
     """Notes a failure if labels certainly do not fit what a model gives, by a loss of Keras that it was compiled with."""
-    rule = _loss_rule(interpreter, frame, loss)
+    rule = _loss_rule(site, loss)
     if rule is None or not isinstance(predictions, TensorValue):
         return
-    interpreter.over_combinations(
-        frame, op, "fit", members(freeze(frame, labels)), lambda member: rule(member, predictions)
-    )
+    over_combinations(site, "fit", members(freeze(site.frame, labels)), lambda member: rule(member, predictions))
 
 
-def check_numbers(interpreter: Interpreter, frame: Frame, op: int, given: Sequence[Value]) -> None:
+def check_numbers(site: Site, given: Sequence[Value]) -> None:
     """Notes a failure where the arrays that a model is trained or tested on certainly are not of the same number of examples."""
     shapes = [
         leaf.type.shape
         for value in given
-        for leaf in leaves(freeze(frame, value)) or ()
+        for leaf in leaves(freeze(site.frame, value)) or ()
         if isinstance(leaf, TensorValue) and leaf.type.shape
     ]
 
@@ -185,22 +183,23 @@ def check_numbers(interpreter: Interpreter, frame: Frame, op: int, given: Sequen
                 )
         return UNKNOWN
 
-    interpreter.checked_rule(frame, op, "fit", check)
+    checked_rule(site, "fit", check)
 
 
-def _loss_rule(interpreter: Interpreter, frame: Frame, loss: Value) -> Callable[[Value, Value], Value] | None:
+def _loss_rule(site: Site, loss: Value) -> Callable[[Value, Value], Value] | None:
     """The rule of a loss of Keras, given by its short name, as a function or as an object; None for any other."""
+    frame = site.frame
     configuration: dict[str, Value] = {}
     if isinstance(loss, Constant) and isinstance(loss.value, str):
         entity = registry.lookup(f"keras.losses.{_SHORT_LOSSES.get(loss.value, loss.value)}")
     elif isinstance(loss, LibraryValue):
         entity = registry.lookup(loss.name)
     else:
-        class_name = interpreter.class_name(frame, loss)
-        if class_name is None or not class_name.startswith("keras.losses."):
+        own_class = class_name(frame, loss)
+        if own_class is None or not own_class.startswith("keras.losses."):
             return None
         configuration = configuration_of(frame, loss)
-        entity = registry.lookup(f"{class_name}.__call__")
+        entity = registry.lookup(f"{own_class}.__call__")
     if entity is None or entity.rule is None or not entity.name.startswith("keras.losses."):
         return None
     rule, called = entity.rule, entity.name

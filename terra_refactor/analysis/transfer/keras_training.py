@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from terra_refactor.analysis.configuration import configuration_of
+from terra_refactor.analysis.engine import Engine, Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
-from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.transfer.containers import iterate, thaw
 from terra_refactor.analysis.transfer.keras_protocol import (
     Protocol,
@@ -71,10 +71,9 @@ _STEPS: Final = {
 _DEFAULT_BATCH: Final = 32
 
 
-def remember_compiled(
-    interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value
-) -> Value | None:
+def remember_compiled(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
     """`model.compile(optimizer, loss, loss_weights, metrics)`."""
+    frame = site.frame
     if not isinstance(receiver, Reference):
         return None
     keywords = dict(arguments.keywords)
@@ -91,18 +90,18 @@ def remember_compiled(
     return None
 
 
-def _steps_are_graphs(interpreter: Interpreter, frame: Frame, receiver: Value) -> bool:
+def _steps_are_graphs(site: Site, receiver: Value) -> bool:
     """Whether Keras certainly makes graphs of the steps: not after `compile(run_eagerly=True)`, nor where its value is unknown."""
-    if interpreter.functions_run_eagerly(frame.state):
+    frame = site.frame
+    if site.engine.functions_run_eagerly(frame.state):
         return False
     eagerly = frame.state.get((receiver.object, _RUN_EAGERLY)) if isinstance(receiver, Reference) else None
     return eagerly is None or all(member in (FALSE, NONE, UNBOUND) for member in members(eagerly))
 
 
-def fit(
-    interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value
-) -> Value | None:
+def fit(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
     """`model.fit(x, y)` and its kin; `fit` also tests what it keeps for validation."""
+    frame = site.frame
     method = name.rpartition(".")[2]
     step, training = _STEPS[method]
     keywords = dict(arguments.keywords)
@@ -117,31 +116,19 @@ def fit(
     whole = "on_batch" in method
     optimizer = frame.state.get((receiver.object, _OPTIMIZER)) if isinstance(receiver, Reference) else None
     if step == "train_step" and optimizer is not None:
-        run_schedule(interpreter, frame, op, name, CallArguments(), optimizer)
+        run_schedule(site, name, CallArguments(), optimizer)
     if held_out:
         kept, rest = (_part_of(frame, given, held_out, last=last) for last in (False, True))
-        _run_step(
-            interpreter, frame, op, receiver, step, training, _batch_of(interpreter, frame, op, kept, size, whole=whole)
-        )
-        _run_step(
-            interpreter,
-            frame,
-            op,
-            receiver,
-            "test_step",
-            FALSE,
-            _batch_of(interpreter, frame, op, rest, size, whole=whole),
-        )
+        _run_step(site, receiver, step, training, _batch_of(site, kept, size, whole=whole))
+        _run_step(site, receiver, "test_step", FALSE, _batch_of(site, rest, size, whole=whole))
         return None
-    _run_step(
-        interpreter, frame, op, receiver, step, training, _batch_of(interpreter, frame, op, given, size, whole=whole)
-    )
+    _run_step(site, receiver, step, training, _batch_of(site, given, size, whole=whole))
     validation = keywords.get("validation_data", NONE)
     if method == "fit" and validation != NONE:
         content = freeze(frame, validation)
         parts = read.elements(content) or (validation,)
-        batch = _batch_of(interpreter, frame, op, parts[:2], keywords.get("validation_batch_size", size), whole=False)
-        _run_step(interpreter, frame, op, receiver, "test_step", FALSE, batch)
+        batch = _batch_of(site, parts[:2], keywords.get("validation_batch_size", size), whole=False)
+        _run_step(site, receiver, "test_step", FALSE, batch)
     return None
 
 
@@ -151,119 +138,96 @@ def _given_data(arguments: CallArguments) -> tuple[Value, ...]:
     return (*arguments.positional[:2], *(keywords[name] for name in ("x", "y") if name in keywords))
 
 
-def run_schedule(
-    interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value
-) -> Value | None:
+def run_schedule(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
     """A step of an optimizer asks the program's schedule, if it has one, for the rate of this step."""
     for member in members(receiver):
-        rate = configuration_of(frame, member).get("learning_rate")
-        method = None if rate is None else own_method(interpreter, frame, rate, "__call__")
+        rate = configuration_of(site.frame, member).get("learning_rate")
+        method = None if rate is None else own_method(site, rate, "__call__")
         if method is not None:
             # a variable of Keras 3, whose operators convert to floats, or an int64 tensor of Keras 2
-            interpreter.call_value(frame, op, method, CallArguments((TensorValue(TensorType(None, ())),)))
+            site.call(method, CallArguments((TensorValue(TensorType(None, ())),)))
     return None
 
 
-def _run_step(
-    interpreter: Interpreter, frame: Frame, op: int, receiver: Value, step: str, training: Value, data: Value
-) -> None:
+def _run_step(site: Site, receiver: Value, step: str, training: Value, data: Value) -> None:
     """One step of training, testing or prediction on a batch: the program's own, or what Keras's calls of the program."""
-    graph = _steps_are_graphs(interpreter, frame, receiver)
-    method = own_method(interpreter, frame, receiver, step)
+    engine = site.engine
+    graph = _steps_are_graphs(site, receiver)
+    method = own_method(site, receiver, step)
     if method is not None:
-        interpreter.call_value(frame, op, method, CallArguments((data,)), graph=graph)
+        site.call(method, CallArguments((data,)), graph=graph)
         return
     parts = data.elements if isinstance(data, TupleValue) and data.elements else (data,)
-    call = own_method(interpreter, frame, receiver, "call")
-    compiled = frame.state.get((receiver.object, _LOSS)) if isinstance(receiver, Reference) else None
+    call = own_method(site, receiver, "call")
+    compiled = site.frame.state.get((receiver.object, _LOSS)) if isinstance(receiver, Reference) else None
     predicted: Value = UNKNOWN
     if call is not None:
-        ensure_built(interpreter, frame, op, receiver, CallArguments(parts[:1]))
-        inputs = CallArguments((as_tensor(parts[0], float_type(interpreter)),))
-        accepted = parameter_names(interpreter, call)
+        ensure_built(site, receiver, CallArguments(parts[:1]))
+        inputs = CallArguments((as_tensor(parts[0], float_type(engine)),))
+        accepted = parameter_names(engine, call)
         if accepted is not None and "training" in accepted:
             inputs = CallArguments(inputs.positional, (("training", training),))
-        predicted = interpreter.call_value(frame, op, call, inputs, graph=graph)
+        predicted = site.call(call, inputs, graph=graph)
     elif compiled is not None and step != "predict_step":
-        predicted = interpreter.call_value(frame, op, receiver, CallArguments(parts[:1]))
+        predicted = site.call(receiver, CallArguments(parts[:1]))
     if step != "predict_step" and len(parts) > 1 and isinstance(receiver, Reference):
-        _run_loss(interpreter, frame, op, receiver, parts[1], predicted, graph=graph)
+        _run_loss(site, receiver, parts[1], predicted, graph=graph)
 
 
-def _run_loss(
-    interpreter: Interpreter,
-    frame: Frame,
-    op: int,
-    model: Reference,
-    targets: Value,
-    predicted: Value,
-    *,
-    graph: bool,
-) -> None:
+def _run_loss(site: Site, model: Reference, targets: Value, predicted: Value, *, graph: bool) -> None:
     """Calls the losses and metrics of the program that the model was compiled with."""
     for field in (_LOSS, _METRICS):
-        compiled = frame.state.get((model.object, field))
-        for function in () if compiled is None else _listed(interpreter, frame, op, compiled):
+        compiled = site.frame.state.get((model.object, field))
+        for function in () if compiled is None else _listed(site, compiled):
             for member in members(function):
-                _run_one(interpreter, frame, op, member, targets, predicted, is_loss=field == _LOSS, graph=graph)
+                _run_one(site, member, targets, predicted, is_loss=field == _LOSS, graph=graph)
 
 
-def _listed(interpreter: Interpreter, frame: Frame, op: int, value: Value) -> tuple[Value, ...]:
+def _listed(site: Site, value: Value) -> tuple[Value, ...]:
     """The losses or metrics of a list; of a dict none: which output each belongs to is not followed."""
     if isinstance(value, Reference):
-        kind = interpreter.objects.facts[value.object].kind
+        kind = site.engine.objects.facts[value.object].kind
         if kind is ObjectKind.LIST:
-            return iterate(interpreter, frame, op, value).elements or ()
+            return iterate(site, value).elements or ()
         return () if kind is ObjectKind.DICT else (value,)
     return value.elements if isinstance(value, TupleValue) else (value,)
 
 
-def _run_one(
-    interpreter: Interpreter,
-    frame: Frame,
-    op: int,
-    function: Value,
-    targets: Value,
-    predicted: Value,
-    *,
-    is_loss: bool,
-    graph: bool,
-) -> None:
+def _run_one(site: Site, function: Value, targets: Value, predicted: Value, *, is_loss: bool, graph: bool) -> None:
+    engine = site.engine
     if is_loss:
-        check_labels(interpreter, frame, op, function, targets, predicted)
+        check_labels(site, function, targets, predicted)
     if isinstance(function, FunctionValue | BoundMethod | PartialValue):
         if isinstance(function, PartialValue | BoundMethod) and isinstance(function.function, LibraryValue):
             return
         pair = (targets, predicted)
         if is_loss:
-            pair = _of_one_rank(_cast(interpreter, targets), _cast(interpreter, predicted))
-        interpreter.call_value(frame, op, function, CallArguments(pair), graph=graph)
+            pair = _of_one_rank(_cast(engine, targets), _cast(engine, predicted))
+        site.call(function, CallArguments(pair), graph=graph)
         return
-    loss = own_method(interpreter, frame, function, "call")
+    loss = own_method(site, function, "call")
     if loss is not None:
-        arguments = CallArguments((_cast(interpreter, targets), _cast(interpreter, predicted)))
-        interpreter.call_value(frame, op, loss, arguments, graph=graph)
+        arguments = CallArguments((_cast(engine, targets), _cast(engine, predicted)))
+        site.call(loss, arguments, graph=graph)
         return
-    update = own_method(interpreter, frame, function, "update_state")
+    update = own_method(site, function, "update_state")
     if update is not None:
-        interpreter.call_value(frame, op, update, CallArguments((targets, predicted)), graph=graph)
-        result = own_method(interpreter, frame, function, "result")
+        site.call(update, CallArguments((targets, predicted)), graph=graph)
+        result = own_method(site, function, "result")
         if result is not None:
-            interpreter.call_value(frame, op, result, CallArguments(), graph=graph)
+            site.call(result, CallArguments(), graph=graph)
 
 
-def float_type(interpreter: Interpreter) -> DType | None:
+def float_type(engine: Engine) -> DType | None:
     """Keras's default type of floats; None where it is not known."""
-    return interpreter.floats
+    return engine.floats
 
 
-def _cast(interpreter: Interpreter, value: Value) -> Value:
+def _cast(engine: Engine, value: Value) -> Value:
     """What a loss converts its arguments to."""
 
     def one(leaf: Value) -> Value:
-        return (
-            TensorValue(TensorType(float_type(interpreter), leaf.type.shape)) if isinstance(leaf, TensorValue) else leaf
-        )
+        return TensorValue(TensorType(float_type(engine), leaf.type.shape)) if isinstance(leaf, TensorValue) else leaf
 
     return read.map_structure(one, value)
 
@@ -280,40 +244,37 @@ def _of_one_rank(targets: Value, predicted: Value) -> tuple[Value, Value]:
     return targets, predicted
 
 
-def _batch_of(
-    interpreter: Interpreter, frame: Frame, op: int, given: Sequence[Value], size_value: Value | None, *, whole: bool
-) -> Value:
+def _batch_of(site: Site, given: Sequence[Value], size_value: Value | None, *, whole: bool) -> Value:
     """One batch of the data, `(x, y)` or `x`. The last one is smaller where the batch size does not divide the number of examples."""
+    frame = site.frame
     first = freeze(frame, given[0])
     if isinstance(first, DatasetValue):
-        return thaw(interpreter, frame, op, first.element, ("batch", 0))
-    item = own_method(interpreter, frame, given[0], "__getitem__")
+        return thaw(site, first.element, ("batch", 0))
+    item = own_method(site, given[0], "__getitem__")
     if item is not None:
         # a `keras.utils.PyDataset`: each item is a batch
-        return _as_tensors(
-            interpreter, frame, op, interpreter.call_value(frame, op, item, CallArguments((UNKNOWN_INT,)))
-        )
+        return _as_tensors(site, site.call(item, CallArguments((UNKNOWN_INT,))))
     size = _DEFAULT_BATCH if size_value is None or size_value == NONE else read.known_integer(size_value)
     if not whole:
-        check_numbers(interpreter, frame, op, given[:2])
+        check_numbers(site, given[:2])
     parts: list[Value] = []
     for position, value in enumerate(given[:2]):
         if value == NONE:
             continue
         batch = read.map_structure(
-            lambda leaf: _batched(leaf, size, float_type(interpreter), whole=whole), freeze(frame, value)
+            lambda leaf: _batched(leaf, size, float_type(site.engine), whole=whole), freeze(frame, value)
         )
-        parts.append(thaw(interpreter, frame, op, batch, ("batch", position)))
+        parts.append(thaw(site, batch, ("batch", position)))
     return TupleValue(tuple(parts)) if len(parts) > 1 else parts[0] if parts else UNKNOWN
 
 
-def _as_tensors(interpreter: Interpreter, frame: Frame, op: int, batch: Value) -> Value:
+def _as_tensors(site: Site, batch: Value) -> Value:
     """A batch that the program made, as Keras hands it on."""
 
     def one(leaf: Value) -> Value:
         return TensorValue(leaf.type) if isinstance(leaf, TensorValue) else UNKNOWN
 
-    return thaw(interpreter, frame, op, read.map_structure(one, freeze(frame, batch)), ("batch", 0))
+    return thaw(site, read.map_structure(one, freeze(site.frame, batch)), ("batch", 0))
 
 
 def _part_of(frame: Frame, given: Sequence[Value], fraction: float, *, last: bool) -> tuple[Value, ...]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Final
 
 from terra_refactor.analysis.configuration import CONFIGURATION, configuration_of, with_floats
+from terra_refactor.analysis.engine import Engine, Site
 from terra_refactor.analysis.frames import CallArguments, Frame
-from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.transfer.containers import new_list
 from terra_refactor.analysis.transfer.weight_functions import ROLES, call_weight_functions
 from terra_refactor.domain.state import CLASS
@@ -38,11 +38,12 @@ _TRAINABLE: Final = frozenset({"trainable_weights", "trainable_variables"})
 _BIAS: Final = "bias"
 
 
-def note_input(interpreter: Interpreter, frame: Frame, op: int, receiver: Value, arguments: CallArguments) -> None:
+def note_input(site: Site, receiver: Value, arguments: CallArguments) -> None:
     """Keeps what a layer is called on, and calls what the program gave it for its weights.
 
     What was kept before is not read: a summary does not depend on whether it was known.
     """
+    frame = site.frame
     if not isinstance(receiver, Reference) or not arguments.positional:
         return
     cls = frame.state.get((receiver.object, CLASS))
@@ -53,22 +54,23 @@ def note_input(interpreter: Interpreter, frame: Frame, op: int, receiver: Value,
     configuration = configuration_of(frame, receiver)
     own = {name for name, value in configuration.items() if name.endswith(ROLES) and not isinstance(value, Constant)}
     if own:
-        settings = Settings(with_floats(configuration, interpreter.floats))
+        settings = Settings(with_floats(configuration, site.engine.floats))
         for name, type_ in WEIGHTS[cls.name](settings, given.type).items():
             # `kernel_initializer` of `kernel`, but `recurrent_initializer` of `recurrent_kernel`
             owner = name if any(f"{name}_{role}" in configuration for role in ROLES) else name.removesuffix("_kernel")
             functions = {role: configuration.get(f"{owner}_{role}") for role in ROLES}
             weight = TensorValue(type_, TensorKind.VARIABLE)
-            call_weight_functions(interpreter, frame, op, weight, functions)
+            call_weight_functions(site, weight, functions)
 
 
-def weight_attribute(interpreter: Interpreter, frame: Frame, op: int, layer: Reference, name: str) -> Value | None:
+def weight_attribute(site: Site, layer: Reference, name: str) -> Value | None:
     """A weight, or the list of all; None where the attribute is neither."""
+    frame = site.frame
     cls = frame.state.get((layer.object, CLASS))
     rule = WEIGHTS.get(cls.name) if isinstance(cls, LibraryValue) else None
     if rule is None:
         return None
-    settings = Settings(with_floats(configuration_of(frame, layer), interpreter.floats))
+    settings = Settings(with_floats(configuration_of(frame, layer), site.engine.floats))
     given = frame.state.get((layer.object, _INPUT))
     types = rule(settings, given.type if isinstance(given, TensorValue) else TensorType())
     if name in types:
@@ -77,18 +79,18 @@ def weight_attribute(interpreter: Interpreter, frame: Frame, op: int, layer: Ref
         return NONE
     if name in _LISTS:
         elements = tuple(TensorValue(type_, TensorKind.VARIABLE) for type_ in types.values())
-        return new_list(interpreter, frame, op, FrozenList(elements))
+        return new_list(site, FrozenList(elements))
     return None
 
 
-def trainable_weights(interpreter: Interpreter, attribute: str) -> FrozenList | None:
+def trainable_weights(engine: Engine, attribute: str) -> FrozenList | None:
     """`model.trainable_variables`, by its canonical name: which and how many is not told; None for any other attribute.
 
     Keras keeps the weights of all layers in its default type, whatever they compute in, unless code asks for another.
     """
     if not attribute.startswith("keras.") or attribute.rpartition(".")[2] not in _TRAINABLE:
         return None
-    dtype = interpreter.floats if interpreter.default_weights else None
+    dtype = engine.floats if engine.default_weights else None
     return FrozenList(None, TensorValue(TensorType(dtype), TensorKind.VARIABLE))
 
 

@@ -31,10 +31,11 @@ from terra_refactor.analysis.effects import (
     unknown_target,
     write_effect,
 )
+from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
-from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.library_rules import over_combinations
 from terra_refactor.analysis.testing import PYTEST_MARKS
 from terra_refactor.analysis.transfer.arrays import changed_by_call
 from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
@@ -94,11 +95,9 @@ _FLOAT_SETTINGS: Final = frozenset(
 )
 
 
-def _floatx(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _floatx(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`keras.config.floatx()`, in a program that leaves it as it is."""
-    return Constant(str(FLOAT32)) if interpreter.floats == FLOAT32 else None
+    return Constant(str(FLOAT32)) if site.engine.floats == FLOAT32 else None
 
 
 _SPECIAL: Final = {
@@ -115,63 +114,57 @@ MAX_COMBINATIONS: Final = 8
 
 
 def call_library(
-    interpreter: Interpreter,
-    frame: Frame,
-    op: int,
-    name: str,
-    arguments: CallArguments,
-    receiver: Value | None,
-    *,
-    graph: bool = False,
+    site: Site, name: str, arguments: CallArguments, receiver: Value | None, *, graph: bool = False
 ) -> Value:
     """Calls a library entity by its canonical name."""
+    engine, frame = site.engine, site.frame
     if name in _FACTORIES:
-        _note_effects(interpreter, frame, op, name, registry.lookup(name), receiver)
+        _note_effects(site, name, registry.lookup(name), receiver)
         name = _FACTORIES[name]
-    frame.call_record(op).library[name] = None
-    note_arguments(frame, op, name, arguments, receiver)
+    frame.call_record(site.op).library[name] = None
+    note_arguments(site, name, arguments, receiver)
     if name in _FLOAT_SETTINGS:
-        _set_floats(interpreter, frame, arguments)
+        _set_floats(site, arguments)
     builtin = BUILTINS.get(name) or _SPECIAL.get(name)
     if builtin is not None:
-        result = builtin(interpreter, frame, op, arguments, receiver)
+        result = builtin(site, arguments, receiver)
         if result is not None:
-            _note_effects(interpreter, frame, op, name, registry.lookup(name), receiver)
+            _note_effects(site, name, registry.lookup(name), receiver)
             told = isinstance(result, Scalar) and any(speaks_of_release(value) for value in arguments.positional)
             return of_release(result) if told else result
     entity = registry.lookup(name)
-    declared = interpreter.declarations.get(name)
+    declared = engine.declarations.get(name)
     if declared is not None and (entity is None or entity.rule is None):
-        return _call_declared(interpreter, frame, op, name, declared, arguments, receiver)
+        return _call_declared(site, name, declared, arguments, receiver)
     if receiver is not None and name.endswith(".__call__"):
-        note_input(interpreter, frame, op, receiver, arguments)
+        note_input(site, receiver, arguments)
     leaf = name.rpartition(".")[2]
     protocol = KERAS_PROTOCOL.get(leaf) or KERAS_TRAINING.get(leaf) if receiver is not None else None
     if protocol is not None and receiver is not None:
-        result = protocol(interpreter, frame, op, name, arguments, receiver)
+        result = protocol(site, name, arguments, receiver)
         if result is not None:
-            _note_effects(interpreter, frame, op, name, entity, receiver)
+            _note_effects(site, name, entity, receiver)
             return result
     if entity is None:
-        return _call_unlisted(interpreter, frame, op, name, arguments, receiver)
-    _note_effects(interpreter, frame, op, name, entity, receiver)
-    _change_argument(interpreter, frame, op, name, arguments)
-    changed_by_call(interpreter, frame, op, name)
+        return _call_unlisted(site, name, arguments, receiver)
+    _note_effects(site, name, entity, receiver)
+    _change_argument(site, name, arguments)
+    changed_by_call(site, name)
     if Trait.CONCRETE_ARRAYS in entity.traits:
-        note_array_conversion(frame, op, arguments)
+        note_array_conversion(site, arguments)
     if Trait.TAKES_TENSORS in entity.traits or (entity.rule is not None and Trait.TENSOR_OPERATION in entity.traits):
         for value in (*arguments.positional, *(value for _, value in arguments.keywords)):
-            interpreter.note_usage(value, frame)
+            engine.note_usage(value, frame)
     if entity.kind is EntityKind.CLASS and entity.rule is None:
-        return _instance_of(interpreter, frame, op, entity, arguments)
+        return _instance_of(site, entity, arguments)
     made = registry.lookup(FACTORIES[entity.name]) if entity.name in FACTORIES else None
     if made is not None:
-        return _instance_of(interpreter, frame, op, made, CallArguments())
+        return _instance_of(site, made, CallArguments())
     if entity.rule is None:
-        return _without_rule(interpreter, frame, op, entity)
-    result = _with_rule(interpreter, frame, op, entity, arguments, receiver)
+        return _without_rule(site, entity)
+    result = _with_rule(site, entity, arguments, receiver)
     if leaf == "add_weight":
-        call_weight_functions(interpreter, frame, op, result, dict(arguments.keywords))
+        call_weight_functions(site, result, dict(arguments.keywords))
     return result
 
 
@@ -180,44 +173,44 @@ _LAYER_LISTS: Final = frozenset({"add_loss", "add_update"})
 """What `add_metric` is given in a traced function, the metric's variables get in each call."""
 
 
-def _set_floats(interpreter: Interpreter, frame: Frame, arguments: CallArguments) -> None:
+def _set_floats(site: Site, arguments: CallArguments) -> None:
     """`set_floatx` and `set_global_policy`.
 
     What they do is known in a program of one module, before the first layer: Keras keeps the policy that its first layer finds.
     """
+    engine, frame = site.engine, site.frame
     given = arguments.positional[0] if arguments.positional else UNKNOWN
     floats = dtype_named(given.value) if isinstance(given, Constant) and isinstance(given.value, str) else None
-    if floats == interpreter.floats:
+    if floats == engine.floats:
         return
     at_top = frame.function.kind is FunctionKind.MODULE and not frame.uncertainty
-    first = not interpreter.called and not interpreter.layers_made
-    interpreter.floats = floats if at_top and first and len(interpreter.program.modules) == 1 else None
-    interpreter.forget_summaries()
+    first = not engine.called and not engine.layers_made
+    engine.floats = floats if at_top and first and len(engine.program.modules) == 1 else None
+    engine.forget_summaries()
 
 
-def _note_effects(
-    interpreter: Interpreter, frame: Frame, op: int, name: str, entity: Entity | None, receiver: Value | None
-) -> None:
+def _note_effects(site: Site, name: str, entity: Entity | None, receiver: Value | None) -> None:
+    engine, frame = site.engine, site.frame
     if entity is None:
         return
     for kind in sorted(entity.effects, key=lambda kind: kind.value):
         if kind is EffectKind.RANDOM and receiver is not None and _is_seeded_here(frame, receiver):
             continue
-        external_effect(frame, op, kind, f"{short_name(name)}(...)")
+        external_effect(site, kind, f"{short_name(name)}(...)")
     if name.startswith("tensorflow.summary.") and name not in _SUMMARY_OBJECTS:
         # which writer is the default, and whether it records, is read when a graph is traced
         target = Target(RootKind.GLOBAL, "the default summary writer")
-        frame.add_effect(Effect(EffectKind.STATE_READ, target, f"{short_name(name)}(...)", frame.site(op)))
+        frame.add_effect(Effect(EffectKind.STATE_READ, target, f"{short_name(name)}(...)", site.place()))
     if receiver is not None and name.rpartition(".")[2] in _LAYER_LISTS and name.startswith("keras."):
         # a list of the layer that outlives the call: below a decorator of ours it would keep a symbolic tensor
-        for number in interpreter.objects.ordered(references(receiver)):
-            write_effect(frame, op, number, ".losses", f"{name.rpartition('.')[2]}(...)")
+        for number in engine.objects.ordered(references(receiver)):
+            write_effect(site, number, ".losses", f"{name.rpartition('.')[2]}(...)")
     owner, _, method = name.rpartition(".")
     if receiver is not None and method in MUTATING_METHODS.get(owner, ()):
-        for number in interpreter.objects.ordered(references(receiver)):
-            write_effect(frame, op, number, ITEMS, frame.written(interpreter, op))
+        for number in engine.objects.ordered(references(receiver)):
+            write_effect(site, number, ITEMS, site.written(site.op))
     if Trait.CREATES_STATE in entity.traits:
-        frame.add_effect(Effect(EffectKind.VARIABLE_CREATION, EXTERNAL, f"{short_name(name)}(...)", frame.site(op)))
+        frame.add_effect(Effect(EffectKind.VARIABLE_CREATION, EXTERNAL, f"{short_name(name)}(...)", site.place()))
 
 
 def _is_seeded_here(frame: Frame, generator: Value) -> bool:
@@ -237,23 +230,24 @@ def _is_seeded_here(frame: Frame, generator: Value) -> bool:
     )
 
 
-def _change_argument(interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments) -> None:
+def _change_argument(site: Site, name: str, arguments: CallArguments) -> None:
     """Functions such as `heapq.heappush` change a container that they are given: what else they are given may be in it afterwards."""
+    frame = site.frame
     parameter = MUTATING_FUNCTIONS.get(name)
     if parameter is None:
         return
     changed = arguments.positional[0] if arguments.positional else dict(arguments.keywords).get(parameter, UNKNOWN)
     others = join_all([*arguments.positional[1:], *(value for key, value in arguments.keywords if key != parameter)])
-    for number in interpreter.objects.ordered(references(changed)):
+    for number in site.engine.objects.ordered(references(changed)):
         content = frame.state.get((number, ITEMS))
         if isinstance(content, FrozenList):
             frame.state.set((number, ITEMS), FrozenList(None, join(list_element(content), others)))
         elif isinstance(content, FrozenDict):
             frame.state.set((number, ITEMS), FrozenDict(content.items, UNKNOWN))
-        write_effect(frame, op, number, ITEMS, frame.written(interpreter, op))
+        write_effect(site, number, ITEMS, site.written(site.op))
     if any(isinstance(member, UnknownValue) for member in members(changed)):
         target = unknown_target(changed)
-        effect = Effect(EffectKind.STATE_WRITE, target, f"{short_name(name)}(...)", frame.site(op), assumed=True)
+        effect = Effect(EffectKind.STATE_WRITE, target, f"{short_name(name)}(...)", site.place(), assumed=True)
         frame.add_effect(effect)
 
 
@@ -273,33 +267,26 @@ _CONSTRUCTED_FROM: Final = {"keras.Model": ("inputs", "outputs", "name")}
 
 
 def _call_declared(
-    interpreter: Interpreter,
-    frame: Frame,
-    op: int,
-    name: str,
-    declared: Declaration,
-    arguments: CallArguments,
-    receiver: Value | None,
+    site: Site, name: str, declared: Declaration, arguments: CallArguments, receiver: Value | None
 ) -> Value:
     """A function of which a model or a stub tells something."""
-    unlisted = UNKNOWN if declared.pure else _call_unlisted(interpreter, frame, op, name, arguments, receiver)
-    known = annotated_value(interpreter, declared.returns)
+    unlisted = UNKNOWN if declared.pure else _call_unlisted(site, name, arguments, receiver)
+    known = annotated_value(site.engine, declared.returns)
     return unlisted if known is None else known
 
 
-def _call_unlisted(
-    interpreter: Interpreter, frame: Frame, op: int, name: str, arguments: CallArguments, receiver: Value | None
-) -> Value:
+def _call_unlisted(site: Site, name: str, arguments: CallArguments, receiver: Value | None) -> Value:
     """A function of a library that nothing is known about."""
-    frame.call_record(op).unknown = name
+    frame = site.frame
+    frame.call_record(site.op).unknown = name
     target = EXTERNAL if receiver is None else unknown_target(receiver)
     local = only_local(frame, arguments) and (receiver is None or is_local(frame, receiver))
-    frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, target, name, frame.site(op), assumed=local))
+    frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, target, name, site.place(), assumed=local))
     return UNKNOWN
 
 
-def _without_rule(interpreter: Interpreter, frame: Frame, op: int, entity: Entity) -> Value:
-    interpreter.note_missing_rule(frame, op, entity.name)
+def _without_rule(site: Site, entity: Entity) -> Value:
+    site.engine.note_missing_rule(site.frame, site.op, entity.name)
     if Trait.RETURNS_TENSOR in entity.traits or Trait.TENSOR_OPERATION in entity.traits:
         # a tensor or a structure of tensors: which, only a rule says
         return UNKNOWN
@@ -313,12 +300,13 @@ _HANDING_ON: Final = frozenset(
 """Modules of Python whose functions may hand on tensors that they are given."""
 
 
-def _instance_of(interpreter: Interpreter, frame: Frame, op: int, entity: Entity, arguments: CallArguments) -> Value:
+def _instance_of(site: Site, entity: Entity, arguments: CallArguments) -> Value:
     """An object of a library class: known by its class and by what its constructor was given."""
+    frame = site.frame
     # a call of one of several classes makes objects that have nothing in common
-    number = interpreter.allocate(frame, op, ObjectKind.INSTANCE, entity.name.rpartition(".")[2], entity.name)
+    number = site.allocate(ObjectKind.INSTANCE, entity.name.rpartition(".")[2], entity.name)
     if entity.name.startswith("keras.layers."):
-        interpreter.note_layer_made()
+        site.engine.note_layer_made()
     frame.state.set((number, CLASS), LibraryValue(entity.name))
     bound, extra, keywords, _ = bind_library_arguments(entity, arguments)
     for parameter, value in zip(_CONSTRUCTED_FROM.get(entity.name, ()), extra, strict=False):
@@ -329,9 +317,9 @@ def _instance_of(interpreter: Interpreter, frame: Frame, op: int, entity: Entity
         frame.state.set((number, CONFIGURATION + "*"), extra[0])
     frame.state.set((number, CONFIGURED), TupleValue(tuple(Constant(name) for name in (*bound, *keywords))))
     if registry.is_subclass(entity.name, DEFERRED):
-        defer(interpreter, frame, op, Reference(number), {**bound, **keywords})
+        defer(site, Reference(number), {**bound, **keywords})
     if entity.name == "keras.Sequential":
-        build_sequential(interpreter, frame, op, Reference(number))
+        build_sequential(site, Reference(number))
     return Reference(number)
 
 
@@ -341,14 +329,8 @@ PLACEHOLDERS: Final = frozenset(
 """Functions whose results are told apart by where they are made, as variables are: feeds name them."""
 
 
-def _with_rule(
-    interpreter: Interpreter,
-    frame: Frame,
-    op: int,
-    entity: Entity,
-    arguments: CallArguments,
-    receiver: Value | None,
-) -> Value:
+def _with_rule(site: Site, entity: Entity, arguments: CallArguments, receiver: Value | None) -> Value:
+    engine, frame = site.engine, site.frame
     bound, extra, keywords, incomplete = bind_library_arguments(entity, arguments)
     names = [*bound, *keywords]
     slots: list[tuple[Value, ...]] = []
@@ -359,19 +341,17 @@ def _with_rule(
         total *= len(slot)
         for value in slot:
             if type(value) in (FrozenList, TupleValue) and (size := open_number(value)) is not None:
-                frame.call_record(op).open_size = size
+                frame.call_record(site.op).open_size = size
     if total > MAX_COMBINATIONS:
         slots = [slot if len(slot) == 1 else (UNKNOWN,) for slot in slots]
     if receiver is not None and not is_configuration_known(frame, receiver):
         return UNKNOWN
     configuration = {} if receiver is None else configuration_of(frame, receiver)
-    configuration = with_floats(configuration, interpreter.floats)
+    configuration = with_floats(configuration, engine.floats)
 
     def invoke(function: Value, arguments: Sequence[Value], *, graph: bool = False) -> Value:
-        thawed = tuple(
-            thaw(interpreter, frame, op, value, ("argument", position)) for position, value in enumerate(arguments)
-        )
-        return freeze(frame, interpreter.call_value(frame, op, function, CallArguments(thawed), graph=graph))
+        thawed = tuple(thaw(site, value, ("argument", position)) for position, value in enumerate(arguments))
+        return freeze(frame, site.call(function, CallArguments(thawed), graph=graph))
 
     def run(combination: tuple[Value, ...]) -> Value:
         by_name = dict(zip(names, combination, strict=False))
@@ -390,20 +370,20 @@ def _with_rule(
 
     combinations = list(product(*slots)) if slots else [()]
     # what fails in a function that is called with one alternative of several proves nothing: they may exclude each other
-    interpreter.one_of_several += len(combinations) > 1
+    engine.one_of_several += len(combinations) > 1
     try:
-        result = interpreter.over_combinations(frame, op, short_name(entity.name), combinations, run)
+        result = over_combinations(site, short_name(entity.name), combinations, run)
     finally:
-        interpreter.one_of_several -= len(combinations) > 1
+        engine.one_of_several -= len(combinations) > 1
     if any(speaks_of_release(value) for slot in slots for value in slot):
         result = of_release(result)
     is_variable = (
         entity.kind is EntityKind.CLASS and isinstance(result, TensorValue) and result.kind is TensorKind.VARIABLE
     )
     if isinstance(result, TensorValue) and (is_variable or entity.name in PLACEHOLDERS):
-        number = interpreter.allocate(frame, op, ObjectKind.VARIABLE, entity.name)
+        number = site.allocate(ObjectKind.VARIABLE, entity.name)
         result = replace(result, variable=number)
-    return thaw(interpreter, frame, op, result, "result")
+    return thaw(site, result, "result")
 
 
 def _alternatives(value: Value) -> tuple[Value, ...]:

@@ -21,9 +21,9 @@ from terra_refactor.analysis.classes import (
     annotated_names,
     annotations_of,
 )
+from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
-from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument
 from terra_refactor.analysis.transfer.containers import (
     iterate,
@@ -55,30 +55,22 @@ MAX_DEPTH_OF_STRUCTURES: Final = 6
 # --- functions of functions -----------------------------------------------------------------------------------------------------------
 
 
-def partial(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def partial(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if not arguments.positional:
         return UNKNOWN
     function, *rest = arguments.positional
     return PartialValue(function, tuple(rest), arguments.keywords)
 
 
-def wraps(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def wraps(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     return LibraryValue("functools.wraps()")
 
 
-def unchanged(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def unchanged(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     return arguments.positional[0] if arguments.positional else UNKNOWN
 
 
-def make_property(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def make_property(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     keywords = dict(arguments.keywords)
     getter = argument(arguments, 0, "fget")
     setter = argument(arguments, 1, "fset")
@@ -86,34 +78,27 @@ def make_property(
     return PartialValue(PROPERTY, (getter if getter is not None else keywords.get("fget", UNKNOWN),), rest)
 
 
-def property_setter(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def property_setter(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if len(arguments.positional) == 2 and isinstance(arguments.positional[0], PartialValue):
         known, setter = arguments.positional[0], arguments.positional[1]
         return PartialValue(known.function, known.arguments, (("fset", setter),))
-    return unchanged(interpreter, frame, op, arguments, receiver)
+    return unchanged(site, arguments, receiver)
 
 
-def property_deleter(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
-    return unchanged(interpreter, frame, op, arguments, receiver)
+def property_deleter(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    return unchanged(site, arguments, receiver)
 
 
 def _descriptor(kind: LibraryValue) -> BuiltinHandler:
-    def handler(
-        interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-    ) -> Value | None:
+    def handler(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
         return PartialValue(kind, arguments.positional[:1], ()) if arguments.positional else UNKNOWN
 
     return handler
 
 
-def tf_function(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def tf_function(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`tf.function(f, ...)`: the same function, hybrid; without `f` a decorator."""
+    engine = site.engine
     function = argument(arguments, 0, "func")
     options = tuple((name, value) for name, value in arguments.keywords if name != "func")
     if function is None or function == NONE:
@@ -127,23 +112,22 @@ def tf_function(
                 hybrid = FunctionValue(
                     member.function, member.closure, member.defaults, member.annotations, options, member.wrappers
                 )
-                interpreter.note_wrapped(hybrid)
+                engine.note_wrapped(hybrid)
                 results.append(hybrid)
             case BoundMethod(FunctionValue() as inner, owner):
                 hybrid = FunctionValue(
                     inner.function, inner.closure, inner.defaults, inner.annotations, options, inner.wrappers
                 )
-                interpreter.note_wrapped(hybrid)
+                engine.note_wrapped(hybrid)
                 results.append(BoundMethod(hybrid, owner))
             case _:
                 results.append(member)
     return join_all(results)
 
 
-def map_structure(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def map_structure(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`tf.nest.map_structure(f, structure, ...)`: `f` on the leaves; the result has the structure of the first."""
+    engine, frame = site.engine, site.frame
     if len(arguments.positional) < 2:
         return None
     function, *structures = arguments.positional
@@ -154,13 +138,13 @@ def map_structure(
             return BOTTOM
         contents = [_structure_of(frame, member) for part in parts for member in members(part)]
         if all(content is None for content in contents):
-            return interpreter.call_value(frame, op, function, CallArguments(parts))
+            return site.call(function, CallArguments(parts))
         if len(parts) == 1 and isinstance(first, UnionValue):
-            interpreter.one_of_several += 1  # what fails with one structure proves nothing: another may exclude it
+            engine.one_of_several += 1  # what fails with one structure proves nothing: another may exclude it
             try:
                 return join_all(walk((member,), depth, (tag, "or", i)) for i, member in enumerate(first.members))
             finally:
-                interpreter.one_of_several -= 1
+                engine.one_of_several -= 1
         rows = _rows(contents) if len(contents) == len(parts) and depth < MAX_DEPTH_OF_STRUCTURES else None
         if rows is None:
             return UNKNOWN
@@ -172,13 +156,13 @@ def map_structure(
             case TupleValue() as whole:
                 return replace(whole, elements=tuple(results.values()))
             case FrozenList(None):
-                return new_list(interpreter, frame, op, FrozenList(None, results[None]), tag)
+                return new_list(site, FrozenList(None, results[None]), tag)
             case FrozenList():
-                return new_list(interpreter, frame, op, FrozenList(tuple(results.values())), tag)
+                return new_list(site, FrozenList(tuple(results.values())), tag)
             case _:
                 rest = results.pop(None, None)
                 items = tuple((key, value) for key, value in results.items() if key is not None)
-                return new_dict(interpreter, frame, op, FrozenDict(items, rest), tag)
+                return new_dict(site, FrozenDict(items, rest), tag)
 
     return walk(tuple(structures), 0, "structure")
 
@@ -220,9 +204,8 @@ def _rows(
 # --- classes of records -----------------------------------------------------------------------------------------------------------------
 
 
-def dataclass(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def dataclass(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    frame = site.frame
     if not arguments.positional:
         return LibraryValue("dataclasses.dataclass")
     for member in members(arguments.positional[0]):
@@ -232,15 +215,11 @@ def dataclass(
     return arguments.positional[0]
 
 
-def dataclass_field(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def dataclass_field(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     return PartialValue(LibraryValue("dataclasses.field"), (), arguments.keywords)
 
 
-def replaced_record(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def replaced_record(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`record._replace(field=value)`."""
     if not isinstance(receiver, TupleValue):
         return UNKNOWN
@@ -249,32 +228,29 @@ def replaced_record(
     return TupleValue(elements, receiver.name, receiver.fields, receiver.cls)
 
 
-def typed_named_tuple(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def typed_named_tuple(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`typing.NamedTuple(name, [(field, type), ...])`."""
     name, fields = argument(arguments, 0, "typename"), argument(arguments, 1, "fields")
     if fields is None or not isinstance(name, Constant) or not isinstance(name.value, str):
         return UNKNOWN
     names: list[str] = []
-    for pair in iterate(interpreter, frame, op, fields).elements or ():
-        parts = iterate(interpreter, frame, op, pair).elements
+    for pair in iterate(site, fields).elements or ():
+        parts = iterate(site, pair).elements
         if parts is None or not parts or not isinstance(parts[0], Constant) or not isinstance(parts[0].value, str):
             return UNKNOWN
         names.append(parts[0].value)
-    return _record_class(interpreter, frame, op, name.value, names) if names else UNKNOWN
+    return _record_class(site, name.value, names) if names else UNKNOWN
 
 
-def _record_class(interpreter: Interpreter, frame: Frame, op: int, name: str, fields: list[str]) -> Reference:
-    number = interpreter.allocate(frame, op, ObjectKind.CLASS, name)
+def _record_class(site: Site, name: str, fields: list[str]) -> Reference:
+    frame = site.frame
+    number = site.allocate(ObjectKind.CLASS, name)
     frame.state.set((number, BASES), TupleValue((LibraryValue("typing.NamedTuple"),)))
     frame.state.set((number, ANNOTATIONS), annotated_names(dict.fromkeys(fields, UNKNOWN)))
     return Reference(number)
 
 
-def named_tuple(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def named_tuple(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     name, fields = argument(arguments, 0, "typename"), argument(arguments, 1, "field_names")
     if fields is None or not isinstance(name, Constant) or not isinstance(name.value, str):
         return UNKNOWN
@@ -282,18 +258,18 @@ def named_tuple(
     if isinstance(fields, Constant) and isinstance(fields.value, str):
         names = fields.value.replace(",", " ").split()
     else:
-        found = iterate(interpreter, frame, op, fields)
+        found = iterate(site, fields)
         if found.elements is not None and all(isinstance(element, Constant) for element in found.elements):
             names = [str(element.value) for element in found.elements if isinstance(element, Constant)]
     if names is None:
         return UNKNOWN
-    made = _record_class(interpreter, frame, op, name.value, names)
+    made = _record_class(site, name.value, names)
     defaults = dict(arguments.keywords).get("defaults")
     if defaults is not None:
-        found = iterate(interpreter, frame, op, defaults)
+        found = iterate(site, defaults)
         if found.elements is not None and found.elements:
             for field, value in zip(names[-len(found.elements) :], found.elements, strict=False):
-                frame.state.set((made.object, field), value)
+                site.frame.state.set((made.object, field), value)
     return made
 
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from terra_refactor.analysis.engine import Handler, Site
 from terra_refactor.analysis.facts import ObjectKind
-from terra_refactor.analysis.frames import Frame
-from terra_refactor.analysis.interpreter import Handler, Interpreter
 from terra_refactor.analysis.transfer.contents import note_contents
 from terra_refactor.domain.lattice import join, join_all, without_unbound
 from terra_refactor.domain.state import ITEMS
@@ -35,35 +34,34 @@ MAX_KEYS: Final = 256
 """A dict with more keys is known by the join of its values."""
 
 
-def new_dict(
-    interpreter: Interpreter, frame: Frame, op: int, content: FrozenDict, tag: object = None, name: str = "dict"
-) -> Value:
+def new_dict(site: Site, content: FrozenDict, tag: object = None, name: str = "dict") -> Value:
     """A new dict (or other mapping that can change, by its class's name) with that content, made by operation `op`."""
-    number = interpreter.allocate(frame, op, ObjectKind.DICT, name, tag)
-    frame.state.set((number, ITEMS), content)
+    number = site.allocate(ObjectKind.DICT, name, tag)
+    site.frame.state.set((number, ITEMS), content)
     return Reference(number)
 
 
-def build_dict(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def build_dict(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.BuildDict)
+    frame = site.frame
     content = FrozenDict(())
     for item in op.items:
         value = frame.value(item.value)
         if item.key is None:
-            note_contents(frame, op.id, value)
-            content = updated(content, dict_content(interpreter, frame, value), single=True)
+            note_contents(site, value)
+            content = updated(content, dict_content(site, value), single=True)
         else:
             content = with_item(content, frame.value(item.key), value, single=True)
-    return new_dict(interpreter, frame, op.id, content)
+    return new_dict(site, content)
 
 
-def dict_content(interpreter: Interpreter, frame: Frame, value: Value) -> FrozenDict:
+def dict_content(site: Site, value: Value) -> FrozenDict:
     """What is known of a mapping's content."""
     result: FrozenDict | None = None
     for member in members(value):
         content: Value | None = None
         if isinstance(member, Reference):
-            content = frame.state.get((member.object, ITEMS))
+            content = site.frame.state.get((member.object, ITEMS))
         found = content if isinstance(content, FrozenDict) else FrozenDict((), UNKNOWN)
         if result is None:
             result = found

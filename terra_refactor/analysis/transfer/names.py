@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 from typing_extensions import assert_never
 
 from terra_refactor.analysis.effects import write_effect
+from terra_refactor.analysis.engine import Handler, Site
 from terra_refactor.analysis.facts import EntryKind
-from terra_refactor.analysis.frames import Frame
-from terra_refactor.analysis.interpreter import Handler, Interpreter
-from terra_refactor.analysis.modules import library_member
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import without_unbound
@@ -33,6 +31,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.library_members import library_member
 
 if TYPE_CHECKING:
     from terra_refactor.ir.ops import Op
@@ -41,13 +40,14 @@ _BUILTINS = frozenset(dir(builtins))
 _MODULE_TEXTS = frozenset({"__name__", "__file__", "__doc__", "__package__"})
 
 
-def literal(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def literal(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.Literal)
     return Constant(op.value)
 
 
-def load_name(interpreter: Interpreter, frame: Frame, op: Op) -> Value | None:
+def load_name(site: Site, op: Op) -> Value | None:
     assert isinstance(op, ops.LoadName)
+    frame = site.frame
     name = op.name
     match op.scope:
         case ops.Scope.LOCAL:
@@ -66,9 +66,9 @@ def load_name(interpreter: Interpreter, frame: Frame, op: Op) -> Value | None:
             value = frame.state.get((frame.class_object, name))
             if value is not None and value != UNBOUND:
                 return _bound(value)
-            return load_global(interpreter, frame, op.id, name)
+            return load_global(site, name)
         case ops.Scope.GLOBAL:
-            return load_global(interpreter, frame, op.id, name)
+            return load_global(site, name)
         case _ as never:
             assert_never(never)
 
@@ -80,17 +80,18 @@ def _bound(value: Value | None) -> Value:
     return without_unbound(value)
 
 
-def load_global(interpreter: Interpreter, frame: Frame, op: int, name: str) -> Value:
+def load_global(site: Site, name: str) -> Value:
     """The value of a global of the frame's module, or of the built-in of that name."""
+    frame = site.frame
     key = (frame.module_object, name)
     value = frame.state.get(key)
     if value is not None and value is not UNBOUND and type(value) is not Bottom:
-        frame.note_read(op, key)
+        frame.note_read(site.op, key)
         return without_unbound(value)
     if name in _MODULE_TEXTS:
         return UNKNOWN_STR
     module = frame.function.id.module
-    for library in interpreter.loader.stars_of(module):
+    for library in site.engine.loader.stars_of(module):
         if registry.attribute(library, name) is not None:
             return library_member(library, name)
     if name in _BUILTINS:
@@ -98,8 +99,9 @@ def load_global(interpreter: Interpreter, frame: Frame, op: int, name: str) -> V
     return UnknownValue(origin=Origin("global", name))
 
 
-def store_name(interpreter: Interpreter, frame: Frame, op: Op) -> None:
+def store_name(site: Site, op: Op) -> None:
     assert isinstance(op, ops.StoreName)
+    frame = site.frame
     if op.value is None:
         if op.scope is ops.Scope.CLASS and frame.class_object is not None:
             frame.class_annotations[op.name] = frame.value(op.annotation)
@@ -109,48 +111,50 @@ def store_name(interpreter: Interpreter, frame: Frame, op: Op) -> None:
         frame.class_annotations[op.name] = frame.value(op.annotation)
     if frame.function.kind is FunctionKind.MODULE:
         value = without_marks(value)  # a module is no graph
-    bind_name(interpreter, frame, op.id, op.name, op.scope, value)
+    bind_name(site, op.name, op.scope, value)
 
 
-def bind_name(interpreter: Interpreter, frame: Frame, op: int, name: str, scope: ops.Scope, value: Value) -> None:
+def bind_name(site: Site, name: str, scope: ops.Scope, value: Value) -> None:
     """Binds a variable in its scope, with the effect that this has if the variable outlives the call."""
+    engine, frame = site.engine, site.frame
     match scope:
         case ops.Scope.LOCAL:
             frame.state.locals[name] = value
         case ops.Scope.CELL:
             frame.state.set((frame.cells[name], CELL), value)
-            frame.note_write(op, (frame.cells[name], CELL), frame.site(op))
+            frame.note_write(site.op, (frame.cells[name], CELL), site.place())
         case ops.Scope.FREE:
             cell = frame.closure.get(name)
             if cell is not None:
-                interpreter.write(frame, (cell, CELL), value)
-                frame.note_write(op, (cell, CELL), frame.site(op))
+                engine.write(frame, (cell, CELL), value)
+                frame.note_write(site.op, (cell, CELL), site.place())
                 if cell not in frame.allocated:
                     target = Target(RootKind.CLOSURE, name, "", cell)
-                    kept = holds_new_tensor(interpreter, frame, value)
+                    kept = holds_new_tensor(site, value)
                     frame.add_effect(
-                        Effect(EffectKind.STATE_WRITE, target, f"{name} = ...", frame.site(op), keeps_tensor=kept)
+                        Effect(EffectKind.STATE_WRITE, target, f"{name} = ...", site.place(), keeps_tensor=kept)
                     )
         case ops.Scope.CLASS:
             assert frame.class_object is not None
             frame.state.set((frame.class_object, name), value)
         case ops.Scope.GLOBAL:
-            interpreter.loader.note_name(frame.function.id.module, name)
-            frame.note_write(op, (frame.module_object, name), frame.site(op))
+            engine.loader.note_name(frame.function.id.module, name)
+            frame.note_write(site.op, (frame.module_object, name), site.place())
             if frame.function.kind is FunctionKind.MODULE:
                 frame.state.set((frame.module_object, name), value)
                 return
             known = frame.state.get((frame.module_object, name))
             frame.state.set((frame.module_object, name), value)
             if frame.entry is not EntryKind.MODULE or known is None:
-                kept = holds_new_tensor(interpreter, frame, value)
-                write_effect(frame, op, frame.module_object, f".{name}", f"global {name}", keeps_tensor=kept)
+                kept = holds_new_tensor(site, value)
+                write_effect(site, frame.module_object, f".{name}", f"global {name}", keeps_tensor=kept)
         case _ as never:
             assert_never(never)
 
 
-def delete_name(interpreter: Interpreter, frame: Frame, op: Op) -> None:
+def delete_name(site: Site, op: Op) -> None:
     assert isinstance(op, ops.DeleteName)
+    frame = site.frame
     match op.scope:
         case ops.Scope.LOCAL:
             frame.state.locals.pop(op.name, None)
@@ -161,33 +165,36 @@ def delete_name(interpreter: Interpreter, frame: Frame, op: Op) -> None:
             frame.state.set((frame.class_object, op.name), UNBOUND)
         case ops.Scope.FREE | ops.Scope.GLOBAL:
             if frame.function.kind is not FunctionKind.MODULE:
-                write_effect(frame, op.id, frame.module_object, f".{op.name}", f"del {op.name}")
+                write_effect(site, frame.module_object, f".{op.name}", f"del {op.name}")
             elif frame.uncertainty == 0:
                 frame.state.set((frame.module_object, op.name), UNBOUND)
         case _ as never:
             assert_never(never)
 
 
-def import_module(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def import_module(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.Import)
-    return interpreter.loader.import_module(frame.function.id.module, op.module, 0, whole=op.whole)
+    return site.engine.loader.import_module(site.frame.function.id.module, op.module, 0, whole=op.whole)
 
 
-def import_from(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def import_from(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.ImportFrom)
-    return interpreter.loader.import_from(frame, frame.function.id.module, op.module, op.level, op.name)
+    frame = site.frame
+    return site.engine.loader.import_from(frame, frame.function.id.module, op.module, op.level, op.name)
 
 
-def import_star(interpreter: Interpreter, frame: Frame, op: Op) -> None:
+def import_star(site: Site, op: Op) -> None:
     assert isinstance(op, ops.ImportStar)
-    interpreter.loader.import_star(frame, frame.function.id.module, op.module, op.level)
+    frame = site.frame
+    site.engine.loader.import_star(frame, frame.function.id.module, op.module, op.level)
 
 
-def lazy(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def lazy(site: Site, op: Op) -> Value:
     """The value that the block would give: it is run in a state of its own, which nobody sees."""
     assert isinstance(op, ops.Lazy)
+    frame = site.frame
     saved = dict(frame.effects), dict(frame.failures), dict(frame.calls)
-    reached = interpreter.run_branch(frame, op.block)
+    reached = site.engine.run_branch(frame, op.block)
     frame.effects, frame.failures, frame.calls = saved
     return UnknownValue(may_be_tensor=True) if reached is None else frame.value(op.value)
 

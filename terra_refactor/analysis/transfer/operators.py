@@ -11,11 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from terra_refactor.analysis.classes import find_method
 from terra_refactor.analysis.effects import unknown_target, write_effect
+from terra_refactor.analysis.engine import Engine, Handler, Site
 from terra_refactor.analysis.facts import BranchKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
-from terra_refactor.analysis.interpreter import Handler, Interpreter
+from terra_refactor.analysis.library_rules import checked_rule, over_combinations
 from terra_refactor.analysis.transfer.containers import (
     MAX_ELEMENTS,
     extend_list,
@@ -112,22 +114,22 @@ _MAX_TEXT: Final = 4_000
 _MAX_COMBINATIONS: Final = 16
 
 
-def unary(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def unary(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.Unary)
-    value = frame.value(op.operand)
+    value = site.frame.value(op.operand)
     if op.operator == "not":
-        answer = asked(interpreter, frame, op.id, value)
+        answer = asked(site, value)
         if answer.kind is BranchKind.TENSOR:
             return as_symbolic(UNKNOWN_BOOL)
         found = UNKNOWN_BOOL if answer.value is None else Constant(not answer.value)
         return of_release(found) if answer.release else found
-    return join_all(_unary(interpreter, frame, op, member) for member in members(value))
+    return join_all(_unary(site, op, member) for member in members(value))
 
 
-def _unary(interpreter: Interpreter, frame: Frame, op: ops.Unary, value: Value) -> Value:
+def _unary(site: Site, op: ops.Unary, value: Value) -> Value:
     match value:
         case TensorValue():
-            return interpreter.checked_rule(frame, op.id, op.operator, lambda: unary_rule(op.operator, value))
+            return checked_rule(site, op.operator, lambda: unary_rule(op.operator, value))
         case Constant(int() | float() as number):
             if op.operator == "-":
                 return Constant(-number)
@@ -141,53 +143,48 @@ def _unary(interpreter: Interpreter, frame: Frame, op: ops.Unary, value: Value) 
                 result = Scalar(PythonType.INT if value.type is PythonType.BOOL else value.type, release=value.release)
             return as_symbolic(result) if value.symbolic else result
         case Reference():
-            method = interpreter.find_method(
-                frame, value, {"-": "__neg__", "+": "__pos__"}.get(op.operator, "__invert__")
-            )
-            return UNKNOWN if method is None else interpreter.call_value(frame, op.id, method, CallArguments())
+            method = find_method(site, value, {"-": "__neg__", "+": "__pos__"}.get(op.operator, "__invert__"))
+            return UNKNOWN if method is None else site.call(method, CallArguments())
         case UnknownValue():
             return UnknownValue(value.may_be_tensor, reason=_named(value))
         case _:
             return UNKNOWN
 
 
-def binary(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def binary(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.Binary)
+    frame = site.frame
     left, right = frame.value(op.left), frame.value(op.right)
     if not op.in_place:
-        note_contents(frame, op.id, left)
-    note_contents(frame, op.id, right)
+        note_contents(site, left)
+    note_contents(site, right)
     lefts, rights = members(left), members(right)
     if len(lefts) * len(rights) > _MAX_COMBINATIONS:
         return UNKNOWN
-    found = interpreter.over_combinations(
-        frame,
-        op.id,
+    found = over_combinations(
+        site,
         op.operator,
         [(a, b) for a in lefts for b in rights if a not in (NONE, UNBOUND) or b not in (NONE, UNBOUND)],
-        lambda pair: binary_value(interpreter, frame, op.id, op.operator, pair[0], pair[1], in_place=op.in_place),
+        lambda pair: binary_value(site, op.operator, pair[0], pair[1], in_place=op.in_place),
     )
     if speaks_of_release(left) or speaks_of_release(right):
         found = of_release(found)
     if op.operator == "%" and type(found) is Scalar and found.type is PythonType.INT and not found.symbolic:
-        return replace(found, limit=largest_remainder(interpreter, frame, op))
+        return replace(found, limit=largest_remainder(site, op))
     return found
 
 
-def added(interpreter: Interpreter, frame: Frame, op: int, left: Value, right: Value) -> Value:
+def added(site: Site, left: Value, right: Value) -> Value:
     """`left + right` as the function `sum` adds, which operation `op` calls."""
     pairs = [(a, b) for a in members(left) for b in members(right)]
     if len(pairs) > _MAX_COMBINATIONS:
         return UNKNOWN
-    return interpreter.over_combinations(
-        frame, op, "+", pairs, lambda pair: binary_value(interpreter, frame, op, "+", pair[0], pair[1])
-    )
+    return over_combinations(site, "+", pairs, lambda pair: binary_value(site, "+", pair[0], pair[1]))
 
 
-def binary_value(
-    interpreter: Interpreter, frame: Frame, op: int, symbol: str, left: Value, right: Value, *, in_place: bool = False
-) -> Value:
+def binary_value(site: Site, symbol: str, left: Value, right: Value, *, in_place: bool = False) -> Value:
     """`left symbol right` for one alternative of each. Raises OperationError where the operation certainly fails."""
+    engine, frame = site.engine, site.frame
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _constants(symbol, left, right)
     if symbol == "%" and python_type(left) is PythonType.STR:
@@ -195,11 +192,11 @@ def binary_value(
         return Scalar(PythonType.STR)
     if isinstance(left, TensorValue) or isinstance(right, TensorValue):
         if isinstance(left, UnknownValue) or isinstance(right, UnknownValue):
-            return _with_unknown(interpreter, frame, symbol, left, right, in_place=in_place)
+            return _with_unknown(site, symbol, left, right, in_place=in_place)
         if in_place and isinstance(left, TensorValue) and left.kind is TensorKind.NDARRAY:
             frame.add_effect(
                 Effect(
-                    EffectKind.STATE_WRITE, unknown_target(left), f"{symbol}= on an array", frame.site(op), assumed=True
+                    EffectKind.STATE_WRITE, unknown_target(left), f"{symbol}= on an array", site.place(), assumed=True
                 )
             )
         if not isinstance(left, Reference) and not isinstance(right, Reference):
@@ -210,10 +207,10 @@ def binary_value(
         if is_symbolic_number(left) or is_symbolic_number(right):
             return join_all(as_symbolic(member) for member in members(result))
         return result
-    if symbol == "|" and _is_type(interpreter, left) and _is_type(interpreter, right):
+    if symbol == "|" and _is_type(engine, left) and _is_type(engine, right):
         return PartialValue(_UNION, (left, right), ())
     if isinstance(left, Reference) or isinstance(right, Reference):
-        found = _objects(interpreter, frame, op, symbol, left, right, in_place=in_place)
+        found = _objects(site, symbol, left, right, in_place=in_place)
         if found is not None:
             return found
         if isinstance(left, TensorValue) or isinstance(right, TensorValue):
@@ -221,14 +218,14 @@ def binary_value(
     if symbol == "+" and isinstance(left, TupleValue) and isinstance(right, TupleValue):
         return TupleValue(left.elements + right.elements)
     if symbol == "+" and isinstance(left, TupleValue | SequenceValue) and isinstance(right, TupleValue | SequenceValue):
-        both = [iterate(interpreter, frame, op, side).element for side in (left, right)]
+        both = [iterate(site, side).element for side in (left, right)]
         return SequenceValue(join_all(both))
     if symbol == "*":
         repeated = _repeat(left, right)
         if repeated is not None:
             return repeated
     if symbol == "+" and isinstance(left, ShapeValue):
-        return _concatenated_shapes(interpreter, frame, op, left, right)
+        return _concatenated_shapes(site, left, right)
     if isinstance(left, UnknownValue) or isinstance(right, UnknownValue):
         maybe = any(not isinstance(side, UnknownValue) or side.may_be_tensor for side in (left, right))
         both_plain = all(
@@ -248,11 +245,11 @@ def _named(*operands: Value) -> str:
 _UNION: Final = LibraryValue("typing.Union")
 
 
-def _is_type(interpreter: Interpreter, value: Value) -> bool:
+def _is_type(engine: Engine, value: Value) -> bool:
     """Whether the value is what an annotation may be: `A | None` of such is their union."""
     match value:
         case Reference(number):
-            return interpreter.objects.facts[number].kind is ObjectKind.CLASS
+            return engine.objects.facts[number].kind is ObjectKind.CLASS
         case LibraryValue(name):
             entity = registry.lookup(name)
             return name.startswith("typing.") or (entity is not None and entity.kind is EntityKind.CLASS)
@@ -262,14 +259,12 @@ def _is_type(interpreter: Interpreter, value: Value) -> bool:
             return value == NONE
 
 
-def _with_unknown(
-    interpreter: Interpreter, frame: Frame, symbol: str, left: Value, right: Value, *, in_place: bool = False
-) -> Value:
+def _with_unknown(site: Site, symbol: str, left: Value, right: Value, *, in_place: bool = False) -> Value:
     """A tensor or array combined with an unknown value."""
     if not any(isinstance(side, TensorValue) and side.kind is TensorKind.NDARRAY for side in (left, right)):
         # beside an array stands an array or a number as well
         for side in (left, right):
-            interpreter.note_usage(side, frame)
+            site.engine.note_usage(side, site.frame)
     if isinstance(left, TensorValue) and isinstance(right, UnknownValue):
         if in_place and left.kind is TensorKind.NDARRAY and not right.may_be_tensor:
             return operator_rule(symbol, left, right, in_place=True)
@@ -343,30 +338,29 @@ def _repeat(left: Value, right: Value) -> Value | None:
     return SequenceValue(join_all(sequence.elements), length=dims.multiply(times, len(sequence.elements)))
 
 
-def _concatenated_shapes(interpreter: Interpreter, frame: Frame, op: int, left: ShapeValue, right: Value) -> Value:
+def _concatenated_shapes(site: Site, left: ShapeValue, right: Value) -> Value:
     if isinstance(right, ShapeValue):
         return ShapeValue(None if left.shape is None or right.shape is None else left.shape + right.shape)
-    found = iterate(interpreter, frame, op, right)
+    found = iterate(site, right)
     if left.shape is None or found.elements is None:
         return ShapeValue(None)
     return ShapeValue(left.shape + tuple(dim_of(element) for element in found.elements))
 
 
-def _objects(
-    interpreter: Interpreter, frame: Frame, op: int, symbol: str, left: Value, right: Value, *, in_place: bool
-) -> Value | None:
+def _objects(site: Site, symbol: str, left: Value, right: Value, *, in_place: bool) -> Value | None:
+    frame = site.frame
     name = _METHODS[symbol]
     if isinstance(left, Reference):
         content = frame.state.get((left.object, ITEMS))
-        kind = interpreter.objects.facts[left.object].kind
+        kind = site.engine.objects.facts[left.object].kind
         if isinstance(content, FrozenList) and kind is ObjectKind.LIST:
-            return _list_operator(interpreter, frame, op, symbol, left, content, right, in_place=in_place)
+            return _list_operator(site, symbol, left, content, right, in_place=in_place)
         if isinstance(content, FrozenDict) and symbol == "|" and isinstance(right, Reference):
             return UNKNOWN
         for method_name in ([f"__i{name}__"] if in_place else []) + [f"__{name}__"]:
-            method = interpreter.find_method(frame, left, method_name)
+            method = find_method(site, left, method_name)
             if method is not None:
-                return interpreter.call_value(frame, op, method, CallArguments((right,)))
+                return site.call(method, CallArguments((right,)))
     if isinstance(right, Reference):
         content = frame.state.get((right.object, ITEMS))
         if (
@@ -377,12 +371,12 @@ def _objects(
         ):
             times = dim_of(left)
             if isinstance(times, int) and 0 <= times * len(content.elements) <= MAX_ELEMENTS:
-                return new_list(interpreter, frame, op, FrozenList(content.elements * times))
+                return new_list(site, FrozenList(content.elements * times))
             length = dims.multiply(times, list_length(content))
-            return new_list(interpreter, frame, op, FrozenList(None, list_element(content), length))
-        method = interpreter.find_method(frame, right, f"__r{name}__")
+            return new_list(site, FrozenList(None, list_element(content), length))
+        method = find_method(site, right, f"__r{name}__")
         if method is not None:
-            return interpreter.call_value(frame, op, method, CallArguments((left,)))
+            return site.call(method, CallArguments((left,)))
     return None
 
 
@@ -395,33 +389,26 @@ def _leaves_lists(symbol: str, other: Value) -> bool:
 
 
 def _list_operator(
-    interpreter: Interpreter,
-    frame: Frame,
-    op: int,
-    symbol: str,
-    left: Reference,
-    content: FrozenList,
-    right: Value,
-    *,
-    in_place: bool,
+    site: Site, symbol: str, left: Reference, content: FrozenList, right: Value, *, in_place: bool
 ) -> Value | None:
+    frame = site.frame
     if not _leaves_lists(symbol, right):
         return None
     if symbol == "+":
-        more = iterate(interpreter, frame, op, right)
+        more = iterate(site, right)
         if in_place:
             single = frame.state.get((left.object, EXISTS)) != FALSE
             extend_list(frame, left.object, more, single=single)
-            write_effect(frame, op, left.object, ITEMS, "+= on a list")
+            write_effect(site, left.object, ITEMS, "+= on a list")
             return left
         if (
             content.elements is not None
             and more.elements is not None
             and len(content.elements) + len(more.elements) <= MAX_ELEMENTS
         ):
-            return new_list(interpreter, frame, op, FrozenList(content.elements + more.elements))
+            return new_list(site, FrozenList(content.elements + more.elements))
         length = dims.add(list_length(content), more.length)
-        return new_list(interpreter, frame, op, FrozenList(None, join(list_element(content), more.element), length))
+        return new_list(site, FrozenList(None, join(list_element(content), more.element), length))
     if symbol == "*":
         times = dim_of(right)
         if (
@@ -429,46 +416,44 @@ def _list_operator(
             and isinstance(times, int)
             and 0 <= times * len(content.elements) <= MAX_ELEMENTS
         ):
-            return new_list(interpreter, frame, op, FrozenList(content.elements * times))
+            return new_list(site, FrozenList(content.elements * times))
         length = dims.multiply(times, list_length(content))
-        return new_list(interpreter, frame, op, FrozenList(None, list_element(content), length))
+        return new_list(site, FrozenList(None, list_element(content), length))
     return None
 
 
-def compare(interpreter: Interpreter, frame: Frame, op: Op) -> Value:
+def compare(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.Compare)
+    frame = site.frame
     left, right = frame.value(op.left), frame.value(op.right)
     if op.operator not in ("is", "is not"):
-        note_contents(frame, op.id, left)
-        note_contents(frame, op.id, right)
+        note_contents(site, left)
+        note_contents(site, right)
     lefts, rights = members(left), members(right)
     if len(lefts) * len(rights) > _MAX_COMBINATIONS:
         return UNKNOWN if op.operator in _COMPARE else UNKNOWN_BOOL
-    return interpreter.over_combinations(
-        frame,
-        op.id,
-        op.operator,
-        [(a, b) for a in lefts for b in rights],
-        lambda pair: _compare(interpreter, frame, op, pair[0], pair[1]),
+    return over_combinations(
+        site, op.operator, [(a, b) for a in lefts for b in rights], lambda pair: _compare(site, op, pair[0], pair[1])
     )
 
 
-def _compare(interpreter: Interpreter, frame: Frame, op: ops.Compare, left: Value, right: Value) -> Value:
-    result = _compared(interpreter, frame, op, left, right)
-    if isinstance(result, Scalar) and any(speaks_of_release(freeze(frame, side)) for side in (left, right)):
+def _compare(site: Site, op: ops.Compare, left: Value, right: Value) -> Value:
+    result = _compared(site, op, left, right)
+    if isinstance(result, Scalar) and any(speaks_of_release(freeze(site.frame, side)) for side in (left, right)):
         return of_release(result)
     if op.operator in _COMPARE and (is_symbolic_number(left) or is_symbolic_number(right)):
         return join_all(as_symbolic(member) for member in members(result))
     return result
 
 
-def _compared(interpreter: Interpreter, frame: Frame, op: ops.Compare, left: Value, right: Value) -> Value:
+def _compared(site: Site, op: ops.Compare, left: Value, right: Value) -> Value:
+    frame = site.frame
     symbol = op.operator
     if symbol in ("is", "is not"):
         same = _identical(left, right)
         return UNKNOWN_BOOL if same is None else Constant(same is (symbol == "is"))
     if symbol in ("in", "not in"):
-        return _contains(interpreter, frame, op.id, symbol, left, right)
+        return _contains(site, symbol, left, right)
     if isinstance(left, Constant) and isinstance(right, Constant):
         try:
             return Constant(_COMPARE[symbol](left.value, right.value))
@@ -480,7 +465,7 @@ def _compared(interpreter: Interpreter, frame: Frame, op: ops.Compare, left: Val
     tensor_like = [side for side in (left, right) if isinstance(side, TensorValue)]
     if tensor_like:
         if isinstance(left, UnknownValue) or isinstance(right, UnknownValue):
-            return _with_unknown(interpreter, frame, symbol, left, right)
+            return _with_unknown(site, symbol, left, right)
         if any(_is_other_object(frame, side) for side in (left, right)):
             return UNKNOWN
         return compare_rule(symbol, freeze(frame, left), freeze(frame, right))
@@ -498,9 +483,9 @@ def _compared(interpreter: Interpreter, frame: Frame, op: ops.Compare, left: Val
         same = _equal(left, right)
         return UNKNOWN_BOOL if same is None else Constant(same is (symbol == "=="))
     if isinstance(left, Reference):
-        method = interpreter.find_method(frame, left, f"__{_COMPARE_METHODS[symbol]}__")
+        method = find_method(site, left, f"__{_COMPARE_METHODS[symbol]}__")
         if method is not None and not isinstance(method, LibraryValue):
-            return interpreter.call_value(frame, op.id, method, CallArguments((right,)))
+            return site.call(method, CallArguments((right,)))
         return UNKNOWN_BOOL
     maybe_tensor = any(isinstance(side, UnknownValue) and side.may_be_tensor for side in (left, right))
     return UNKNOWN if maybe_tensor else UNKNOWN_BOOL
@@ -575,9 +560,9 @@ def _is_open_constant(value: Value) -> bool:
     return isinstance(value, LibraryValue) and not registry.is_definition(value.name)
 
 
-def _contains(interpreter: Interpreter, frame: Frame, op: int, symbol: str, item: Value, container: Value) -> Value:
+def _contains(site: Site, symbol: str, item: Value, container: Value) -> Value:
     if isinstance(container, Reference):
-        content = frame.state.get((container.object, ITEMS))
+        content = site.frame.state.get((container.object, ITEMS))
         if isinstance(content, FrozenDict) and isinstance(item, Constant):
             for key, value in content.items:
                 if key == item:
@@ -586,9 +571,9 @@ def _contains(interpreter: Interpreter, frame: Frame, op: int, symbol: str, item
                 return Constant(symbol == "not in")
             return UNKNOWN_BOOL
         if content is None:
-            method = interpreter.find_method(frame, container, "__contains__")
+            method = find_method(site, container, "__contains__")
             if method is not None:
-                interpreter.call_value(frame, op, method, CallArguments((item,)))
+                site.call(method, CallArguments((item,)))
             return UNKNOWN_BOOL
     if isinstance(container, Constant) and isinstance(item, Constant):
         try:
@@ -596,7 +581,7 @@ def _contains(interpreter: Interpreter, frame: Frame, op: int, symbol: str, item
         except TypeError:
             return UNKNOWN_BOOL
     if isinstance(container, TupleValue | Reference) and isinstance(item, Constant | LibraryValue):
-        found = iterate(interpreter, frame, op, container)
+        found = iterate(site, container)
         if found.elements is not None:
             answers = [_equal(element, item) for element in found.elements]
             if True in answers or None not in answers:

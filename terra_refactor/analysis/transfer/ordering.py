@@ -10,9 +10,9 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import BranchFact, BranchKind
-from terra_refactor.analysis.frames import CallArguments, Frame
-from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler
 from terra_refactor.analysis.transfer.containers import iterate, new_list
 from terra_refactor.analysis.transfer.control import note_branch
@@ -21,29 +21,26 @@ from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.value import BOTTOM, NONE, Constant, FrozenList, Value
 
 
-def _call_key(
-    interpreter: Interpreter, frame: Frame, op: int, element: Value, arguments: CallArguments
-) -> Value | None:
+def _call_key(site: Site, element: Value, arguments: CallArguments) -> Value | None:
     """Calls the `key` with an element, and notes if tensors are compared; the key, None if there is none."""
+    frame = site.frame
     key = dict(arguments.keywords).get("key")
     if key is None or key == NONE or element == BOTTOM:
         return None if key == NONE else key
-    if has_new_tensor(frame, interpreter.call_value(frame, op, key, CallArguments((element,)))):
-        note_branch(frame, BranchFact(op, BranchKind.TENSOR, (True, True), (True, True)))
+    if has_new_tensor(frame, site.call(key, CallArguments((element,)))):
+        note_branch(frame, BranchFact(site.op, BranchKind.TENSOR, (True, True), (True, True)))
     return key
 
 
-def sorted_(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def sorted_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if not arguments.positional:
         return None
-    found = iterate(interpreter, frame, op, arguments.positional[0])
-    key = _call_key(interpreter, frame, op, found.element, arguments)
+    found = iterate(site, arguments.positional[0])
+    key = _call_key(site, found.element, arguments)
     if found.elements is not None:
         ordered = _in_order(found.elements, dict(arguments.keywords).get("reverse")) if key is None else None
-        return new_list(interpreter, frame, op, FrozenList(ordered or (found.element,) * len(found.elements)))
-    return new_list(interpreter, frame, op, FrozenList(None, found.element, found.length))
+        return new_list(site, FrozenList(ordered or (found.element,) * len(found.elements)))
+    return new_list(site, FrozenList(None, found.element, found.length))
 
 
 def _in_order(elements: Sequence[Value], reverse: Value | None) -> tuple[Value, ...] | None:
@@ -61,35 +58,29 @@ def _in_order(elements: Sequence[Value], reverse: Value | None) -> tuple[Value, 
     return None
 
 
-def _extreme(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _extreme(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """What `min` and `max` give is left to the declarations; with a key it is one of the elements."""
     if any(name == "key" for name, _ in arguments.keywords):
         given = arguments.positional
-        element = given[0] if len(given) > 1 else iterate(interpreter, frame, op, given[0]).element if given else BOTTOM
-        _call_key(interpreter, frame, op, element, arguments)
+        element = given[0] if len(given) > 1 else iterate(site, given[0]).element if given else BOTTOM
+        _call_key(site, element, arguments)
         found = join_all(given) if len(given) > 1 else element
         default = dict(arguments.keywords).get("default", BOTTOM)
         return None if found == BOTTOM else join(found, default)
     return None
 
 
-def _of_second(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _of_second(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`heapq.nlargest(n, values, key=...)`, which is declared elsewhere, too."""
     rest = CallArguments(arguments.positional[1:2], arguments.keywords)
-    _extreme(interpreter, frame, op, rest, receiver)
+    _extreme(site, rest, receiver)
     return None
 
 
-def _sort(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def _sort(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if receiver is not None and arguments.keywords:
-        _call_key(interpreter, frame, op, iterate(interpreter, frame, op, receiver).element, arguments)
-    return CONTAINER_METHODS["builtins.list.sort"](interpreter, frame, op, arguments, receiver)
+        _call_key(site, iterate(site, receiver).element, arguments)
+    return CONTAINER_METHODS["builtins.list.sort"](site, arguments, receiver)
 
 
 ORDERING: Final[dict[str, BuiltinHandler]] = {

@@ -27,14 +27,13 @@ from terra_refactor.domain.value import (
 from terra_refactor.tf_model import arguments as read
 
 if TYPE_CHECKING:
+    from terra_refactor.analysis.engine import Site
     from terra_refactor.analysis.frames import CallArguments, Frame
-    from terra_refactor.analysis.interpreter import Interpreter
 
 
-def write(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def write(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`array.write(index, value)`."""
+    frame = site.frame
     _note(frame, receiver, arguments, 1, whole=True)
     if isinstance(receiver, Reference):
         size = read.integer(configuration_of(frame, receiver).get("size"))
@@ -44,27 +43,21 @@ def write(
     return None
 
 
-def unstack(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def unstack(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`array.unstack(value)`: the first axis is the array's."""
-    _note(frame, receiver, arguments, 0, whole=False)
+    _note(site.frame, receiver, arguments, 0, whole=False)
     return None
 
 
-def scatter(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def scatter(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`array.scatter(indices, value)`."""
-    _note(frame, receiver, arguments, 1, whole=False)
+    _note(site.frame, receiver, arguments, 1, whole=False)
     return None
 
 
-def split(
-    interpreter: Interpreter, frame: Frame, op: int, arguments: CallArguments, receiver: Value | None
-) -> Value | None:
+def split(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`array.split(value, lengths)`: elements of several lengths."""
-    _note(frame, receiver, arguments, 0, whole=True, lengths_differ=True)
+    _note(site.frame, receiver, arguments, 0, whole=True, lengths_differ=True)
     return None
 
 

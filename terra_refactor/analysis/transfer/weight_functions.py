@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from terra_refactor.analysis.frames import CallArguments, Frame
-from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer.containers import size_value
 from terra_refactor.analysis.transfer.keras_protocol import own_method
 from terra_refactor.domain.value import UNKNOWN, Constant, FunctionValue, TensorValue, TupleValue, Value, members
@@ -22,18 +22,16 @@ from terra_refactor.domain.value import UNKNOWN, Constant, FunctionValue, Tensor
 ROLES: Final = ("initializer", "regularizer", "constraint")
 
 
-def call_weight_functions(
-    interpreter: Interpreter, frame: Frame, op: int, weight: Value, functions: Mapping[str, Value | None]
-) -> None:
+def call_weight_functions(site: Site, weight: Value, functions: Mapping[str, Value | None]) -> None:
     """Calls what a weight was made with, by role (`ROLES`), as far as it is the program's."""
     if not isinstance(weight, TensorValue):
         return
     for role in ROLES:
         given = functions.get(role)
         for member in members(given) if given is not None else ():
-            if isinstance(member, FunctionValue) or own_method(interpreter, frame, member, "__call__") is not None:
+            if isinstance(member, FunctionValue) or own_method(site, member, "__call__") is not None:
                 passed = _for_initializer(weight) if role == "initializer" else CallArguments((weight,))
-                interpreter.call_value(frame, op, member, passed)
+                site.call(member, passed)
 
 
 def _for_initializer(weight: TensorValue) -> CallArguments:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from terra_refactor.analysis.frames import Frame
-from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.analysis.engine import Site
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import NONE, Constant, Scalar, SliceValue, TensorValue, TupleValue, Value
 from terra_refactor.ir import ops
@@ -32,14 +31,14 @@ class Window:
         return bool(shape) and shape is not None and isinstance(shape[0], int) and shape[0] >= self.end
 
 
-def moving_window(interpreter: Interpreter, frame: Frame, index: OpId) -> Window | None:
+def moving_window(site: Site, index: OpId) -> Window | None:
     """The window that an index (or the first of a tuple of them) takes; None where it is no such slice."""
-    op = interpreter.op(frame.function, index)
+    op = site.operation(index)
     if isinstance(op, ops.BuildContainer) and op.kind is ops.ContainerKind.TUPLE and op.elements:
-        op = interpreter.op(frame.function, op.elements[0].value)
+        op = site.operation(op.elements[0].value)
     if not isinstance(op, ops.BuildSlice) or op.lower is None or op.upper is None or op.step is not None:
         return None
-    lower, upper = _offset(interpreter, frame, op.lower), _offset(interpreter, frame, op.upper)
+    lower, upper = _offset(site, op.lower), _offset(site, op.upper)
     if lower is None or upper is None or lower[0] != upper[0] or not 0 <= lower[1] < upper[1]:
         return None
     _, first, limit = lower
@@ -47,9 +46,10 @@ def moving_window(interpreter: Interpreter, frame: Frame, index: OpId) -> Window
     return Window(last - first, limit + last)
 
 
-def _offset(interpreter: Interpreter, frame: Frame, number: OpId, depth: int = 0) -> tuple[str, int, int] | None:
+def _offset(site: Site, number: OpId, depth: int = 0) -> tuple[str, int, int] | None:
     """`name + constant`: the name, the constant, and the largest value of the variable."""
-    op = interpreter.op(frame.function, number)
+    frame = site.frame
+    op = site.operation(number)
     match op:
         case ops.LoadName(name=name):
             value = frame.value(number)
@@ -60,19 +60,20 @@ def _offset(interpreter: Interpreter, frame: Frame, number: OpId, depth: int = 0
             for variable, constant in ((left, right), (right, left)):
                 known = frame.value(constant)
                 if isinstance(known, Constant) and type(known.value) is int:
-                    found = _offset(interpreter, frame, variable, depth + 1)
+                    found = _offset(site, variable, depth + 1)
                     return None if found is None else (found[0], found[1] + known.value, found[2])
             return None
         case _:
             return None
 
 
-def largest_remainder(interpreter: Interpreter, frame: Frame, op: ops.Binary) -> int | None:
+def largest_remainder(site: Site, op: ops.Binary) -> int | None:
     """The largest value of `number % constant`, which of a multiple (`(step * 32) % 256`) is a multiple, too; None if not known."""
+    frame = site.frame
     divisor = frame.value(op.right)
     if not isinstance(divisor, Constant) or type(divisor.value) is not int or divisor.value <= 0:
         return None
-    dividend = interpreter.op(frame.function, op.left)
+    dividend = site.operation(op.left)
     if isinstance(dividend, ops.Binary) and dividend.operator == "*":
         for side in (dividend.left, dividend.right):
             factor = frame.value(side)

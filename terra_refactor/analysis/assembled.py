@@ -1,0 +1,61 @@
+"""What the facts of one run were assembled from, for the next run: only what has changed is assembled again.
+
+Computes: nothing. Gives: `Part` (of one context), `Assembled`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, FunctionFacts
+from terra_refactor.analysis.frames import Summary
+from terra_refactor.analysis.staleness import StateChanges
+from terra_refactor.domain.effect import EffectKind
+from terra_refactor.domain.evidence import Evidence
+from terra_refactor.ir.ids import FunctionId, OpId
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One context: what others, and the functions, need of it."""
+
+    summary: Summary
+    is_real: bool
+    calls: tuple[CallFact, ...]
+    called: frozenset[int]
+    """The identities of the summaries that it calls."""
+    targets: tuple[tuple[FunctionId, OpId], ...]
+    """The functions that it calls, and where."""
+    unresolved: frozenset[str]
+
+    @property
+    def touched(self) -> Iterator[FunctionId]:
+        """The functions of whose facts it is a part."""
+        yield self.summary.function.id
+        yield from (target for target, _ in self.targets)
+        yield from self.summary.arrivals
+
+    @property
+    def outward(self) -> tuple[object, ...]:
+        """What the reads of state in other contexts depend on, and which functions call themselves."""
+        summary = self.summary
+        writes = tuple(effect for effect in summary.effects if effect.kind is EffectKind.STATE_WRITE)
+        return summary.function.id, summary.stale_reads, writes, {target for target, _ in self.targets}
+
+
+@dataclass(slots=True)
+class Assembled:
+    """What facts were assembled from, for the next run: what has not changed is not assembled again."""
+
+    parts: tuple[Part, ...]
+    numbers: Mapping[int, ContextId]
+    contexts: tuple[ContextFacts, ...]
+    functions: Mapping[FunctionId, FunctionFacts]
+    cycles: frozenset[FunctionId]
+    recursive: frozenset[FunctionId]
+    unresolved: frozenset[str]
+    wrapped: Mapping[FunctionId, object]
+    problems: Mapping[FunctionId, str]
+    evidence: Mapping[FunctionId, Mapping[str, Evidence]]
+    changes: StateChanges

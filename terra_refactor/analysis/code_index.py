@@ -1,0 +1,131 @@
+"""Questions about the code of one function, each answered once: all contexts of the function ask the same ones.
+
+Computes: operations by number, what is bound to a variable, loops, the definitions inside; which parameters the body uses as containers or
+asks for their class. Needs: the IR only. Gives: `CodeIndex`.
+"""
+
+from __future__ import annotations
+
+from terra_refactor.analysis.conditions import speaks_of_parameters
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import Function
+from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.ops import Op
+from terra_refactor.ir.walk import walk
+
+
+class CodeIndex:
+    """What is known about the code of each function that was asked for."""
+
+    def __init__(self) -> None:
+        self._ops: dict[FunctionId, tuple[Op | None, ...]] = {}
+        self._stored: dict[FunctionId, dict[str, tuple[OpId, ...]]] = {}
+        self._iterated: dict[FunctionId, frozenset[str]] = {}
+        self._loops: dict[FunctionId, tuple[tuple[OpId, OpId], ...]] = {}
+        self._inner: dict[FunctionId, dict[FunctionId, OpId]] = {}
+        self._of_parameters: dict[tuple[FunctionId, OpId], bool] = {}
+        self._discriminated: dict[FunctionId, frozenset[str]] = {}
+
+    def op(self, function: Function, number: OpId) -> Op | None:
+        """The operation with that number (refinement of conditions needs to see how a value was made)."""
+        table = self._ops.get(function.id)
+        if table is None:
+            found: list[Op | None] = [None] * function.op_count
+            for op in walk(function.body):
+                found[op.id] = op
+            table = self._ops[function.id] = tuple(found)
+        return table[number]
+
+    def stored_in(self, function: Function, name: str) -> tuple[OpId, ...]:
+        """What is bound to a variable, anywhere in the function."""
+        table = self._stored.get(function.id)
+        if table is None:
+            found: dict[str, list[OpId]] = {}
+            for op in walk(function.body):
+                if isinstance(op, ops.StoreName) and op.value is not None:
+                    found.setdefault(op.name, []).append(op.value)
+            table = self._stored[function.id] = {each: tuple(values) for each, values in found.items()}
+        return table.get(name, ())
+
+    def loops_of(self, function: Function) -> tuple[tuple[OpId, OpId], ...]:
+        """The first and the last operation of each loop in the function."""
+        spans = self._loops.get(function.id)
+        if spans is None:
+            spans = self._loops[function.id] = tuple(
+                (op.id, max(inner.id for inner in walk((op,))))
+                for op in walk(function.body)
+                if isinstance(op, ops.For | ops.While | ops.Comprehension)
+            )
+        return spans
+
+    def definition_of(self, inner: FunctionId, function: Function) -> OpId | None:
+        """The operation of a function that makes one defined in it."""
+        table = self._inner.get(function.id)
+        if table is None:
+            table = self._inner[function.id] = {
+                op.function: op.id for op in walk(function.body) if isinstance(op, ops.MakeFunction)
+            }
+        return table.get(inner)
+
+    def is_about_parameters(self, function: Function, test: OpId) -> bool:
+        """Whether a condition is computed from a parameter; found once, for all contexts."""
+        place = (function.id, test)
+        known = self._of_parameters.get(place)
+        if known is None:
+            known = self._of_parameters[place] = speaks_of_parameters(self, function, test)
+        return known
+
+    def iterated_parameters(self, code: Function) -> frozenset[str]:
+        """The parameters that the body iterates over, unpacks or has items of by a text key: containers of tensors, rather than tensors."""
+        known = self._iterated.get(code.id)
+        if known is not None:
+            return known
+        found: set[str] = set()
+        also: dict[str, str] = {}
+        for op in walk(code.body):
+            sources: tuple[OpId, ...] = ()
+            if isinstance(op, ops.Comprehension | ops.For):
+                sources = (op.iterable,)
+            elif isinstance(op, ops.UnpackElement):
+                sources = (op.source,)
+            elif isinstance(op, ops.StoreName) and op.value is not None:
+                renamed = self.op(code, op.value)
+                if isinstance(renamed, ops.LoadName):
+                    also[op.name] = renamed.name
+            elif isinstance(op, ops.LoadItem | ops.StoreItem):
+                key = self.op(code, op.index)
+                if isinstance(key, ops.Literal) and isinstance(key.value, str):
+                    sources = (op.object,)
+            elif isinstance(op, ops.Call):
+                function = self.op(code, op.function)
+                if isinstance(function, ops.LoadName) and function.name in (
+                    "zip",
+                    "enumerate",
+                    "list",
+                    "tuple",
+                    "len",
+                    "sorted",
+                ):
+                    sources = tuple(argument.value for argument in op.arguments)
+            for source in sources:
+                made = self.op(code, source)
+                if isinstance(made, ops.LoadName):
+                    found.add(made.name)
+        self._iterated[code.id] = frozenset(found | {also[name] for name in found if name in also})
+        return self._iterated[code.id]
+
+    def discriminated_parameters(self, code: Function) -> frozenset[str]:
+        """The parameters that the body asks for their class: it expects several, and a use as a tensor speaks for one branch only."""
+        known = self._discriminated.get(code.id)
+        if known is not None:
+            return known
+        found: set[str] = set()
+        for op in walk(code.body):
+            if not isinstance(op, ops.Call) or not op.arguments:
+                continue
+            function, subject = self.op(code, op.function), self.op(code, op.arguments[0].value)
+            if isinstance(function, ops.LoadName) and function.name in ("isinstance", "hasattr", "callable", "type"):
+                if isinstance(subject, ops.LoadName):
+                    found.add(subject.name)
+        self._discriminated[code.id] = frozenset(found)
+        return self._discriminated[code.id]

@@ -1,0 +1,61 @@
+"""Results of `tf_model` rules: a failure becomes a fact, alternatives of arguments are joined.
+
+Needs: the site of the operation. Gives: `checked_rule`, `over_combinations`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.facts import FailureFact
+from terra_refactor.domain.lattice import join
+from terra_refactor.domain.state import State
+from terra_refactor.domain.value import BOTTOM, UNKNOWN, UNKNOWN_TENSOR, Value
+from terra_refactor.tf_model.spec import OperationError
+
+Combination = TypeVar("Combination")
+
+
+def checked_rule(site: Site, operation: str, rule: Callable[[], Value]) -> Value:
+    """Runs a rule of `tf_model`; if the operation certainly fails, records that and continues with an unknown tensor."""
+    try:
+        return rule()
+    except OperationError as error:
+        return _failed(site, operation, error)
+
+
+def over_combinations(
+    site: Site, operation: str, combinations: Sequence[Combination], rule: Callable[[Combination], Value]
+) -> Value:
+    """Joins a rule's results over the alternatives of its arguments; a failure is recorded only if every one of them fails."""
+    if len(combinations) == 1:
+        return checked_rule(site, operation, lambda: rule(combinations[0]))
+    frame = site.frame
+    result: Value = BOTTOM
+    failure: OperationError | None = None
+    succeeded = False
+    outer = frame.state
+    states: list[State] = []
+    for combination in combinations:
+        # each in a state of its own: what it makes has the same name in all
+        frame.state = outer.fork()
+        try:
+            result = join(result, rule(combination))
+            succeeded = True
+            states.append(frame.state)
+        except OperationError as error:
+            failure = error
+        finally:
+            frame.state = outer
+    if any(state.heap for state in states):
+        outer.merge(states)
+    if failure is not None and not succeeded:
+        return _failed(site, operation, failure)
+    return result if combinations else UNKNOWN
+
+
+def _failed(site: Site, operation: str, error: OperationError) -> Value:
+    site.fails(FailureFact(site.op, error.kind, error.message, operation))
+    return UNKNOWN_TENSOR

@@ -1,0 +1,143 @@
+"""What one context asked and told the analysis, so that the next run can see whether its summary still holds.
+
+Computes: nothing. Gives: `Log` and its events, which `reuse` goes through; `Key`, by which contexts are found. An event is data: a
+question or a note is a function of the engine with its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from terra_refactor.analysis.facts import EntryKind
+    from terra_refactor.domain.dtype import DType
+    from terra_refactor.domain.state import HeapKey
+    from terra_refactor.domain.value import ObjectId, Value
+    from terra_refactor.ir.ids import FunctionId
+
+Closure: TypeAlias = "tuple[tuple[str, ObjectId], ...]"
+Key: TypeAlias = "tuple[FunctionId, tuple[Value, ...], Closure, bool]"
+"""A function, its arguments, the cells of its closure, and whether it runs in a graph."""
+Flags: TypeAlias = "tuple[bool, bool, DType | None, bool, bool]"
+"""What decides which failures are recorded, beside the arguments; the last says whether those are joined from several calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A note: told again when the summary is reused."""
+
+    note: Callable[..., object]
+    """Takes the engine and the arguments."""
+    arguments: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question: the summary is reused only if the answer is the same."""
+
+    question: Callable[..., object]
+    """Takes the engine and the arguments."""
+    arguments: tuple[object, ...]
+    answer: object
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A call that found or made the summary of that identity."""
+
+    function: FunctionId
+    """Who calls."""
+    identity: int
+    entry: EntryKind
+    flags: Flags
+    joined: tuple[Key, Mapping[str, Value]] | None = None
+    """Key and arguments of a call that was joined with others, because there are too many contexts to tell apart."""
+
+
+Event: TypeAlias = "ObjectId | Told | Asked | Called"
+
+
+class Log:
+    """What one context asks and tells, in order; numbers of objects as they come up."""
+
+    __slots__ = (
+        "after_settling",
+        "bodies",
+        "codes",
+        "events",
+        "fixed",
+        "flags",
+        "functions",
+        "height",
+        "key",
+        "reads",
+        "recursive",
+        "spoiled",
+        "steps",
+        "told",
+        "within",
+    )
+
+    def __init__(self, key: Key, function: FunctionId, flags: Flags, *, after_settling: bool) -> None:
+        self.key = key
+        self.flags = flags
+        self.after_settling = after_settling
+        self.events: list[Event] = []
+        self.told: set[object] = set()
+        """What is in `events` already, and need not be there twice."""
+        self.functions: set[FunctionId] = {function}
+        """The function and all that it reaches by calls."""
+        self.bodies: set[FunctionId] = {function}
+        """The code that it runs itself: its function's, and that of classes in it."""
+        self.codes: set[FunctionId] = {function}
+        """The functions whose parameters or free variables it has seen."""
+        self.recursive: set[FunctionId] = set()
+        """The functions of which it, or what is in it, met a context that was running."""
+        self.height = 0
+        """How deep calls nest in it."""
+        self.steps = 0
+        self.spoiled = False
+        """It depends on something that is not in the log."""
+        self.reads: Mapping[HeapKey, Value | None] = {}
+        self.fixed: frozenset[HeapKey] = frozenset()
+        """The settled fields that it read."""
+        self.within: Log | None = None
+        """The outermost context of the recursion that it is part of; None for one that stands alone."""
+
+    def tell(self, note: Callable[..., object], *arguments: object) -> None:
+        """Records a note."""
+        self.events.append(Told(note, arguments))
+
+    def tell_once(self, note: Callable[..., object], *arguments: object) -> None:
+        """Records a note that changes nothing when it is repeated."""
+        mark = (note, arguments)
+        if mark not in self.told:
+            self.told.add(mark)
+            self.events.append(Told(note, arguments))
+
+    def ask(self, answer: object, question: Callable[..., object], *arguments: object) -> None:
+        """Records a question and its answer."""
+        self.events.append(Asked(question, arguments, answer))
+
+    def ask_once(self, answer: object, question: Callable[..., object], *arguments: object) -> None:
+        """Records a question that need not be repeated while the answer stays the same."""
+        mark = (question, arguments, answer)
+        if mark not in self.told:
+            self.told.add(mark)
+            self.events.append(Asked(question, arguments, answer))
+
+    def call(self, event: Called) -> None:
+        """Records a call, once for each callee unless its arguments were joined with others."""
+        if event.joined is None:
+            mark = (event.identity, event.entry, event.flags)
+            if mark in self.told:
+                return
+            self.told.add(mark)
+        self.events.append(event)
+
+    def reached(self, inner: Log) -> None:
+        """Takes in what a call reached."""
+        self.functions |= inner.functions
+        self.height = max(self.height, inner.height + 1)
