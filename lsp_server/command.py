@@ -17,7 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     gc.disable()  # imports make a hundred thousand objects that stay
     try:
-        from lsp_server.server import make_server  # noqa: PLC0415 - needs an extra that may be missing
+        from lsp_server.wiring import make_server  # noqa: PLC0415 - needs an extra that may be missing
     except ModuleNotFoundError as error:
         sys.exit(_without_extra(error))
     server = make_server()

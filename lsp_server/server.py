@@ -1,7 +1,7 @@
-"""The server: what it holds, and the wiring of the features.
+"""What the server holds.
 
-Gives: `TerraServer`, `make_server`. The features are in modules of their own below `features/`; a handler decodes, asks
-`terra_refactor.ide` and encodes.
+Gives: `TerraServer`. The features are in modules of their own below `features/`, which `lsp_server.wiring` puts together; a handler
+decodes, asks `terra_refactor.ide` and encodes.
 """
 
 from __future__ import annotations
@@ -192,22 +192,3 @@ def _client_of(params: types.InitializeParams) -> Client:
         runs_shim=not (isinstance(options, dict) and options.get("coExecution") is False),
         asks_reason=bool(isinstance(options, dict) and options.get("asksReason")),
     )
-
-
-def make_server() -> TerraServer:
-    """A server that is ready to be started."""
-    from lsp_server.features import (  # noqa: PLC0415 - they need this module
-        code_actions,
-        code_lens,
-        commands,
-        diagnostics,
-        hover,
-        inlay_hints,
-        symbols,
-        synchronization,
-    )
-
-    server = TerraServer()
-    for feature in (synchronization, diagnostics, hover, inlay_hints, code_lens, code_actions, symbols, commands):
-        feature.register(server)
-    return server

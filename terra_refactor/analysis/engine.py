@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from terra_refactor.analysis.describe import written_form
 
 if TYPE_CHECKING:
-    from terra_refactor.analysis.code_index import CodeIndex
     from terra_refactor.analysis.code_names import CodeNamesTable
+    from terra_refactor.analysis.code_table import CodeTable
     from terra_refactor.analysis.contexts import Contexts
     from terra_refactor.analysis.declarations import Declaration
     from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
@@ -99,7 +99,7 @@ class Code(Protocol):
 
     program: Program
     loader: Modules
-    code: CodeIndex
+    code: CodeTable
     names: CodeNamesTable
 
     def code_of(self, identity: FunctionId) -> Function: ...

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from terra_refactor.analysis.code_index import CodeIndex
+from terra_refactor.analysis.code_table import CodeTable
 from terra_refactor.analysis.facts import EntryKind, FailureFact
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.journal import Journal
@@ -26,7 +26,7 @@ class Notes:
     """Notes of one analysis."""
 
     def __init__(self) -> None:
-        self.code = CodeIndex()
+        self.code = CodeTable()
         self.journal = Journal()
         """Of what is noted while a summary is taken over."""
         self.expecting_errors = 0

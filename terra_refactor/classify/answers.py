@@ -17,30 +17,29 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 from terra_refactor.rules.watch import Look, Notes
 
-if TYPE_CHECKING:
-    from terra_refactor.classify.hazards import HazardMap
-
+ProgramT = TypeVar("ProgramT")
+"""The state of the program that is asked about."""
 AboutT = TypeVar("AboutT", bound=Hashable)
 AnswerT = TypeVar("AnswerT")
 
 
-class Question(Generic[AboutT, AnswerT]):
+class Question(Generic[ProgramT, AboutT, AnswerT]):
     """Something to ask about a context or a function, by its number or identity. Answers are compared, and do not change."""
 
     __slots__ = ("answer", "meanwhile")
 
-    def __init__(self, answer: Callable[[HazardMap, AboutT], AnswerT], meanwhile: AnswerT) -> None:
+    def __init__(self, answer: Callable[[ProgramT, AboutT], AnswerT], meanwhile: AnswerT) -> None:
         self.answer = answer
         self.meanwhile = meanwhile
 
 
 @dataclass(slots=True, eq=False)
 class _Answer:
-    question: Question[Any, Any]
+    question: Question[Any, Any, Any]
     about: Hashable
     value: object = None
     looks: dict[Look | _Answer, object] = field(default_factory=dict)
@@ -58,15 +57,15 @@ _NO_USERS: Final[set[_Answer]] = set()
 """Of answers that nobody keeps, so that they take no room: there are a few for each context."""
 
 
-class Answers:
+class Answers(Generic[ProgramT]):
     """The answers about a program. With `keeps`, they outlive a state of it."""
 
     def __init__(self, *, keeps: bool) -> None:
         self._keeps = keeps
-        self._hazards: HazardMap | None = None
+        self._program: ProgramT | None = None
         self._notes: Notes | None = None
         self._changed: AbstractSet[Look] = frozenset()
-        self._found: dict[tuple[Question[Any, Any], Hashable], _Answer] = {}
+        self._found: dict[tuple[Question[Any, Any, Any], Hashable], _Answer] = {}
         self._users: dict[Look, set[_Answer]] = {}
         """What was made from a look."""
         self._running: list[_Answer] = []
@@ -82,9 +81,9 @@ class Answers:
         """The looks of some kinds that answers were made from."""
         return (look for look in self._users if look[0] in kinds)
 
-    def begin(self, hazards: HazardMap, notes: Notes | None, changed: AbstractSet[Look] | None) -> None:
+    def begin(self, program: ProgramT, notes: Notes | None, changed: AbstractSet[Look] | None) -> None:
         """The program is in another state, in which these looks do not meet what they met; None if nothing is known of that."""
-        self._hazards = hazards
+        self._program = program
         self._notes = notes
         if changed is None:
             self._found, self._users, self._changed, self._doubtful = {}, {}, frozenset(), []
@@ -107,9 +106,9 @@ class Answers:
                 answer.users = set()
                 del self._found[answer.question, answer.about]
         self._doubtful = []
-        self._hazards = None
+        self._program = None
 
-    def ask(self, question: Question[AboutT, AnswerT], about: AboutT) -> AnswerT:
+    def ask(self, question: Question[ProgramT, AboutT, AnswerT], about: AboutT) -> AnswerT:
         """The answer."""
         found = self._found.get((question, about))
         if found is None:
@@ -145,7 +144,7 @@ class Answers:
                 if notes is not None:
                     notes.looks = cast("dict[Look, object]", found.looks)
                 try:
-                    found.value = found.question.answer(cast("HazardMap", self._hazards), found.about)
+                    found.value = found.question.answer(self._program, found.about)
                 except BaseException:
                     found.looks = {} if self._keeps else _NO_LOOKS
                     raise

@@ -278,13 +278,13 @@ def _effects(effects: Iterator[Effect]) -> Iterator[Effect]:
     return iter(found.values())
 
 
-_ASSESSMENT: Final = Question[FunctionId, Assessment | None](_assess, None)
-_STRUCTURAL: Final = Question[FunctionId, str | None](_structural, None)
-_TEST: Final = Question[FunctionId, bool](
+_ASSESSMENT: Final = Question[HazardMap, FunctionId, Assessment | None](_assess, None)
+_STRUCTURAL: Final = Question[HazardMap, FunctionId, str | None](_structural, None)
+_TEST: Final = Question[HazardMap, FunctionId, bool](
     lambda hazards, identity: is_test_code(hazards.codes, hazards.facts, hazards.program.function(identity)),
     meanwhile=False,
 )
-_PROPOSAL: Final = Question[FunctionId, Proposal | None](_proposal, None)
-_PORTRAIT: Final = Question[FunctionId, Portrait | None](_portray, None)
-_IMPORTED: Final = Question[FunctionId, tuple[str, ...]](_imported, ())
+_PROPOSAL: Final = Question[HazardMap, FunctionId, Proposal | None](_proposal, None)
+_PORTRAIT: Final = Question[HazardMap, FunctionId, Portrait | None](_portray, None)
+_IMPORTED: Final = Question[HazardMap, FunctionId, tuple[str, ...]](_imported, ())
 _IMPORTS_TENSORFLOW: Final = Question(_imports_tensorflow, meanwhile=False)

@@ -184,7 +184,7 @@ def _body(hazards: HazardMap, context: ContextId) -> tuple[_Part, ...]:
     return tuple(parts)
 
 
-_BODY: Final = Question[ContextId, tuple[_Part, ...]](_body, ())
+_BODY: Final = Question[HazardMap, ContextId, tuple[_Part, ...]](_body, ())
 _OPERATIONS: Final = Question(_count, NOTHING)
 _OPERATIONS_OF_FUNCTION: Final = Question(_count_of_function, NOTHING)
 

@@ -16,9 +16,9 @@ from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.value import NONE
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.index import CodeIndex
 from terra_refactor.ir.ops import Op
 from terra_refactor.ir.walk import walk
-from terra_refactor.rules.view import CodeIndex
 from terra_refactor.tf_model.python_effects import MUTATING_METHODS
 
 _FLAGS: Final = frozenset({"built", "initialized", "is_built", "is_initialized", "build_done"})

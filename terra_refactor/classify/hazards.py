@@ -26,11 +26,12 @@ from terra_refactor.domain.value import FunctionValue, TupleValue, members
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.index import CodeIndex
 from terra_refactor.ir.program import Program
 from terra_refactor.ir.walk import operands
 from terra_refactor.rules.registry import all_rules, local_hazards, rules_by_effect
 from terra_refactor.rules.rule import CureHint, LocalHazard, Rule, RuleKind
-from terra_refactor.rules.view import CodeIndex, Codes, ContextView, has_trait, unconverted_construct
+from terra_refactor.rules.view import Codes, ContextView, has_trait, unconverted_construct
 from terra_refactor.rules.watch import Notes, Watch, changed_looks
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.spec import Trait
@@ -106,7 +107,7 @@ class HazardMap:
                 watch.codes,
                 watch.notes,
             )
-        self._answers: Answers = Answers(keeps=remembers) if earlier is None else earlier._answers
+        self._answers: Answers[HazardMap] = Answers(keeps=remembers) if earlier is None else earlier._answers
         changed = None
         if earlier is not None:
             before = earlier.whole_codes, earlier.whole_facts
@@ -570,18 +571,22 @@ def _written_through_calls(hazards: HazardMap, identity: FunctionId) -> frozense
     )
 
 
-_FOUND: Final = Question[ContextId, tuple[tuple[Rule, LocalHazard], ...]](_check, ())
-_HOST_CALLBACKS: Final = Question[FunctionId, frozenset[OpId]](_called_back, frozenset())
-_REACHED: Final = Question[ContextId, tuple[ReachedHazard, ...]](
+_FOUND: Final = Question[HazardMap, ContextId, tuple[tuple[Rule, LocalHazard], ...]](_check, ())
+_HOST_CALLBACKS: Final = Question[HazardMap, FunctionId, frozenset[OpId]](_called_back, frozenset())
+_REACHED: Final = Question[HazardMap, ContextId, tuple[ReachedHazard, ...]](
     lambda hazards, context: hazards.all_from(hazards.facts.contexts[context]), ()
 )
-_UNCONVERTED: Final = Question[ContextId, tuple[ReachedHazard, ...]](
+_UNCONVERTED: Final = Question[HazardMap, ContextId, tuple[ReachedHazard, ...]](
     lambda hazards, context: hazards.all_unconverted(hazards.facts.contexts[context]), ()
 )
-_SCRATCH: Final = Question[tuple[FunctionId, str], bool](is_scratch, meanwhile=False)
-_GUARDED: Final = Question[tuple[FunctionId, OpId], bool](_runs_first_time, meanwhile=False)
-_WRITTEN_THROUGH_CALLS: Final = Question[FunctionId, frozenset[tuple[OpId, str]]](_written_through_calls, frozenset())
-_REPORTER: Final = Question[tuple[EffectKind, EffectSite], tuple[Rule, CureHint | None] | None](
+_SCRATCH: Final = Question[HazardMap, tuple[FunctionId, str], bool](
+    lambda hazards, asked: is_scratch(hazards.facts, hazards.codes, asked), meanwhile=False
+)
+_GUARDED: Final = Question[HazardMap, tuple[FunctionId, OpId], bool](_runs_first_time, meanwhile=False)
+_WRITTEN_THROUGH_CALLS: Final = Question[HazardMap, FunctionId, frozenset[tuple[OpId, str]]](
+    _written_through_calls, frozenset()
+)
+_REPORTER: Final = Question[HazardMap, tuple[EffectKind, EffectSite], tuple[Rule, CureHint | None] | None](
     lambda hazards, effect: hazards.reporter_of(*effect), None
 )
 

@@ -40,9 +40,9 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.index import CodeIndex
 from terra_refactor.ir.walk import block_results, operands, walk
 from terra_refactor.rules.rule import LocalHazard
-from terra_refactor.rules.view import CodeIndex
 
 MAX_DEPTH: Final = 60
 """So many steps data flow is followed back; what is farther away is not proven."""
@@ -308,7 +308,10 @@ class Proof:
             for effect in writes
             if own_field(effect.target).startswith(".") and effect.target.root is not RootKind.GLOBAL
         }
-        return not stored or any(readers_outside(self.hazards, context.function, name, by_name=True) for name in stored)
+        return not stored or any(
+            readers_outside(self.hazards.facts, self.hazards.codes, context.function, name, by_name=True)
+            for name in stored
+        )
 
     def is_unused(self, site: EffectSite) -> bool:
         """Whether nobody looks at what a call gives: it is dropped, or stored in a local variable that nothing reads."""

@@ -45,7 +45,10 @@ def abstract_methods(hazards: HazardMap, context: ContextFacts) -> tuple[str, ..
 
 
 def _anywhere(
-    hazards: HazardMap, number: ContextId, question: Question[ContextId, bool], here: Callable[[ContextView], bool]
+    hazards: HazardMap,
+    number: ContextId,
+    question: Question[HazardMap, ContextId, bool],
+    here: Callable[[ContextView], bool],
 ) -> bool:
     context = hazards.facts.contexts[number]
     if here(hazards.view(context)):
@@ -86,13 +89,13 @@ def _all_reached(hazards: HazardMap, context: ContextFacts) -> tuple[ContextFact
     return tuple(found.values())
 
 
-_STATIC_SIZES: Final[Question[ContextId, bool]] = Question[ContextId, bool](
+_STATIC_SIZES: Final[Question[HazardMap, ContextId, bool]] = Question[HazardMap, ContextId, bool](
     lambda hazards, context: _anywhere(hazards, context, _STATIC_SIZES, _reads_size), meanwhile=False
 )
-_UNRESOLVED: Final[Question[ContextId, bool]] = Question[ContextId, bool](
+_UNRESOLVED: Final[Question[HazardMap, ContextId, bool]] = Question[HazardMap, ContextId, bool](
     lambda hazards, context: _anywhere(hazards, context, _UNRESOLVED, _calls_unknown), meanwhile=False
 )
-_ABSTRACT: Final = Question[ContextId, frozenset[str]](_abstract, frozenset())
+_ABSTRACT: Final = Question[HazardMap, ContextId, frozenset[str]](_abstract, frozenset())
 
 
 def _reads_size(view: ContextView) -> bool:

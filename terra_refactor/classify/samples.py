@@ -126,5 +126,5 @@ def _classes_of(hazards: HazardMap, module: str) -> frozenset[str]:
     return frozenset(op.name for op in hazards.codes.of(FunctionId(module, 0)).of_kind(MakeClass))
 
 
-_CLASS: Final = Question[str, Place | None](_class_named, None)
-_CLASSES: Final = Question[str, frozenset[str]](_classes_of, frozenset())
+_CLASS: Final = Question[HazardMap, str, Place | None](_class_named, None)
+_CLASSES: Final = Question[HazardMap, str, frozenset[str]](_classes_of, frozenset())

@@ -6,56 +6,54 @@ and who reads attributes of that name. Gives: `is_scratch`, `readers_outside`. I
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from terra_refactor.analysis.facts import EntryKind
+from terra_refactor.analysis.facts import EntryKind, ProgramFacts
 from terra_refactor.ir.ids import FunctionId
-
-if TYPE_CHECKING:
-    from terra_refactor.classify.hazards import HazardMap
+from terra_refactor.rules.view import Codes
 
 
-def is_scratch(hazards: HazardMap, asked: tuple[FunctionId, str]) -> bool:
+def is_scratch(facts: ProgramFacts, codes: Codes, asked: tuple[FunctionId, str]) -> bool:
     """Whether no value of the attribute gets from one call of the function to another, or to anybody else: it leaks nothing."""
     identity, attribute = asked
     # what nobody reads is written for somebody who is not in the program
     return (
-        _overwrites(hazards, identity, attribute)
-        and bool(hazards.codes.readers_of(attribute))
-        and not readers_outside(hazards, identity, attribute)
+        _overwrites(facts, identity, attribute)
+        and bool(codes.readers_of(attribute))
+        and not readers_outside(facts, codes, identity, attribute)
     )
 
 
-def readers_outside(hazards: HazardMap, identity: FunctionId, attribute: str, *, by_name: bool = False) -> bool:
+def readers_outside(
+    facts: ProgramFacts, codes: Codes, identity: FunctionId, attribute: str, *, by_name: bool = False
+) -> bool:
     """Whether some function of the program may read what a call of this one leaves in the attribute.
 
     With `by_name`, one that names it, or goes through the attributes of its own object; not one that does so with whatever it is given.
     """
-    around = _around(hazards, identity)
+    around = _around(facts, identity)
     return any(
-        not _is_closed(hazards, reader, identity, attribute, around)
-        for reader in hazards.codes.readers_of(attribute, by_name=by_name)
+        not _is_closed(facts, reader, identity, attribute, around)
+        for reader in codes.readers_of(attribute, by_name=by_name)
     )
 
 
-def _overwrites(hazards: HazardMap, identity: FunctionId, attribute: str) -> bool:
-    contexts = hazards.facts.contexts_of(identity)
+def _overwrites(facts: ProgramFacts, identity: FunctionId, attribute: str) -> bool:
+    contexts = facts.contexts_of(identity)
     return bool(contexts) and all(attribute in context.overwrites for context in contexts)
 
 
-def _around(hazards: HazardMap, identity: FunctionId) -> frozenset[FunctionId]:
+def _around(facts: ProgramFacts, identity: FunctionId) -> frozenset[FunctionId]:
     """The functions that a call of the function may be a part of."""
     pending, seen = [identity], {identity}
     while pending:
-        callers = hazards.facts.functions[pending.pop()].callers
-        found = {hazards.facts.function_of(caller.context) for caller in callers} - seen
+        callers = facts.functions[pending.pop()].callers
+        found = {facts.function_of(caller.context) for caller in callers} - seen
         pending.extend(found)
         seen |= found
     return frozenset(seen)
 
 
 def _is_closed(
-    hazards: HazardMap, reader: FunctionId, outer: FunctionId, attribute: str, around: frozenset[FunctionId]
+    facts: ProgramFacts, reader: FunctionId, outer: FunctionId, attribute: str, around: frozenset[FunctionId]
 ) -> bool:
     """Whether every call of the reader is made, directly or not, by the outer function, or by one that writes the attribute first."""
     pending, seen = [reader], {outer}
@@ -64,12 +62,12 @@ def _is_closed(
         if identity in seen:
             continue
         seen.add(identity)
-        if identity not in around and _overwrites(hazards, identity, attribute):
+        if identity not in around and _overwrites(facts, identity, attribute):
             continue
-        found = hazards.facts.functions[identity]
+        found = facts.functions[identity]
         if found.open_callers or not found.callers:
             return False
-        if any(context.entry is not EntryKind.CALLED for context in hazards.facts.contexts_of(identity)):
+        if any(context.entry is not EntryKind.CALLED for context in facts.contexts_of(identity)):
             return False
-        pending.extend(hazards.facts.function_of(caller.context) for caller in found.callers)
+        pending.extend(facts.function_of(caller.context) for caller in found.callers)
     return True

@@ -14,8 +14,8 @@ from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.index import CodeIndex
 from terra_refactor.ir.walk import operands
-from terra_refactor.rules.view import CodeIndex
 
 
 def sets_up_new_object(code: Function, effect: Effect) -> bool:

@@ -6,21 +6,21 @@ Gives: `ClassFamilies`. Ignores: classes that are made without a `class` stateme
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId
-
-if TYPE_CHECKING:
-    from terra_refactor.rules.view import Codes
+from terra_refactor.ir.index import CodeIndex
+from terra_refactor.ir.program import Program
 
 
 class ClassFamilies:
     """The classes of a program, each with those that it derives from. Made when it is first asked."""
 
-    def __init__(self, codes: Codes) -> None:
-        self._codes = codes
+    def __init__(self, program: Program, index_of: Callable[[FunctionId], CodeIndex]) -> None:
+        self._program = program
+        self._index_of = index_of
         self._known: tuple[frozenset[str], ...] | None = None
         self._setters: dict[str, frozenset[str] | None] = {}
 
@@ -38,9 +38,9 @@ class ClassFamilies:
     def _classes_that_set(self, attribute: str) -> frozenset[str] | None:
         """The classes whose methods set the attribute of their own object; None if something else sets it."""
         found: set[str] = set()
-        for module in self._codes.program.modules.values():
+        for module in self._program.modules.values():
             for function in module.functions:
-                code = self._codes.of(function.id)
+                code = self._index_of(function.id)
                 for store in code.of_kind(ops.StoreAttribute):
                     if store.name != attribute:
                         continue
@@ -51,17 +51,17 @@ class ClassFamilies:
         return frozenset(found)
 
     def _class_of(self, method: FunctionId) -> str | None:
-        code = self._codes.program.function(method)
+        code = self._program.function(method)
         if code.kind is not FunctionKind.METHOD or code.parent is None:
             return None
-        return self._codes.program.function(code.parent).name
+        return self._program.function(code.parent).name
 
     def _families(self) -> tuple[frozenset[str], ...]:
         if self._known is None:
             bases: dict[str, set[str]] = {}
-            for module in self._codes.program.modules.values():
+            for module in self._program.modules.values():
                 for function in module.functions:
-                    code = self._codes.of(function.id)
+                    code = self._index_of(function.id)
                     for made in code.of_kind(ops.MakeClass):
                         written = (code.ops[base.value] for base in made.bases)
                         names = {op.name for op in written if isinstance(op, ops.LoadName | ops.LoadAttribute)}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.facts import (
@@ -39,9 +39,9 @@ from terra_refactor.ir.control import Flow, flow_of
 from terra_refactor.ir.dataflow import Names, live_names
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.ir.ops import Op, StoreName
+from terra_refactor.ir.index import CodeIndex
+from terra_refactor.ir.ops import Op
 from terra_refactor.ir.program import Program
-from terra_refactor.ir.walk import blocks, walk
 from terra_refactor.rules.budget import LookBudget
 from terra_refactor.rules.class_families import ClassFamilies
 from terra_refactor.tf_model import registry
@@ -54,45 +54,6 @@ _NUMBERS = (("builtins.int",), ("builtins.float",))
 _PARTS_OF_DICT = frozenset({"items", "values", "get", "pop"})
 _COPIES = frozenset({"dict", "list", "tuple", "sorted", "reversed", "enumerate", "zip"})
 _NOT_SYMBOLIC = (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR, TensorKind.KERAS)
-
-
-@dataclass(frozen=True, slots=True)
-class CodeIndex:
-    """A function's operations by number, by kind, and by the operation that holds each. Made once for each function."""
-
-    function: Function
-    ops: tuple[Op | None, ...]
-    parents: tuple[OpId | None, ...]
-    kinds: Mapping[type[Op], tuple[Op, ...]]
-    stores: Mapping[str, tuple[StoreName, ...]]
-    """What sets each name, in order."""
-
-    @staticmethod
-    def of(function: Function) -> CodeIndex:
-        """The index of a function."""
-        found: list[Op | None] = [None] * function.op_count
-        parents: list[OpId | None] = [None] * function.op_count
-        kinds: dict[type[Op], list[Op]] = {}
-        stores: dict[str, list[StoreName]] = {}
-        for op in walk(function.body):
-            found[op.id] = op
-            if isinstance(op, StoreName):
-                stores.setdefault(op.name, []).append(op)
-            kinds.setdefault(type(op), []).append(op)
-            for block in blocks(op):
-                for inner in block:
-                    parents[inner.id] = op.id
-        return CodeIndex(
-            function,
-            tuple(found),
-            tuple(parents),
-            {kind: tuple(members) for kind, members in kinds.items()},
-            {name: tuple(setting) for name, setting in stores.items()},
-        )
-
-    def of_kind(self, kind: type[OpType]) -> tuple[OpType, ...]:
-        """The operations of a kind, in order."""
-        return cast("tuple[OpType, ...]", self.kinds.get(kind, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +117,7 @@ class Codes:
         self._outlines: dict[str, tuple[ClassOutline, ...]] | None = None
         self.budget = LookBudget()
         self._readers: dict[str, tuple[FunctionId, ...]] | None = None
-        self._families = ClassFamilies(self)
+        self._families = ClassFamilies(program, self.of)
 
     def readers_of(self, attribute: str, *, by_name: bool = False) -> tuple[FunctionId, ...]:
         """The functions that read an attribute of that name, of whatever object, or ask an object for one by a computed name.

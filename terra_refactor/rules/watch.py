@@ -16,8 +16,9 @@ from terra_refactor.analysis.facts import ContextFacts, ContextId, ProgramFacts
 from terra_refactor.domain.value import Value
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.index import CodeIndex
 from terra_refactor.ir.program import Program
-from terra_refactor.rules.view import ClassOutline, CodeIndex, Codes
+from terra_refactor.rules.view import ClassOutline, Codes
 
 Look: TypeAlias = "tuple[str, object]"
 """What was looked at: `context`, `function` (its facts), `code`, `module`, `path` (of a module), `classes` (of a name), `place` (the

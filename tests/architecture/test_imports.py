@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import networkx
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -161,3 +162,42 @@ def test_importing_loads_no_other_room(module: str) -> None:
     loaded = {name.split(".")[1] for name in finished.stdout.split() if "." in name}
     assert loaded <= ({"runtime"} if module.endswith("runtime") else set())
     assert "tensorflow" not in finished.stdout.split()
+
+
+def files_imported(path: Path, files: Mapping[str, Path]) -> Iterator[str]:
+    """The modules of this project that a file imports, by name: for type checkers only and inside functions, too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            known = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+            if (module := next((each for each in known if each in files), None)) is not None:
+                yield module
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+@pytest.mark.parametrize("room", [*sorted({*ROOMS, *SEALED}), "lsp_server"])
+def test_no_files_of_a_room_import_each_other_in_a_circle(room: str) -> None:
+    folder = ROOT / "lsp_server" if room == "lsp_server" else ROOT / "terra_refactor" / room
+    files = {module_of(path): path for path in sorted(folder.rglob("*.py"))}
+    assert files
+    graph = networkx.DiGraph()
+    for name, path in files.items():
+        graph.add_edges_from((name, imported) for imported in files_imported(path, files) if imported != name)
+    circles = [sorted(component) for component in networkx.strongly_connected_components(graph) if len(component) > 1]
+    assert not circles, circles
+
+
+def test_only_the_driver_knows_the_interpreter() -> None:
+    interpreter = "terra_refactor.analysis.interpreter"
+    files = {module_of(path): path for path in ALL_FILES}
+    assert [name for name, path in files.items() if interpreter in files_imported(path, files)] == [
+        "terra_refactor.analysis.driver"
+    ]

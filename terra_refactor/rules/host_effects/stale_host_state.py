@@ -9,8 +9,9 @@ from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.index import CodeIndex
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import CodeIndex, ContextView
+from terra_refactor.rules.view import ContextView
 
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
 

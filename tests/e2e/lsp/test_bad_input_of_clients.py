@@ -19,7 +19,7 @@ from conversation import Conversation, converse, modern, poor
 from lsprotocol import types
 from test_server import COMMAND, Client, environment
 
-from lsp_server.server import make_server
+from lsp_server.wiring import make_server
 
 DUCK = 'import tensorflow as tf\nname = "🦆é"; y = tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))\n'
 GOOD = """\

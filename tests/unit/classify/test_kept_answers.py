@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,7 @@ Numbers = dict[str, int]
 class Sheet:
     """A sheet of cells, in the place of a program: a cell holds a number, or the names of cells whose sum it is."""
 
-    def __init__(self, cells: dict[str, int | tuple[str, ...]], answers: Answers) -> None:
+    def __init__(self, cells: dict[str, int | tuple[str, ...]], answers: Answers[Sheet]) -> None:
         self.cells = cells
         self.answers = answers
         self.notes = Notes()
@@ -29,22 +28,22 @@ class Sheet:
 
     def begin(self, changed: set[str] | None) -> None:
         looks: frozenset[Look] | None = None if changed is None else frozenset(("code", name) for name in changed)
-        self.answers.begin(self, self.notes, looks)  # type: ignore[arg-type]
+        self.answers.begin(self, self.notes, looks)
 
 
-def _value(sheet: Any, name: str) -> int:
+def _value(sheet: Sheet, name: str) -> int:
     sheet.found[name] += 1
     cell = sheet.cell(name)
     return cell if isinstance(cell, int) else sum(sheet.answers.ask(VALUE, each) for each in cell)
 
 
-def _sign(sheet: Any, name: str) -> bool:
+def _sign(sheet: Sheet, name: str) -> bool:
     sheet.found[f"sign of {name}"] += 1
     return bool(sheet.answers.ask(VALUE, name) > 0)
 
 
-VALUE = Question[str, int](_value, 0)
-SIGN = Question[str, bool](_sign, meanwhile=False)
+VALUE = Question[Sheet, str, int](_value, 0)
+SIGN = Question[Sheet, str, bool](_sign, meanwhile=False)
 
 
 def sheet_of(cells: dict[str, int | tuple[str, ...]]) -> Sheet:

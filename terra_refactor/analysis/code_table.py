@@ -1,71 +1,63 @@
 """Questions about the code of one function, each answered once: all contexts of the function ask the same ones.
 
 Computes: operations by number, what is bound to a variable, loops, the definitions inside; which parameters the body uses as containers or
-asks for their class. Needs: the IR only. Gives: `CodeIndex`.
+asks for their class. Needs: the IR only. Gives: `CodeTable`.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from terra_refactor.analysis.conditions import speaks_of_parameters
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.index import CodeIndex
 from terra_refactor.ir.ops import Op
 from terra_refactor.ir.walk import walk
 
+_LOOPS: Final = (ops.For, ops.While, ops.Comprehension)
 
-class CodeIndex:
+
+class CodeTable:
     """What is known about the code of each function that was asked for."""
 
     def __init__(self) -> None:
-        self._ops: dict[FunctionId, tuple[Op | None, ...]] = {}
-        self._stored: dict[FunctionId, dict[str, tuple[OpId, ...]]] = {}
+        self._indexes: dict[FunctionId, CodeIndex] = {}
         self._iterated: dict[FunctionId, frozenset[str]] = {}
         self._loops: dict[FunctionId, tuple[tuple[OpId, OpId], ...]] = {}
-        self._inner: dict[FunctionId, dict[FunctionId, OpId]] = {}
         self._of_parameters: dict[tuple[FunctionId, OpId], bool] = {}
         self._discriminated: dict[FunctionId, frozenset[str]] = {}
 
+    def index(self, function: Function) -> CodeIndex:
+        """The operations of a function."""
+        index = self._indexes.get(function.id)
+        if index is None:
+            index = self._indexes[function.id] = CodeIndex.of(function)
+        return index
+
     def op(self, function: Function, number: OpId) -> Op | None:
         """The operation with that number (refinement of conditions needs to see how a value was made)."""
-        table = self._ops.get(function.id)
-        if table is None:
-            found: list[Op | None] = [None] * function.op_count
-            for op in walk(function.body):
-                found[op.id] = op
-            table = self._ops[function.id] = tuple(found)
-        return table[number]
+        index = self._indexes.get(function.id)
+        return (index or self.index(function)).ops[number]
 
     def stored_in(self, function: Function, name: str) -> tuple[OpId, ...]:
         """What is bound to a variable, anywhere in the function."""
-        table = self._stored.get(function.id)
-        if table is None:
-            found: dict[str, list[OpId]] = {}
-            for op in walk(function.body):
-                if isinstance(op, ops.StoreName) and op.value is not None:
-                    found.setdefault(op.name, []).append(op.value)
-            table = self._stored[function.id] = {each: tuple(values) for each, values in found.items()}
-        return table.get(name, ())
+        return tuple(op.value for op in self.index(function).stores.get(name, ()) if op.value is not None)
 
     def loops_of(self, function: Function) -> tuple[tuple[OpId, OpId], ...]:
         """The first and the last operation of each loop in the function."""
         spans = self._loops.get(function.id)
         if spans is None:
-            spans = self._loops[function.id] = tuple(
-                (op.id, max(inner.id for inner in walk((op,))))
-                for op in walk(function.body)
-                if isinstance(op, ops.For | ops.While | ops.Comprehension)
-            )
+            index = self.index(function)
+            loops = sorted((op for kind in _LOOPS for op in index.of_kind(kind)), key=lambda op: op.id)
+            spans = self._loops[function.id] = tuple((op.id, max(inner.id for inner in walk((op,)))) for op in loops)
         return spans
 
     def definition_of(self, inner: FunctionId, function: Function) -> OpId | None:
         """The operation of a function that makes one defined in it."""
-        table = self._inner.get(function.id)
-        if table is None:
-            table = self._inner[function.id] = {
-                op.function: op.id for op in walk(function.body) if isinstance(op, ops.MakeFunction)
-            }
-        return table.get(inner)
+        made = self.index(function).of_kind(ops.MakeFunction)
+        return next((op.id for op in reversed(made) if op.function == inner), None)
 
     def is_about_parameters(self, function: Function, test: OpId) -> bool:
         """Whether a condition is computed from a parameter; found once, for all contexts."""
@@ -82,7 +74,7 @@ class CodeIndex:
             return known
         found: set[str] = set()
         also: dict[str, str] = {}
-        for op in walk(code.body):
+        for op in self.index(code).ops:
             sources: tuple[OpId, ...] = ()
             if isinstance(op, ops.Comprehension | ops.For):
                 sources = (op.iterable,)
@@ -120,7 +112,7 @@ class CodeIndex:
         if known is not None:
             return known
         found: set[str] = set()
-        for op in walk(code.body):
+        for op in self.index(code).ops:
             if not isinstance(op, ops.Call) or not op.arguments:
                 continue
             function, subject = self.op(code, op.function), self.op(code, op.arguments[0].value)

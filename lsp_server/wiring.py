@@ -1,0 +1,28 @@
+"""The server with all its features.
+
+Gives: `make_server`.
+"""
+
+from __future__ import annotations
+
+from lsp_server.features import (
+    code_actions,
+    code_lens,
+    commands,
+    diagnostics,
+    hover,
+    inlay_hints,
+    symbols,
+    synchronization,
+)
+from lsp_server.server import TerraServer
+
+FEATURES = (synchronization, diagnostics, hover, inlay_hints, code_lens, code_actions, symbols, commands)
+
+
+def make_server() -> TerraServer:
+    """A server that is ready to be started."""
+    server = TerraServer()
+    for feature in FEATURES:
+        feature.register(server)
+    return server
