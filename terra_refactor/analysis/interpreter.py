@@ -3,7 +3,7 @@
 Computes: for each function and each distinct tuple of abstract arguments a summary (result, effects, writes, reads) and the value of every
 operation. Needs: the lowered program and `tf_model`. Gives: summaries, which `driver` turns into facts.
 
-How: blocks are run in order; branches fork the state and merge it; loops run to a fixpoint with widening (`transfer.control`); a call
+How: blocks are run in order; branches fork the state and merge it; loops run to a fixpoint with widening (`transfer.loops`); a call
 looks for a summary of the callee whose reads hold in the present state, and makes one if there is none. Objects made by the callee are
 named anew at each call (`objects`). Running out of a budget makes the result unknown, never wrong.
 

@@ -15,7 +15,7 @@ from typing import Final
 from terra_refactor.analysis.engine import Engine, Site
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument
-from terra_refactor.analysis.transfer.containers import iterate
+from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.value import (
     UNKNOWN,

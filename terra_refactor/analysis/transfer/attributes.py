@@ -19,9 +19,10 @@ from terra_refactor.analysis.effects import external_effect, unknown_target, wri
 from terra_refactor.analysis.engine import Engine, Handler, Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.transfer.allocation import thaw
 from terra_refactor.analysis.transfer.arrays import array_given_form
 from terra_refactor.analysis.transfer.command_line import flag_value
-from terra_refactor.analysis.transfer.containers import size_value, thaw
+from terra_refactor.analysis.transfer.iteration import size_value
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.analysis.transfer.layer_weights import setting_attribute, trainable_weights, weight_attribute
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target

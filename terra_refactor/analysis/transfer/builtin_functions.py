@@ -19,15 +19,10 @@ from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.instances import is_instance
+from terra_refactor.analysis.transfer.allocation import new_list, new_set, thaw
 from terra_refactor.analysis.transfer.attributes import attribute_of, set_attribute
 from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler, argument
-from terra_refactor.analysis.transfer.containers import (
-    iterate,
-    length_of,
-    new_list,
-    new_set,
-    thaw,
-)
+from terra_refactor.analysis.transfer.iteration import iterate, length_of
 from terra_refactor.analysis.transfer.iterators import ITERATORS
 from terra_refactor.analysis.transfer.makers import MAKERS
 from terra_refactor.analysis.transfer.mappings import dict_content, new_dict, with_item

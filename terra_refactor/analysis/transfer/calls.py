@@ -15,10 +15,10 @@ from terra_refactor.analysis.facts import FailureFact, ObjectKind
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.refine import replace_value
-from terra_refactor.analysis.transfer.containers import iterate
 from terra_refactor.analysis.transfer.contents import note_arguments, note_contents
 from terra_refactor.analysis.transfer.definitions import instantiate
 from terra_refactor.analysis.transfer.feeding import check_feeds
+from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.analysis.transfer.library import call_library
 from terra_refactor.analysis.transfer.mappings import dict_content, dict_element
 from terra_refactor.domain.effect import Effect, EffectKind

@@ -13,8 +13,9 @@ from terra_refactor.analysis.effects import write_effect
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer import mappings
-from terra_refactor.analysis.transfer.containers import Iteration, extend_list, iterate, new_list
+from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.contents import note_contents
+from terra_refactor.analysis.transfer.iteration import Iteration, extend_list, iterate
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.analysis.transfer.mappings import (
     dict_content,

@@ -19,7 +19,7 @@ from terra_refactor.analysis.classes import (
 from terra_refactor.analysis.engine import Handler, Site
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
-from terra_refactor.analysis.transfer.containers import iterate
+from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.state import CELL, CLASS
 from terra_refactor.domain.value import (

@@ -13,8 +13,9 @@ from typing import Final
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.freezing import freeze
+from terra_refactor.analysis.transfer.allocation import thaw
 from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument
-from terra_refactor.analysis.transfer.containers import iterate, thaw
+from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import Constant, FrozenList, Scalar, SpecValue, TensorKind, TensorValue, Value
 from terra_refactor.tf_model import arguments as read

@@ -15,7 +15,8 @@ from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED, con
 from terra_refactor.analysis.engine import Engine, Site
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.freezing import freeze
-from terra_refactor.analysis.transfer.containers import iterate, thaw
+from terra_refactor.analysis.transfer.allocation import thaw
+from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.analysis.transfer.keras_shapes import (
     add_to_sequential,
     check_sequential_input,

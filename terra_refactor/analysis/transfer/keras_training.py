@@ -20,7 +20,8 @@ from terra_refactor.analysis.engine import Engine, Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
-from terra_refactor.analysis.transfer.containers import iterate, thaw
+from terra_refactor.analysis.transfer.allocation import thaw
+from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.analysis.transfer.keras_protocol import (
     Protocol,
     as_tensor,

@@ -13,7 +13,7 @@ from typing import Final
 from terra_refactor.analysis.configuration import CONFIGURATION, configuration_of, with_floats
 from terra_refactor.analysis.engine import Engine, Site
 from terra_refactor.analysis.frames import CallArguments, Frame
-from terra_refactor.analysis.transfer.containers import new_list
+from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.weight_functions import ROLES, call_weight_functions
 from terra_refactor.domain.state import CLASS
 from terra_refactor.domain.tensor import TensorType

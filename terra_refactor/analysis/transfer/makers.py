@@ -24,11 +24,9 @@ from terra_refactor.analysis.classes import (
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument
-from terra_refactor.analysis.transfer.containers import (
-    iterate,
-    new_list,
-)
+from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.analysis.transfer.mappings import new_dict
 from terra_refactor.domain.lattice import join_all, list_element, without_unbound
 from terra_refactor.domain.state import ITEMS

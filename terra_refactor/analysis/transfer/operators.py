@@ -18,14 +18,9 @@ from terra_refactor.analysis.facts import BranchKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.library_rules import checked_rule, over_combinations
-from terra_refactor.analysis.transfer.containers import (
-    MAX_ELEMENTS,
-    extend_list,
-    iterate,
-    new_list,
-    size_value,
-)
+from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.contents import note_contents
+from terra_refactor.analysis.transfer.iteration import MAX_ELEMENTS, extend_list, iterate, size_value
 from terra_refactor.analysis.transfer.windows import largest_remainder
 from terra_refactor.analysis.truth import asked
 from terra_refactor.domain import dim as dims

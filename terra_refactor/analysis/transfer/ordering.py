@@ -13,10 +13,11 @@ from typing import Final
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import BranchFact, BranchKind
 from terra_refactor.analysis.frames import CallArguments
+from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler
-from terra_refactor.analysis.transfer.containers import iterate, new_list
-from terra_refactor.analysis.transfer.control import note_branch
+from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.analysis.transfer.kept_tensors import has_new_tensor
+from terra_refactor.analysis.transfer.staged import note_branch
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.value import BOTTOM, NONE, Constant, FrozenList, Value
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import CallArguments
-from terra_refactor.analysis.transfer.containers import size_value
+from terra_refactor.analysis.transfer.iteration import size_value
 from terra_refactor.analysis.transfer.keras_protocol import own_method
 from terra_refactor.domain.value import UNKNOWN, Constant, FunctionValue, TensorValue, TupleValue, Value, members
 

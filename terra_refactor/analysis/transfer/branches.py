@@ -1,0 +1,191 @@
+"""Branches: `if`, conditional expressions, `and` and `or`.
+
+Computes: the states on both ways, and their merge. Needs: truth and refinement of conditions. Gives: handlers, and a `BranchFact` for every
+branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from terra_refactor.analysis.engine import TERMINATED, Site, Terminated
+from terra_refactor.analysis.facts import BranchFact, BranchKind
+from terra_refactor.analysis.freezing import freeze_in
+from terra_refactor.analysis.refine import refine
+from terra_refactor.analysis.transfer.staged import (
+    changed_variables,
+    make_symbolic,
+    merge_in_graph,
+    note_branch,
+    variables_set,
+)
+from terra_refactor.analysis.truth import Answer, asked, truth_of
+from terra_refactor.domain.lattice import join, join_all
+from terra_refactor.domain.state import State
+from terra_refactor.domain.value import (
+    UNKNOWN_BOOL,
+    LibraryValue,
+    Value,
+    members,
+)
+from terra_refactor.ir import ops
+from terra_refactor.ir.ops import Block, Op
+from terra_refactor.tf_model.environment import TYPE_CHECKING
+
+
+def branch(site: Site, op: Op) -> Terminated | None:
+    assert isinstance(op, ops.If)
+    test = site.frame.value(op.test)
+    if isinstance(test, LibraryValue) and test.name in TYPE_CHECKING:
+        _bind_for_annotations(site, op.then_block)
+    answer = asked(site, test)
+    return _two_ways(
+        site,
+        op,
+        answer,
+        (op.then_block, lambda: refine(site, op.test, True)),
+        (op.else_block, lambda: refine(site, op.test, False)),
+    )
+
+
+def _bind_for_annotations(site: Site, block: Block) -> None:
+    """Binds what `if TYPE_CHECKING:` binds, unless the name is bound already.
+
+    The block never runs. Annotations speak of its names, and nothing else can: a read of them would raise.
+    """
+    frame = site.frame
+    saved = dict(frame.effects), dict(frame.failures), dict(frame.calls)
+    reads, writes = dict(frame.state_reads), dict(frame.writes_at)
+    end = site.engine.run_branch(frame, block)
+    frame.effects, frame.failures, frame.calls = saved
+    frame.state_reads, frame.writes_at = reads, writes
+    if end is None:
+        return
+    for name, value in end.locals.items():
+        frame.state.locals.setdefault(name, value)
+    for key, value in end.heap.items():
+        if frame.state.get(key) is None:
+            frame.state.set(key, value)
+
+
+def _two_ways(
+    site: Site,
+    op: ops.If,
+    answer: Answer,
+    first: tuple[Block, Callable[[], bool]],
+    second: tuple[Block, Callable[[], bool]],
+) -> Terminated | None:
+    engine, frame = site.engine, site.frame
+    outer = frame.state
+    if answer.value is None:
+        frame.uncertainty += 1
+        frame.doubt += 1
+    # which way a tensor's value decides has nothing to do with shapes; code for another release may fail with this one
+    selects = (
+        answer.value is None
+        and answer.kind is not BranchKind.TENSOR
+        and (answer.release or engine.code.is_about_parameters(frame.function, op.test))
+    )
+    frame.conditions += selects
+    exits = frame.exits
+    taken = answer.value is not False, answer.value is not True
+    ends: list[State | None] = [None, None]
+    refined: list[bool] = [False, False]
+    for position, (block, prepare) in enumerate((first, second)):
+        if taken[position]:
+
+            def prepared(prepare: Callable[[], bool] = prepare, position: int = position) -> bool:
+                refined[position] = prepare()
+                return refined[position]
+
+            ends[position] = engine.run_branch(frame, block, prepared)
+    if answer.value is None:
+        frame.uncertainty -= 1
+        frame.doubt -= 1
+    if selects and (None not in ends or frame.exits == exits):
+        # after a `return` on one side what follows is the other side
+        frame.conditions -= 1
+    changed: tuple[tuple[str, Value, Value], ...] = ()
+    main, other = ends
+    if answer.kind is BranchKind.TENSOR and main is not None and other is not None:
+        changed = tuple(
+            (name, freeze_in(main, one), freeze_in(other, another))
+            for name, one, another in changed_variables(main.locals, other.locals)
+        )
+    fact = BranchFact(
+        op.id,
+        answer.kind,
+        (taken[0] and refined[0], taken[1] and refined[1]),
+        (ends[0] is not None, ends[1] is not None),
+        changed,
+    )
+    note_branch(frame, fact)
+    reached = [end for end in ends if end is not None]
+    staged = answer.kind is BranchKind.TENSOR
+    if staged and len(reached) < 2 and frame.loops:
+        frame.loops[-1].staged = True
+    if not reached:
+        return TERMINATED
+    if len(reached) > 1 and not engine.steps.merged(frame, reached):
+        frame.problem = "budget"
+        return TERMINATED
+    outer.merge(reached)
+    if staged and len(reached) == 2:
+        make_symbolic(outer, variables_set((*op.then_block, *op.else_block)))
+        merge_in_graph(outer, changed)
+    return None
+
+
+def if_expression(site: Site, op: Op) -> Value | Terminated:
+    assert isinstance(op, ops.IfExpression)
+    frame = site.frame
+    answer = asked(site, frame.value(op.test))
+    values: list[Value] = []
+    taken = answer.value is not False, answer.value is not True
+    states: list[State] = []
+    frame.conditions += answer.release
+    for truth, block, number in ((True, op.then_block, op.then_value), (False, op.else_block, op.else_value)):
+        if taken[0 if truth else 1]:
+            end = site.engine.run_branch(frame, block, lambda truth=truth: refine(site, op.test, truth))  # type: ignore[misc]
+            if end is not None:
+                states.append(end)
+                values.append(frame.value(number))
+    frame.conditions -= answer.release
+    note_branch(frame, BranchFact(op.id, answer.kind, taken, taken))
+    if not states:
+        return TERMINATED
+    frame.state.merge(states)
+    return join_all(values)
+
+
+def short_circuit(site: Site, op: Op) -> Value | Terminated:
+    assert isinstance(op, ops.ShortCircuit)
+    frame = site.frame
+    left = frame.value(op.left)
+    answer = asked(site, left)
+    wanted = op.operator == "and"
+    note_branch(frame, BranchFact(op.id, answer.kind, (answer.value is not (not wanted), True), (True, True)))
+    if answer.value is (not wanted):
+        return left
+    if answer.value is None:
+        frame.uncertainty += 1
+    frame.conditions += answer.release
+    end = site.engine.run_branch(frame, op.block, lambda: refine(site, op.left, wanted))
+    frame.conditions -= answer.release
+    if answer.value is None:
+        frame.uncertainty -= 1
+    if end is None:
+        return TERMINATED if answer.value is wanted else _kept_left(site, left, wanted)
+    right = frame.value(op.value)
+    if answer.value is wanted:
+        frame.state.adopt(end)
+        return right
+    untouched = frame.state.fork()
+    frame.state.merge([end, untouched])
+    return join(_kept_left(site, left, wanted), right)
+
+
+def _kept_left(site: Site, left: Value, wanted: bool) -> Value:
+    """The alternatives of the left side for which the right side is not evaluated."""
+    kept = [member for member in members(left) if truth_of(site, member).value is not wanted]
+    return join_all(kept) if kept else UNKNOWN_BOOL

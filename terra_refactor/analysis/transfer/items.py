@@ -1,0 +1,301 @@
+"""Reading, assigning and deleting items: `x[i]`, `x[i] = y`, `del x[i]`.
+
+Computes: items of sequences, dicts, tensors and shapes; changed contents. Needs: the heap. Gives: handlers for `containers`, `item_of`.
+"""
+
+from __future__ import annotations
+
+from terra_refactor.analysis.classes import find_in_class, find_method
+from terra_refactor.analysis.effects import external_effect, unknown_target, write_effect
+from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.freezing import freeze
+from terra_refactor.analysis.library_rules import over_combinations
+from terra_refactor.analysis.transfer import mappings
+from terra_refactor.analysis.transfer.allocation import new_list
+from terra_refactor.analysis.transfer.arrays import array_changed
+from terra_refactor.analysis.transfer.iteration import iterate, python_slice, shape_item
+from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
+from terra_refactor.analysis.transfer.windows import inside, moving_window, with_window
+from terra_refactor.domain.effect import Effect, EffectKind
+from terra_refactor.domain.lattice import (
+    join,
+    join_all,
+    list_element,
+)
+from terra_refactor.domain.state import DEFAULT_FACTORY, EXISTS, ITEMS
+from terra_refactor.domain.value import (
+    BOTTOM,
+    FALSE,
+    NONE,
+    UNBOUND,
+    UNKNOWN,
+    UNKNOWN_INT,
+    UNKNOWN_STR,
+    Constant,
+    DatasetValue,
+    FrozenDict,
+    FrozenList,
+    LibraryValue,
+    Origin,
+    PartialValue,
+    PythonType,
+    RangeValue,
+    Reference,
+    Scalar,
+    SequenceValue,
+    ShapeValue,
+    SliceValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    UnknownValue,
+    Value,
+    members,
+    of_release,
+    speaks_of_release,
+)
+from terra_refactor.ir import ops
+from terra_refactor.ir.ops import Op
+from terra_refactor.tf_model.numpy_api.files import LOADED, array_in
+from terra_refactor.tf_model.numpy_api.index_objects import index_object
+from terra_refactor.tf_model.ops.operators import index_rule
+
+
+def load_item(site: Site, op: Op) -> Value:
+    assert isinstance(op, ops.LoadItem)
+    frame = site.frame
+    container, index = frame.value(op.object), frame.value(op.index)
+    window = moving_window(site, op.index)
+    if window is not None and isinstance(container, TensorValue) and window.fits(container):
+        container, index = inside(container), with_window(index, window)
+    combinations = [(member, part) for member in members(container) for part in members(index)]
+    return over_combinations(site, "[]", combinations, lambda pair: item_of(site, pair[0], pair[1]))
+
+
+def item_of(site: Site, container: Value, index: Value) -> Value:
+    """`container[index]` for one alternative of each. Raises OperationError where it certainly fails."""
+    frame = site.frame
+    match container:
+        case ShapeValue():
+            return shape_item(container, index)
+        case TensorValue():
+            if container.kind is not TensorKind.NDARRAY:
+                site.engine.note_usage(index, frame)
+            return index_rule(container, freeze(frame, index))
+        case TupleValue():
+            return _sequence_item(site, container.elements, index, as_tuple=True)
+        case SequenceValue():
+            return (
+                SequenceValue(container.element, container.kind) if isinstance(index, SliceValue) else container.element
+            )
+        case Constant(str() as text) if (known := _part_of_text(text, index)) is not None:
+            return Constant(known)
+        case Constant(str()) | Scalar(PythonType.STR):
+            return of_release(UNKNOWN_STR) if speaks_of_release(container) else UNKNOWN_STR
+        case RangeValue():
+            return UNKNOWN_INT if not isinstance(index, SliceValue) else container
+        case Reference():
+            return _object_item(site, container, index)
+        case UnknownValue() if container.origin == LOADED:
+            return array_in(index) or UNKNOWN
+        case UnknownValue() if isinstance(index, SliceValue) and container.origin is not None:
+            # of a list it is a new list, of an array a view
+            return UnknownValue(container.may_be_tensor, Origin("call", f"{container.origin.name}[:]"))
+        case UnknownValue():
+            return UnknownValue(container.may_be_tensor, container.origin)
+        case LibraryValue():
+            made = index_object(container.name, freeze(frame, index))
+            if made is not None:
+                return made
+            if container.name == "os.environ":
+                external_effect(site, EffectKind.TIME, "os.environ[...]")
+                return UNKNOWN_STR
+            # a generic such as `Optional[int]`, or a class's `__class_getitem__`
+            arguments = index.elements if isinstance(index, TupleValue) else (index,)
+            return PartialValue(container, arguments, ())
+        case PartialValue():
+            return container
+        case DatasetValue():
+            return UNKNOWN
+        case _:
+            return BOTTOM if container in (NONE, UNBOUND) else UNKNOWN
+
+
+def _sequence_item(site: Site, elements: tuple[Value, ...], index: Value, *, as_tuple: bool) -> Value:
+    if isinstance(index, Constant) and type(index.value) in (int, bool):
+        position = int(index.value)  # type: ignore[arg-type]
+        if -len(elements) <= position < len(elements):
+            return elements[position]
+        if not as_tuple:
+            _contradict(site.frame)
+        return UNKNOWN
+    if isinstance(index, SliceValue):
+        known = python_slice(index)
+        if known is not None:
+            part = elements[known]
+            if as_tuple:
+                return TupleValue(part)
+            return new_list(site, FrozenList(part))
+        element = join_all(elements)
+        return SequenceValue(element) if as_tuple else new_list(site, FrozenList(None, element))
+    return join_all(elements) if elements else UNKNOWN
+
+
+def _contradict(frame: Frame) -> None:
+    """The item is not in a list or dict: somebody that we do not see fills it, so what follows from its content proves nothing."""
+    frame.conditions += 1
+
+
+def _part_of_text(text: str, index: Value) -> str | None:
+    """A character or slice of a known text; None where it is not known which."""
+    if isinstance(index, SliceValue):
+        known = python_slice(index)
+        return None if known is None else text[known]
+    if isinstance(index, Constant) and type(index.value) is int and -len(text) <= index.value < len(text):
+        return text[index.value]
+    return None
+
+
+def _object_item(site: Site, container: Reference, index: Value) -> Value:
+    frame = site.frame
+    content = frame.state.get((container.object, ITEMS))
+    frame.note_read(site.op, (container.object, ITEMS))
+    if isinstance(content, FrozenList):
+        if content.elements is not None:
+            return _sequence_item(site, content.elements, index, as_tuple=False)
+        if isinstance(index, SliceValue):
+            known = python_slice(index)
+            length = (
+                len(range(content.length)[known]) if known is not None and isinstance(content.length, int) else None
+            )
+            return new_list(site, FrozenList(None, content.element, length))
+        element = list_element(content)
+        return element if element != BOTTOM else UNKNOWN
+    facts = site.engine.objects.facts[container.object]
+    if isinstance(content, FrozenDict):
+        factory = frame.state.get((container.object, DEFAULT_FACTORY))
+        if factory is not None and not mappings.has_item(content, index):
+            return _made_item(site, container, index, factory)
+        if mappings.known_item(content, index) == BOTTOM:
+            _contradict(frame)
+        return mappings.dict_item(content, index)
+    if facts.kind is ObjectKind.CLASS:
+        getter = find_in_class(frame, container, "__class_getitem__")
+        return container if getter is None else site.call(getter[0], CallArguments((container, index)))
+    method = find_method(site, container, "__getitem__")
+    if method is not None:
+        return site.call(method, CallArguments((index,)))
+    return UNKNOWN
+
+
+def _made_item(site: Site, container: Reference, index: Value, factory: Value) -> Value:
+    """An item of a `defaultdict` that may be missing: the factory makes it then, and the dict keeps it."""
+    frame = site.frame
+    made = site.call(factory, CallArguments(()))
+    # looked at only now: what the factory made here before has another name since
+    content = frame.state.get((container.object, ITEMS))
+    assert isinstance(content, FrozenDict)
+    known = mappings.known_item(content, index)
+    value = join(known, made)
+    frame.state.set((container.object, ITEMS), mappings.with_item(content, index, value, single=known == BOTTOM))
+    write_effect(site, container.object, ITEMS, "[...] makes a missing item")
+    return value
+
+
+def store_item(site: Site, op: Op) -> None:
+    assert isinstance(op, ops.StoreItem)
+    frame = site.frame
+    container, index, value = frame.value(op.object), frame.value(op.index), frame.value(op.value)
+    alternatives = members(container)
+    for member in alternatives:
+        if isinstance(member, Reference):
+            _store_into(site, member, index, value, certain=len(alternatives) == 1)
+        elif isinstance(member, UnknownValue):
+            effect = Effect(
+                EffectKind.STATE_WRITE, unknown_target(member), "an item is assigned", site.place(), assumed=True
+            )
+            frame.add_effect(effect)
+        elif isinstance(member, TensorValue) and member.kind is TensorKind.NDARRAY:
+            # arrays have no identity here: whether anybody else sees this one is not known
+            array_changed(site, op.object)
+            if not _is_made_here(site, op.object):
+                detail = f"{site.written(op.object)}[...] = ... on an array"
+                effect = Effect(EffectKind.STATE_WRITE, unknown_target(member), detail, site.place(), assumed=True)
+                frame.add_effect(effect)
+        elif isinstance(member, LibraryValue):
+            external_effect(site, EffectKind.INPUT_OUTPUT, f"{member.name}[...] = ...")
+
+
+def _is_made_here(site: Site, number: int) -> bool:
+    """Whether an array is a local variable that is no parameter (or the direct result of a call): changing it is nobody else's business."""
+    op = site.operation(number)
+    if isinstance(op, ops.LoadName):
+        return op.scope is ops.Scope.LOCAL and op.name not in site.frame.parameters
+    return isinstance(op, ops.Call)
+
+
+def _store_into(site: Site, container: Reference, index: Value, value: Value, *, certain: bool) -> None:
+    frame = site.frame
+    key = (container.object, ITEMS)
+    content = frame.state.get(key)
+    single = certain and frame.state.get((container.object, EXISTS)) != FALSE
+    kept = container.object not in frame.allocated and holds_new_tensor(site, value)
+    if isinstance(content, FrozenList):
+        new: Value
+        position = index.value if isinstance(index, Constant) else None
+        if (
+            content.elements is not None
+            and type(position) is int
+            and -len(content.elements) <= position < len(content.elements)
+        ):
+            elements = list(content.elements)
+            elements[position] = value if single else join(elements[position], value)
+            new = FrozenList(tuple(elements))
+        elif isinstance(index, SliceValue):
+            spread = iterate(site, value)
+            new = FrozenList(None, join(list_element(content), spread.element))
+        else:
+            element = join(list_element(content), value)
+            new = FrozenList(None, element)
+            if content.elements is not None:
+                new = FrozenList(tuple(join(old, value) for old in content.elements))
+        frame.state.set(key, new)
+        write_effect(site, container.object, ITEMS, "[...] = ...", keeps_tensor=kept)
+        return
+    if isinstance(content, FrozenDict):
+        frame.state.set(key, mappings.with_item(content, index, value, single=single))
+        write_effect(site, container.object, ITEMS, "[...] = ...", keeps_tensor=kept)
+        return
+    method = find_method(site, container, "__setitem__")
+    if method is not None:
+        site.call(method, CallArguments((index, value)))
+    else:
+        write_effect(site, container.object, ITEMS, "[...] = ...", keeps_tensor=kept)
+
+
+def delete_item(site: Site, op: Op) -> None:
+    assert isinstance(op, ops.DeleteItem)
+    frame = site.frame
+    container, index = frame.value(op.object), frame.value(op.index)
+    for member in members(container):
+        if isinstance(member, Reference):
+            key = (member.object, ITEMS)
+            content = frame.state.get(key)
+            if isinstance(content, FrozenList):
+                frame.state.set(key, FrozenList(None, list_element(content)))
+            elif isinstance(content, FrozenDict):
+                single = len(members(container)) == 1 and frame.state.get((member.object, EXISTS)) != FALSE
+                frame.state.set(key, mappings.without_item(content, index, single=single))
+            write_effect(site, member.object, ITEMS, "del ...[...]")
+        elif isinstance(member, UnknownValue):
+            frame.add_effect(
+                Effect(
+                    EffectKind.STATE_WRITE,
+                    unknown_target(member),
+                    "an item is deleted",
+                    site.place(),
+                    assumed=True,
+                )
+            )
