@@ -25,12 +25,11 @@ from typing import Any, Final
 
 from terra_refactor import __version__
 from terra_refactor.errors import UsageError
+from terra_refactor.record.python_command import invocation_of, is_python
 from terra_refactor.record.record_file import Record, from_process, merged
 
 BOOTSTRAP: Final = Path(__file__).parents[1] / "bootstrap.py"
 _CHILD: Final = "terra_refactor.record.child.main"
-_PYTHON: Final = re.compile(r"(.*[\\/])?(python|pypy)[\d.]*w?(\.exe)?", re.IGNORECASE)
-_WITH_VALUE: Final = ("-W", "-X")
 _EMPTY: Final = Record(".", "", None, 0.0, None, False, 0, (), {}, ())
 
 
@@ -98,7 +97,7 @@ def program_of(command: Sequence[str]) -> Program:
     if not command:
         raise UsageError("record: give a command after `--`, such as `record -- python train.py`")
     name, *words = command
-    if _PYTHON.fullmatch(name):
+    if is_python(name):
         python = shutil.which(name)
         if python is None:
             raise UsageError(f"record: there is no program `{name}`")
@@ -117,19 +116,13 @@ def program_of(command: Sequence[str]) -> Program:
 
 
 def _of_python(python: str, words: list[str], command: Sequence[str]) -> Program:
-    options: list[str] = []
-    while words and words[0].startswith("-") and words[0] not in ("-m", "-c", "-"):
-        options.append(words.pop(0))
-        if options[-1] in _WITH_VALUE and words:
-            options.append(words.pop(0))
-    if len(words) > 1 and words[0] == "-m":
-        return Program(python, tuple(options), "module", words[1], tuple(words[2:]))
-    if not words or words[0].startswith("-"):
+    found = invocation_of(words)
+    if found is None:
         shown = " ".join(command)
         raise UsageError(f"record: `{shown}` runs no file; record takes `python SCRIPT …` or `python -m MODULE …`")
-    if not os.path.exists(words[0]):
-        raise UsageError(f"record: there is no file `{words[0]}`")
-    return Program(python, tuple(options), "script", words[0], tuple(words[1:]))
+    if not found.is_module and not os.path.exists(found.target):
+        raise UsageError(f"record: there is no file `{found.target}`")
+    return Program(python, found.options, "module" if found.is_module else "script", found.target, found.arguments)
 
 
 def _interpreter_of(script: str) -> list[str] | None:
@@ -149,7 +142,7 @@ def _interpreter_of(script: str) -> list[str] | None:
     elif words and os.path.basename(words[0]) == "env":
         words = [word for word in words[1:] if word != "-S"]
         words[:1] = [shutil.which(words[0]) or words[0]] if words else []
-    return words if words and _PYTHON.fullmatch(words[0]) else None
+    return words if words and is_python(words[0]) else None
 
 
 @contextlib.contextmanager
