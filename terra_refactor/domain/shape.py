@@ -99,11 +99,6 @@ def compatible(left: Shape, right: Shape) -> Truth:
     return Truth.YES if all(answer is Truth.YES for answer in answers) else Truth.UNKNOWN
 
 
-def definitely_equal_shape(left: Shape, right: Shape) -> bool:
-    """True only if both are known and the same in every run."""
-    return compatible(left, right) is Truth.YES
-
-
 def element_count(dims: Iterable[Dim]) -> Dim:
     """The product of the sizes; None if one is unknown and none is 0."""
     product: Dim = 1

@@ -24,8 +24,6 @@ class Entry:
 
     spec: SpecValue | None
     """None for an entry that is something else than a spec."""
-    open_axes: frozenset[int]
-    """The axes whose size is a literal None."""
     is_none: bool
     """The entry itself is None, which no signature may hold."""
 
@@ -64,7 +62,7 @@ def declared_signature(view: ContextView, identity: FunctionId) -> Signature | N
         display = table.get(stores[0].value) if len(stores) == 1 and stores[0].value is not None else None
     if not isinstance(display, ops.BuildContainer) or any(element.starred for element in display.elements):
         return None
-    entries = tuple(_entry(table, contexts[0].value(element.value), element.value) for element in display.elements)
+    entries = tuple(_entry(contexts[0].value(element.value)) for element in display.elements)
     if any(entry.spec is None and not entry.is_none for entry in entries):
         return None
     return Signature(entries, *_parameters(code))
@@ -104,25 +102,5 @@ def _is_of(table: dict[OpId, Op], number: OpId, makes: set[OpId]) -> bool:
     return number in makes
 
 
-def _entry(table: dict[OpId, Op], value: Value | None, number: OpId) -> Entry:
-    if not isinstance(value, SpecValue):
-        return Entry(None, frozenset(), value == NONE)
-    call = table.get(number)
-    axes: frozenset[int] = frozenset()
-    if isinstance(call, ops.Call):
-        shape = next(
-            (
-                argument.value
-                for position, argument in enumerate(call.arguments)
-                if argument.keyword == "shape" or (argument.keyword is None and position == 0)
-            ),
-            None,
-        )
-        display = table.get(shape) if shape is not None else None
-        if isinstance(display, ops.BuildContainer):
-            axes = frozenset(
-                axis
-                for axis, element in enumerate(display.elements)
-                if isinstance(literal := table.get(element.value), ops.Literal) and literal.value is None
-            )
-    return Entry(value, axes, False)
+def _entry(value: Value | None) -> Entry:
+    return Entry(value, False) if isinstance(value, SpecValue) else Entry(None, value == NONE)

@@ -9,11 +9,6 @@ from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import Rule, RuleKind
 
 
-def rule_ids() -> tuple[str, ...]:
-    """The ids of all rules, in order."""
-    return tuple(all_rules())
-
-
 def explain(rule_id: str) -> str:
     """What a rule is about, what happens at run time, what to do, and programs that show it, as Markdown.
 

@@ -84,14 +84,6 @@ def entry(name: str) -> tuple[str, int] | None:
     return members(owner).get(leaf)
 
 
-def versions_with(name: str) -> tuple[str, ...]:
-    """The catalogued library versions that have exactly this name (aliases too), for example `("tensorflow 2.16.2",)`."""
-    owner, _, leaf = name.rpartition(".")
-    return tuple(
-        f"{file.library} {file.version}" for file in catalogue_files() if leaf in file.owners.get(owner, _NOTHING)
-    )
-
-
 @cache
 def parse_signature(text: str) -> tuple[ParameterSpec, ...]:
     """The parameters written in `text`, for example `x, axis=-1, *, name=None`."""

@@ -20,7 +20,6 @@ from terra_refactor.domain.dtype import (
     INT8,
     INT16,
     INTEGER,
-    NUMERIC,
     STRING,
     UINT8,
     UINT16,
@@ -32,9 +31,7 @@ NOT_NUMERIC: Final = frozenset({BOOL, STRING})
 NOT_SIGNED: Final = NOT_NUMERIC | UNSIGNED
 NOT_ORDERED: Final = frozenset({BOOL, STRING}) | COMPLEX
 NOT_INTEGER: Final = FLOATING | COMPLEX | {STRING}
-NOT_BOOL: Final = NUMERIC | {STRING}
 NOT_FLOATING: Final = INTEGER | {BOOL, STRING}
-NOT_REAL_FLOATING: Final = NOT_FLOATING | COMPLEX
 
 REFUSED: Final[Mapping[str, frozenset[DType]]] = {
     "+": frozenset({BOOL}),

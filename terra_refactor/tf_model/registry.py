@@ -244,12 +244,6 @@ def is_subclass(name: str, base: str) -> bool:
     return name == base or base in class_bases(name)
 
 
-@cache
-def tensor_method(kind: TensorKind, name: str) -> str | None:
-    """The canonical name of an attribute of tensors of that kind, for example `tensorflow.Tensor.numpy`."""
-    return attribute(TENSOR_CLASSES[kind], name)
-
-
 def class_of(value: Value) -> str | None:
     """The canonical name of the library class that a value is an instance of; None for program objects, entities and the unknown."""
     match value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from terra_refactor.tf_model.name_table import NameTable, name_table, within, words
+from terra_refactor.tf_model.name_table import NameTable, name_table, within
 from terra_refactor.tf_model.spec import Trait
 
 OPERATORS: Final = (
@@ -341,12 +341,3 @@ TRAITS: Final[NameTable[Trait]] = name_table(
     }
 )
 """Every trait of every name that has one."""
-
-DATA_PARAMETERS: Final = words(
-    "a b x y x1 x2 z input inputs input_tensor tensor tensors value values logits labels features images image "
-    "params indices ids data element elems "
-    "y_true y_pred t operand matrix rhs lhs diagonal input_ sp_input sp_a sp_b signals waveform gradients "
-    "grads_and_vars filters kernel weights "
-    "targets target sources query key condition mask updates segment_ids start_vector boxes scores probs predictions"
-)
-"""Names of parameters that take data, where a function that takes tensors has other parameters too (`axis`, `name`, sizes)."""

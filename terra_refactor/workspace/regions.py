@@ -53,7 +53,6 @@ class _Trial:
     candidate: Candidate
     outliner: Outliner
     placements: tuple[Placement, ...]
-    anchor_line: int
     region: Region | None = None
     decision: Decision | None = None
     reason: str = ""
@@ -109,7 +108,7 @@ def _trials(path: str, source: Source, decisions: Sequence[Decision]) -> list[_T
     cells = frozenset(cell.line for cell in source.cells)
     outliner = Outliner(source.text, tree, cells)
     return [
-        _Trial(path, candidate, outliner, outliner.placements(candidate), candidate.anchor.lineno)
+        _Trial(path, candidate, outliner, outliner.placements(candidate))
         for candidate in candidates
         if not _sets_others(candidate) and _is_eager(around.get(candidate.scope.qualname), candidate)
     ]

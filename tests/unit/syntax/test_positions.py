@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import libcst
 import pytest
+from libcst import matchers
 
 from terra_refactor.syntax.lines import LineIndex
 from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.parse import ParsedModule, parse_module
 from terra_refactor.syntax.positions import measure_spans
 from terra_refactor.syntax.source import source_from_text
-from terra_refactor.syntax.walk import descend
 
 
 def names(parsed: ParsedModule) -> list[libcst.Name]:
-    return [node for node in descend(parsed.module) if isinstance(node, libcst.Name)]
+    return [node for node in matchers.findall(parsed.module, matchers.Name()) if isinstance(node, libcst.Name)]
 
 
 @pytest.mark.parametrize(

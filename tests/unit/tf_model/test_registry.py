@@ -29,7 +29,6 @@ from terra_refactor.tf_model.catalogue import (
     parse_signature,
     parse_value,
     value_of,
-    versions_with,
 )
 from terra_refactor.tf_model.spec import EntityKind, ParameterPassing, Trait
 
@@ -147,12 +146,21 @@ def test_a_layers_call_has_the_parameters_of_its_body() -> None:
 
 
 def test_tensors_of_each_kind_have_their_methods() -> None:
-    assert registry.tensor_method(TensorKind.TENSOR, "numpy") == "tensorflow.Tensor.numpy"
-    assert registry.tensor_method(TensorKind.VARIABLE, "assign_add") == "tensorflow.Variable.assign_add"
-    assert registry.tensor_method(TensorKind.NDARRAY, "astype") == "numpy.ndarray.astype"
-    assert registry.tensor_method(TensorKind.RAGGED, "to_tensor") == "tensorflow.RaggedTensor.to_tensor"
-    assert registry.tensor_method(TensorKind.SPARSE, "values") == "tensorflow.sparse.SparseTensor.values"
-    assert registry.tensor_method(TensorKind.TENSOR, "no_such_method") is None
+    assert registry.attribute(registry.TENSOR_CLASSES[TensorKind.TENSOR], "numpy") == "tensorflow.Tensor.numpy"
+    assert (
+        registry.attribute(registry.TENSOR_CLASSES[TensorKind.VARIABLE], "assign_add")
+        == "tensorflow.Variable.assign_add"
+    )
+    assert registry.attribute(registry.TENSOR_CLASSES[TensorKind.NDARRAY], "astype") == "numpy.ndarray.astype"
+    assert (
+        registry.attribute(registry.TENSOR_CLASSES[TensorKind.RAGGED], "to_tensor")
+        == "tensorflow.RaggedTensor.to_tensor"
+    )
+    assert (
+        registry.attribute(registry.TENSOR_CLASSES[TensorKind.SPARSE], "values")
+        == "tensorflow.sparse.SparseTensor.values"
+    )
+    assert registry.attribute(registry.TENSOR_CLASSES[TensorKind.TENSOR], "no_such_method") is None
     for class_name in registry.TENSOR_CLASSES.values():
         entity = registry.lookup(class_name)
         assert entity is not None and entity.name == class_name and entity.kind is EntityKind.CLASS
@@ -279,15 +287,6 @@ def test_names_of_unlisted_packages_exist_but_other_names_do_not() -> None:
     assert registry.lookup("my_own_package.f") is None
     assert registry.attribute("tensorflow", "no_such_function") is None
     assert registry.attribute("tensorflow.python.ops", "no_such_module") == "tensorflow.python.ops.no_such_module"
-
-
-def test_versions_say_who_has_a_name() -> None:
-    assert [name.partition(".")[0] for name in versions_with("tensorflow.reshape")] == ["tensorflow 2", "tensorflow 2"]
-    assert versions_with("keras.ops.mean") == tuple(
-        name for name in versions_with("keras.ops.mean") if "tf_keras" not in name
-    )
-    assert versions_with("keras.ops.mean")
-    assert versions_with("tensorflow.no_such_function") == ()
 
 
 def test_python_constants_become_values() -> None:
