@@ -14,9 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts
+from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.classify.assessment import (
-    Assessment,
     Portrait,
     assess,
     is_part_of_test,
@@ -25,8 +24,7 @@ from terra_refactor.classify.assessment import (
     structural_reason,
     takes_tensors,
 )
-from terra_refactor.classify.assumptions import Assumptions
-from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, Count
+from terra_refactor.classify.benefit import DEFAULT_MIN_OPS
 from terra_refactor.classify.calls import BOMB, BOMB_CALLS, MARGIN, OFTEN, CallCount, calls_until_paid, cost_of
 from terra_refactor.classify.candidates import varying_python_value
 from terra_refactor.classify.decision import (
@@ -34,28 +32,26 @@ from terra_refactor.classify.decision import (
     Classification,
     Decision,
     ExpectedGain,
-    Hazard,
     HybridArguments,
     Level,
-    ParameterDecision,
     ParameterValueKind,
-    SideEffect,
 )
 from terra_refactor.classify.frequency import CallFrequency, Frequency, imports_relatively
 from terra_refactor.classify.generation import programs_of_tensorflow_1, tensorflow_1_modules
 from terra_refactor.classify.graph_contexts import run_eagerly_all_the_same, without
 from terra_refactor.classify.hazards import DecidedBefore, HazardMap, ReachedHazard
+from terra_refactor.classify.judgement import Judgement
 from terra_refactor.classify.pipelines import given_to_pipelines
 from terra_refactor.classify.proof import Proof
 from terra_refactor.classify.reach import has_unresolved_calls
+from terra_refactor.classify.reached import hazards_of, side_effects_of, way_to
 from terra_refactor.classify.recorded import gain_of, gain_without_retraces, recorded_calls, varying_value
 from terra_refactor.classify.signature import written_options
-from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
+from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import NONE, FrozenDict, FrozenList, TensorValue, TupleValue, Value, members
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
-from terra_refactor.syntax.location import Span
 
 MAX_ASSUMPTIONS: Final = 8
 """A change that rests on more assumptions than a person would check is not proposed."""
@@ -91,50 +87,7 @@ class DecisionOptions:
     tf_version: str | None = None
 
 
-@dataclass(slots=True)
-class _Judgement:
-    """One function while the set is being decided."""
-
-    code: Function
-    found: FunctionFacts
-    contexts: tuple[ContextFacts, ...]
-    assessment: Assessment
-    action: Action = Action.NONE
-    level: Level = Level.SAFE
-    reason: str = ""
-    covered: bool = False
-    covered_at_speculative: bool = False
-    paid_after: float | None = None
-    """So many calls pay its trace, and nobody can tell whether there are as many."""
-    seen_repeated: bool = True
-    """Something in the project calls it again and again."""
-
-    @property
-    def hazards(self) -> tuple[ReachedHazard, ...]:
-        return self.assessment.hazards
-
-    @property
-    def assumptions(self) -> Assumptions:
-        return self.assessment.assumptions
-
-    @property
-    def classification(self) -> Classification:
-        return self.assessment.classification
-
-    @property
-    def count(self) -> Count:
-        return self.assessment.count
-
-    @property
-    def tensor_computation(self) -> bool:
-        return bool(self.count)
-
-    @property
-    def parameters(self) -> tuple[ParameterDecision, ...]:
-        return self.assessment.parameters
-
-
-_NONE_WANTED: Final[Mapping[FunctionId, _Judgement]] = {}
+_NONE_WANTED: Final[Mapping[FunctionId, Judgement]] = {}
 
 
 def decide(hazards: HazardMap, options: DecisionOptions) -> tuple[Decision, ...]:
@@ -157,7 +110,7 @@ class _Decider:
         self.proof = Proof(hazards)
         self.calls = CallCount(self.hazards)
         self.frequency = CallFrequency(self.hazards)
-        self.judgements: dict[FunctionId, _Judgement] = {}
+        self.judgements: dict[FunctionId, Judgement] = {}
         self.removed: frozenset[FunctionId] = frozenset()
         """Functions that are to be no graphs any more."""
         self.graph_contexts = frozenset(context.id for context in facts.contexts if context.in_graph)
@@ -177,10 +130,10 @@ class _Decider:
         decisions = [self.decision_about(judgement) for judgement in self.judgements.values()]
         return tuple(sorted(decisions, key=lambda decision: (decision.path, decision.line, decision.function.index)))
 
-    def judge(self, code: Function) -> _Judgement:
+    def judge(self, code: Function) -> Judgement:
         """A function before the set is decided."""
         found, contexts = self.facts.functions[code.id], self.facts.contexts_of(code.id)
-        return _Judgement(code, found, contexts, assess(self.hazards, code.id))
+        return Judgement(code, found, contexts, assess(self.hazards, code.id))
 
     # --- the set -------------------------------------------------------------------------------------------------------------------
 
@@ -194,7 +147,7 @@ class _Decider:
             self.judge_nested(judgement)
         self.note_removed()
         self.piped = given_to_pipelines(self.hazards)
-        wanted: dict[FunctionId, _Judgement] = {}
+        wanted: dict[FunctionId, Judgement] = {}
         for identity, judgement in self.judgements.items():
             if judgement.found.hybrid is not None:
                 continue
@@ -223,7 +176,7 @@ class _Decider:
             # what the next run would find to be a part of the graphs that this one makes
             self.judge_nested(judgement, wanted)
 
-    def leave_out_short_lived(self, wanted: dict[FunctionId, _Judgement]) -> None:
+    def leave_out_short_lived(self, wanted: dict[FunctionId, Judgement]) -> None:
         """Take out what is called too seldom to pay back a trace; that may uncover what it calls, which is then looked at again.
 
         What may be called too seldom, because nobody can tell how often, is left to those who ask for more than what is safe.
@@ -248,14 +201,14 @@ class _Decider:
                     judgement.level = Level.SPECULATIVE
                     settled = False
 
-    def is_seen_to_pay(self, judgement: _Judgement) -> bool:
+    def is_seen_to_pay(self, judgement: Judgement) -> bool:
         """Whether the project itself calls the function often enough. A step of training is there to be repeated, whoever calls it."""
         trains = judgement.count.differentiated and any(
             effect.kind is EffectKind.TENSOR_STATE for context in judgement.contexts for effect in context.effects
         )
         return judgement.paid_after is None and (judgement.seen_repeated or trains)
 
-    def why_not_paid(self, judgement: _Judgement, is_graph: Callable[[FunctionId], bool]) -> str | None:
+    def why_not_paid(self, judgement: Judgement, is_graph: Callable[[FunctionId], bool]) -> str | None:
         """Why the calls of the function outside of graphs do not win back what its traces cost; None if they may.
 
         Notes with the function how many calls it takes, if nobody can tell whether there are so many.
@@ -308,7 +261,7 @@ class _Decider:
             f"(paid after some {needed:.0f} calls)"
         )
 
-    def why_bomb(self, judgement: _Judgement, is_graph: Callable[[FunctionId], bool]) -> str | None:
+    def why_bomb(self, judgement: Judgement, is_graph: Callable[[FunctionId], bool]) -> str | None:
         """Why a trace of the function may cost more than the program has ever waited for; None if it cannot."""
         count = judgement.count
         if count.open_loops > 1:
@@ -323,7 +276,7 @@ class _Decider:
             return None
         return f"a trace has about {count.flat} operations, and the program is seen to call it {calls} time{'s' if calls != 1 else ''}"
 
-    def why_not(self, judgement: _Judgement) -> str | None:
+    def why_not(self, judgement: Judgement) -> str | None:
         """Why the function is not to be decorated; None if it may be."""
         if judgement.classification is Classification.UNSAFE:
             return self.why_unsafe(judgement)
@@ -359,17 +312,17 @@ class _Decider:
             return "a data set, or a graph that hands it on, makes a graph of it, or of all that call it"
         return None
 
-    def why_unsafe(self, judgement: _Judgement) -> str:
+    def why_unsafe(self, judgement: Judgement) -> str:
         certain = [hazard for hazard in judgement.hazards if hazard.assumption is None]
         if certain and judgement.found.problem is None:
             rest = f" (and {len(certain) - 1} more)" if len(certain) > 1 else ""
-            way = self.way(certain[0])
+            way = way_to(self.program, certain[0])
             return certain[0].message + (f", through {' → '.join(way)}" if way else "") + rest
         # what is wrong with code that was not analysed to its end is that
         assert judgement.assumptions.unknowable is not None
         return judgement.assumptions.unknowable
 
-    def why_add(self, judgement: _Judgement) -> str:
+    def why_add(self, judgement: Judgement) -> str:
         what = f"about {judgement.count.executed} tensor operations per call and nothing that a graph would change"
         if judgement.classification is Classification.SPECULATIVE:
             count = len(judgement.assumptions.sentences)
@@ -382,7 +335,7 @@ class _Decider:
         return what
 
     def is_covered(
-        self, judgement: _Judgement, wanted: Mapping[FunctionId, _Judgement], level: Level | None = None
+        self, judgement: Judgement, wanted: Mapping[FunctionId, Judgement], level: Level | None = None
     ) -> bool:
         """Whether every caller is a graph, or will be one at a level: by default that at which this function would be changed."""
         level = level or judgement.level
@@ -395,7 +348,7 @@ class _Decider:
         return all(self._runs_as_graph(caller, level, wanted, {judgement.code.id}) for caller in callers)
 
     def _runs_as_graph(
-        self, identity: FunctionId, level: Level, wanted: Mapping[FunctionId, _Judgement], seen: set[FunctionId]
+        self, identity: FunctionId, level: Level, wanted: Mapping[FunctionId, Judgement], seen: set[FunctionId]
     ) -> bool:
         if (self.hazards.is_hybrid(identity) and identity not in self.removed) or identity in self.piped:
             return True
@@ -414,7 +367,7 @@ class _Decider:
         outer = {self.facts.contexts[place.context].function for place in caller.found.callers}
         return bool(outer) and all(self._runs_as_graph(each, level, wanted, {*seen, identity}) for each in outer)
 
-    def judge_hybrid(self, judgement: _Judgement) -> None:
+    def judge_hybrid(self, judgement: Judgement) -> None:
         """What to do with a function that is a `tf.function` already."""
         if not _has_own_decorator(judgement.code):
             judgement.reason = (
@@ -466,7 +419,7 @@ class _Decider:
         else:
             judgement.reason = "it is a graph already, and right as one"
 
-    def is_proven(self, judgement: _Judgement, hazard: ReachedHazard) -> bool:
+    def is_proven(self, judgement: Judgement, hazard: ReachedHazard) -> bool:
         """Whether the graph is wrong for sure. Whoever decorated it has run it: taking it away needs as much proof as adding it.
 
         It must be wrong whatever reaches it, and not only if a parameter of unknown type is a tensor, or a flag is set. What it stores
@@ -487,11 +440,11 @@ class _Decider:
             for context in judgement.contexts
         )
 
-    def gives_the_same_eagerly(self, judgement: _Judgement) -> bool:
+    def gives_the_same_eagerly(self, judgement: Judgement) -> bool:
         """Whether what the graph returns is no Python value, which callers get as a tensor."""
         return _holds_tensors_only(judgement.found.returns)
 
-    def is_internal(self, judgement: _Judgement) -> bool:
+    def is_internal(self, judgement: Judgement) -> bool:
         """Whether nobody outside of the program calls the function: it is private or nested, or of a script that only the program runs."""
         code: Function = judgement.code
         if code.kind is FunctionKind.NESTED or (code.name.startswith("_") and not code.name.endswith("__")):
@@ -519,7 +472,7 @@ class _Decider:
         names = self.hazards.library_at(hazard.site)
         return hazard.rule == "TR105" and bool(names) and all(name.partition(".")[0] == "uuid" for name in names)
 
-    def why_needless(self, judgement: _Judgement) -> bool:
+    def why_needless(self, judgement: Judgement) -> bool:
         """Whether the graph is right and only costs: it is traced in each call."""
         if judgement.classification is not Classification.SAFE:
             return False
@@ -535,7 +488,7 @@ class _Decider:
             return True
         return False
 
-    def judge_nested(self, judgement: _Judgement, wanted: Mapping[FunctionId, _Judgement] = _NONE_WANTED) -> None:
+    def judge_nested(self, judgement: Judgement, wanted: Mapping[FunctionId, Judgement] = _NONE_WANTED) -> None:
         """Take away the decorator of what is part of other graphs anyway, of those that stay, or are `wanted`."""
         if judgement.action not in (Action.NONE, Action.TUNE_TF_FUNCTION):
             return
@@ -571,7 +524,7 @@ class _Decider:
         if self.removed:
             self.graph_contexts = without(self.facts, self.removed)
 
-    def consider_co_execution(self, judgement: _Judgement, wanted: Mapping[FunctionId, _Judgement]) -> None:
+    def consider_co_execution(self, judgement: Judgement, wanted: Mapping[FunctionId, Judgement]) -> None:
         """A function that cannot be a graph, but whose tensor work would pay, may run under the shim."""
         if judgement.classification is not Classification.UNSAFE or judgement.count.executed < max(self.min_ops, 1):
             return
@@ -609,7 +562,7 @@ class _Decider:
 
     # --- the record -------------------------------------------------------------------------------------------------------------------
 
-    def decision_about(self, judgement: _Judgement) -> Decision:
+    def decision_about(self, judgement: Judgement) -> Decision:
         """The decision; that of an earlier state of the program where it would be the same."""
         identity = judgement.code.id
         portrait = portray(self.hazards, identity)
@@ -640,7 +593,7 @@ class _Decider:
         self.hazards.decided[identity] = DecidedBefore(made_from, frozenset({*places, identity}), decision)
         return decision
 
-    def decision(self, judgement: _Judgement, portrait: Portrait) -> Decision:
+    def decision(self, judgement: Judgement, portrait: Portrait) -> Decision:
         code, found = judgement.code, judgement.found
         module = self.program.modules[code.id.module]
         options = dict(found.hybrid or ())
@@ -666,7 +619,7 @@ class _Decider:
             assumptions=judgement.assumptions.sentences,
             parameters=portrait.parameters,
             returns=portrait.returns,
-            side_effects=self.side_effects(portrait.effects),
+            side_effects=side_effects_of(self.program, portrait.effects),
             recursive=found.recursive,
             tensor_computation=judgement.tensor_computation,
             covered_by_graph_callers=judgement.covered,
@@ -674,15 +627,13 @@ class _Decider:
             input_signature=portrait.input_signature,
             expected_gain=self.expected_gain(judgement),
             proposal=proposal,
-            hazards=tuple(
-                sorted((self.hazard(hazard) for hazard in judgement.hazards), key=lambda h: (h.span, h.rule, h.message))
-            ),
+            hazards=hazards_of(self.program, judgement.hazards),
             callees=portrait.callees,
             runs_in_graph=any(context.in_graph for context in judgement.contexts),
             runs_eagerly=any(not context.in_graph for context in judgement.contexts),
         )
 
-    def expected_gain(self, judgement: _Judgement) -> ExpectedGain | None:
+    def expected_gain(self, judgement: Judgement) -> ExpectedGain | None:
         """What the action saves in a run, where a record or the program says how often the function is called."""
         identity = judgement.code.id
         seen = self.program.recorded.get(identity)
@@ -696,36 +647,6 @@ class _Decider:
 
         cost = cost_of(judgement.count, under_tape=self.calls.under_tape(identity, is_graph))
         return gain_of(seen, self.calls.of(identity, is_graph), judgement.count, cost)
-
-    def hazard(self, hazard: ReachedHazard) -> Hazard:
-        first = hazard.via[0] if hazard.via else hazard.site
-        cure = None if hazard.via else hazard.cure
-        return Hazard(
-            hazard.rule, self.span(first), hazard.message, self.way(hazard), hazard.assumption is not None, cure
-        )
-
-    def way(self, hazard: ReachedHazard) -> tuple[str, ...]:
-        """The functions that lead to a hazard, outermost first."""
-        return self.names((*hazard.via[1:], hazard.site) if hazard.via else ())
-
-    def names(self, sites: tuple[EffectSite, ...]) -> tuple[str, ...]:
-        return tuple(self.program.modules[site.module].functions[site.function].qualname for site in sites)
-
-    def span(self, site: EffectSite) -> Span:
-        return self.program.modules[site.module].functions[site.function].span_of(site.op)
-
-    def side_effects(self, effects: tuple[Effect, ...]) -> tuple[SideEffect, ...]:
-        found = [
-            SideEffect(
-                effect.kind.value,
-                self.span(effect.site),
-                self.program.modules[effect.site.module].path,
-                effect.detail if effect.target.root is RootKind.EXTERNAL else f"{effect.detail} on {effect.target}",
-                self.names((*effect.via[1:], effect.site) if effect.via else ()),
-            )
-            for effect in effects
-        ]
-        return tuple(sorted(found, key=lambda effect: (effect.path, effect.span, effect.kind, effect.detail)))
 
 
 def _holds_tensors_only(value: Value) -> bool:

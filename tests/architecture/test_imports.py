@@ -201,3 +201,9 @@ def test_only_the_driver_knows_the_interpreter() -> None:
     assert [name for name, path in files.items() if interpreter in files_imported(path, files)] == [
         "terra_refactor.analysis.driver"
     ]
+
+
+def test_no_file_is_too_long_to_read() -> None:
+    paths = [*ALL_FILES, *(ROOT / "lsp_server").rglob("*.py")]
+    long = [str(path.relative_to(ROOT)) for path in paths if path.read_text(encoding="utf-8").count("\n") > 700]
+    assert not long
