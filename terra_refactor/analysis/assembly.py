@@ -256,7 +256,7 @@ def _functions(
 def on_cycles(edges: Mapping[FunctionId, AbstractSet[FunctionId]]) -> set[FunctionId]:
     """The functions from which calls lead back to themselves (Tarjan's strongly connected components, without recursion).
 
-    Not by networkx: importing it takes 0.18 s of processor time, a tenth of the language server's start.
+    Not by networkx, whose import takes longer than this: docs/adr/0014.
     """
     found: set[FunctionId] = set()
     order: dict[FunctionId, int] = {}
