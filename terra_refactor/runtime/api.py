@@ -73,7 +73,13 @@ def co_execute(
     """
     if function is None:
         return functools.partial(
-            co_execute, xla=xla, shadow=shadow, max_paths=max_paths, fast_math=fast_math, name=name
+            co_execute,
+            xla=xla,
+            shadow=shadow,
+            max_paths=max_paths,
+            fast_math=fast_math,
+            measure=measure,
+            name=name,
         )
     if not callable(function):
         raise TypeError(f"co_execute decorates a function, not {type(function).__name__}")

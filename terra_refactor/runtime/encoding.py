@@ -200,6 +200,11 @@ class Encoder:
         self.ids[id(tensor)] = code
         return code
 
+    def new_anonymous(self, tensor: Any) -> None:
+        """An input made of a Python number or an array: its value is not in the key, so the path does not fix it."""
+        self.facts.pop(id(tensor), None)  # the hook on constants has just taken it for a size or an axis
+        self.anonymous.append(self.new_input(tensor))
+
     def key(self, values: Any, key: list[Any], arrays: int) -> None:
         """Append the key of each of `values`. `arrays`: larger arrays may become inputs."""
         ids = self.ids
@@ -308,7 +313,7 @@ class Encoder:
         except (TypeError, ValueError, OverflowError) as error:
             raise Unencodable("number that does not fit") from error
         key.append((Mark.SCALAR, self.scalar_dtype.as_datatype_enum))
-        self.anonymous.append(self.new_input(tensor))
+        self.new_anonymous(tensor)
 
     def _array(self, value: Any, key: list[Any], arrays: int) -> None:
         if value.dtype.kind not in "biufc":
@@ -324,7 +329,7 @@ class Encoder:
         except (TypeError, ValueError) as error:
             raise Unencodable("array that does not convert") from error
         key.append((tensor._datatype_enum(), value.shape))
-        self.anonymous.append(self.new_input(tensor))
+        self.new_anonymous(tensor)
 
     def _tensor_template(self, value: Any) -> Any:
         if type(value) is LazyTensor:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from terra_refactor.runtime.state import thread
-from terra_refactor.runtime.tf_internals import EagerTensor, Tensor, ops, tf
+from terra_refactor.runtime.tf_internals import EagerTensor, Reference, Tensor, ops, tf
 
 
 class LazyTensor(Tensor):  # type: ignore[misc]
@@ -61,7 +61,7 @@ class LazyTensor(Tensor):  # type: ignore[misc]
         try:
             return Tensor.__getattr__(self, name)
         except AttributeError as error:
-            text = str(error).replace("'LazyTensor'", f"'{EagerTensor.__module__}.{EagerTensor.__qualname__}'")
+            text = str(error).replace("'EagerTensor'", f"'{EagerTensor.__module__}.{EagerTensor.__qualname__}'")
             raise AttributeError(text) from None
 
     # `isinstance(x, EagerTensor)` and TensorFlow's own `is_eager` checks look at this.
@@ -140,6 +140,9 @@ class LazyTensor(Tensor):  # type: ignore[misc]
     def __buffer__(self, flags: int) -> memoryview:  # Python 3.12 and later ask for it
         return memoryview(self._force())
 
+    def ref(self) -> Any:
+        return _Reference(self)
+
     def __reduce__(self) -> Any:
         return self._force().__reduce__()
 
@@ -154,6 +157,19 @@ class LazyTensor(Tensor):  # type: ignore[misc]
 
     def __dir__(self) -> Any:
         return dir(EagerTensor)
+
+
+class _Reference(Reference):  # type: ignore[misc]
+    """The reference to the real tensor, equal to every other; what it gives back is the tensor that the program has."""
+
+    __slots__ = ("_deferred",)
+
+    def __init__(self, deferred: LazyTensor) -> None:
+        super().__init__(deferred._force())
+        self._deferred = deferred
+
+    def deref(self) -> Any:
+        return self._deferred
 
 
 def real_of(value: Any) -> Any:
@@ -200,4 +216,11 @@ def _forward_everything_else() -> None:
             setattr(LazyTensor, name, _forward_property(name))
 
 
+def _bear_the_name_of_eager_tensors() -> None:
+    """Messages of Python and of programs name the type: `type(x).__name__`, "'EagerTensor' object …"."""
+    for name in ("__name__", "__qualname__", "__module__"):
+        setattr(LazyTensor, name, getattr(EagerTensor, name))
+
+
 _forward_everything_else()
+_bear_the_name_of_eager_tensors()

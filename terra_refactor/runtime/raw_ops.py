@@ -195,7 +195,7 @@ def _touches_state(name: Any, values: Any) -> bool:
     definition = op_definition(text)
     if definition is None or definition.is_stateful:
         return text not in op_rules.STATEFUL_RANDOM_OPS
-    return any(type(value) is EagerTensor and value._datatype_enum() == 20 for value in values)
+    return bool(touched_handles(values))  # a variable among the operands is read inside TensorFlow
 
 
 def _before_in_crowd(run: Any, operands: Any) -> None:

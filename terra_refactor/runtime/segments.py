@@ -216,25 +216,22 @@ def call_attributes(graph: Any, fast_math: bool) -> tuple[Any, ...]:
     `not (x < y)` into `x >= y`, which differs where there are NaNs, and writes sums out to their last terms, of which
     `x = x + x` twenty times has a million: for a graph with such a pattern the arithmetic rewrites are off. That of TensorFlow
     2.16 also makes zeros of `x * zeros_like(x)`, infinities and NaNs or not: constants are not folded there.
+
+    Where Grappler folds no constants it must not reduce control dependencies, either. It drops the edge from a read to the
+    assignment after it when a path over a `Shape` operation says the same, and the executor then replaces that operation with
+    a constant: the variable is assigned to before, or while, it is read.
     """
     attributes = dict(context.context().function_call_options.as_attrs())
-    if not fast_math:
-        config = config_pb2.ConfigProto.FromString(attributes["config_proto"])
-        rewrites = config.graph_options.rewrite_options
-        rewrites.arithmetic_optimization = rewriter_config_pb2.RewriterConfig.OFF
-        rewrites.constant_folding = rewriter_config_pb2.RewriterConfig.OFF
-        attributes["config_proto"] = config.SerializeToString()
-        return tuple(itertools.chain(*attributes.items()))
-    inverted_or_long = _has_inverted_comparison(graph) or _has_sum_of_too_many(graph)
-    zeros = _has_factor_of_zeros(graph)
-    if inverted_or_long or zeros:
-        config = config_pb2.ConfigProto.FromString(attributes["config_proto"])
-        rewrites = config.graph_options.rewrite_options
-        if inverted_or_long:
-            rewrites.arithmetic_optimization = rewriter_config_pb2.RewriterConfig.OFF
-        if zeros:
-            rewrites.constant_folding = rewriter_config_pb2.RewriterConfig.OFF
-        attributes["config_proto"] = config.SerializeToString()
+    no_arithmetic = not fast_math or _has_inverted_comparison(graph) or _has_sum_of_too_many(graph)
+    no_folding = not fast_math or _has_factor_of_zeros(graph)
+    config = config_pb2.ConfigProto.FromString(attributes["config_proto"])
+    rewrites = config.graph_options.rewrite_options
+    off = rewriter_config_pb2.RewriterConfig.OFF
+    if no_arithmetic:
+        rewrites.arithmetic_optimization = off
+    if no_folding:
+        rewrites.constant_folding = rewrites.dependency_optimization = off
+    attributes["config_proto"] = config.SerializeToString()
     return tuple(itertools.chain(*attributes.items()))
 
 

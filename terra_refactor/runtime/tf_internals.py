@@ -63,6 +63,7 @@ try:
     )
     from tensorflow.python.framework import tensor as tensor_module
     from tensorflow.python.ops import gradients_util, resource_variable_ops, stateful_random_ops, variables
+    from tensorflow.python.util import object_identity
 except ImportError as error:
     raise ImportError(
         f"TensorFlow {tf.__version__} does not have the internals that the co-execution shim uses: {error}"
@@ -76,6 +77,7 @@ KerasVariable: Any = keras.Variable
 IndexedSlices: Any = indexed_slices.IndexedSlices
 GradientTape: Any = backprop.GradientTape
 ForwardAccumulator: Any = forwardprop.ForwardAccumulator
+Reference: Any = object_identity.Reference
 Function: Any = polymorphic_function.Function
 # Taken before any hook: the shim makes its own constants with it.
 make_constant: Any = tf.constant
@@ -96,6 +98,7 @@ __all__ = [
     "KerasOptimizer",
     "KerasSchedule",
     "KerasVariable",
+    "Reference",
     "Tensor",
     "UnreadVariable",
     "Variable",

@@ -365,6 +365,64 @@ def matrices_and_transforms(co: Decorator) -> Any:
     return again(co, step, matrix)
 
 
+def an_integer_that_varies_and_is_looked_at_below_the_api(co: Decorator) -> Any:
+    decorated = co(
+        lambda number: (tf.as_string(tf.range(3) + number), tf.strings.join([["a"], tf.as_string([number])]))
+    )
+    return [[value.numpy() for value in decorated(number)] for number in range(7)]
+
+
+def training_whose_updates_depend_on_no_other_layer(co: Decorator) -> Any:
+    """The first layer's update needs nothing of its own reading: only a control dependency orders the two."""
+
+    def train() -> Any:
+        model = keras.Sequential([keras.layers.Dense(3, kernel_initializer="ones") for _ in range(3)])
+        optimizer, x = keras.optimizers.Adam(0.1), tf.constant([[1.0, 2, 3], [4, 5, 6]])
+
+        def step() -> Any:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x))
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+            return loss
+
+        return again(co, step, times=5), model.get_weights()
+
+    return [train() for _ in range(6)]
+
+
+def a_variable_is_an_operand_right_after_the_call(co: Decorator) -> Any:
+    variable, large = tf.Variable([1.0, 2.0]), tf.ones((600, 600))
+
+    def step() -> None:
+        x = large
+        for _ in range(4):
+            x = tf.tanh(x @ large)
+        variable.assign_add(x[0, :2])
+
+    decorated, found = co(step), []
+    for _ in range(5):
+        decorated()
+        found.append(tf.reduce_sum(variable))  # TensorFlow reads the variable inside the operation
+        decorated()
+        found.append(tf.stack([variable, variable]))
+    return found
+
+
+def what_a_tensor_says_of_its_type(co: Decorator) -> Any:
+    def step() -> Any:
+        x = rows() * 2.0
+        found = [type(x).__name__, type(x).__module__, x.ref().deref() is x, {x.ref(): 1}[x.ref()]]
+        for wrong in (lambda: setattr(x, "shape", 1), lambda: x.reshape(3), lambda: x.foo, lambda: hash(x)):
+            try:
+                wrong()
+            except Exception as error:
+                found.append(str(error))
+        return found
+
+    return again(co, step)
+
+
 def slower_than_eager_execution(co: Decorator) -> Any:
     variable = tf.Variable(0.0)
 

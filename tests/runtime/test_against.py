@@ -27,7 +27,7 @@ def plain(value: Any) -> Any:
 
     if isinstance(value, (tf.Tensor, tf.Variable, np.ndarray)):
         array = np.asarray(value)
-        return str(array.dtype), array.shape, array.tobytes()
+        return str(array.dtype), array.shape, array.tolist() if array.dtype == object else array.tobytes()
     if isinstance(value, dict):
         return {name: plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -151,3 +151,37 @@ def test_an_interface_with_another_meaning_is_noticed() -> None:
         self_test.changed_behaviour(lambda program, step, args, kwargs: step(*args))
         == "a small program is not co-executed"
     )
+
+
+def test_where_no_constants_are_folded_no_control_dependency_is_reduced() -> None:
+    import tensorflow as tf
+
+    from terra_refactor.runtime import segments
+    from terra_refactor.runtime.tf_internals import config_pb2, rewriter_config_pb2
+
+    off = rewriter_config_pb2.RewriterConfig.OFF
+    variable = tf.Variable(1.0)
+    graphs = [
+        tf.function(function).get_concrete_function().graph
+        for function in (lambda: variable * 2.0, lambda: variable * tf.zeros([]))
+    ]
+    folded = set()
+    for graph in graphs:
+        for fast_math in (False, True):
+            attributes = segments.call_attributes(graph, fast_math)
+            config = config_pb2.ConfigProto.FromString(attributes[attributes.index("config_proto") + 1])
+            rewrites = config.graph_options.rewrite_options
+            folded.add(rewrites.constant_folding != off)
+            assert rewrites.constant_folding != off or rewrites.dependency_optimization == off
+    assert folded == {True, False}
+
+
+def test_every_option_reaches_the_function_that_is_decorated_with_options() -> None:
+    from terra_refactor.runtime import co_execute
+    from terra_refactor.runtime.report import programs
+
+    step = co_execute(measure=False, fast_math=True, name="with options")(lambda: 1)
+    program = next(program for program in programs() if program.name == "with options")
+    assert step() == 1
+    assert not program.costs.measures
+    assert program.fast_math
