@@ -15,6 +15,7 @@ import numpy as np
 
 from terra_refactor.runtime import run_tapes, shadow, tape_segments
 from terra_refactor.runtime.executor import wait_for_segments
+from terra_refactor.runtime.interrupts import held
 from terra_refactor.runtime.segments import BuildError, Segment, build_segment, define_function
 from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.trie import Node, Role, SlotRef, fill, node_references
@@ -244,7 +245,8 @@ def _build(run: Any, nodes: list[Node], values: list[Any], live: tuple[int, ...]
     started = time.perf_counter()
     build = tape_segments.build_tape_segment if under_tape else build_segment
     try:
-        segment = build(program, nodes, values, run.inputs, live)
+        with held():
+            segment = build(program, nodes, values, run.inputs, live)
     except Exception as error:  # whatever cannot be built runs eagerly; it never fails the program
         program.build_failures[f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"] += 1
         return "failed"
@@ -269,7 +271,8 @@ def _first_run(run: Any, nodes: list[Node], values: list[Any], segment: Segment,
         snapshot.restore()
         plain = Segment(**{**{name: getattr(segment, name) for name in segment.__slots__}, "xla": False, "runs": 0})
         plain.name = segment.name + "_plain"
-        plain.function = define_function(plain.name, segment.graph, False)
+        with held():
+            plain.function = define_function(plain.name, segment.graph, False)
         last.segments[place] = plain
         values[:] = before
         _first_run(run, nodes, values, plain, last, place)

@@ -86,6 +86,8 @@ def forget_other_threads() -> None:
 
 def _flush_here() -> None:
     run = thread.run
+    if run is not None and not run.tld.is_eager:
+        return  # TensorFlow traces a graph, and may hold a lock of its own; another thread's operation ends deferral anyway
     if run is not None and not run.depth:
         run.cut()
     if run is None or not run.depth:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from terra_refactor.runtime.executor import call_function
+from terra_refactor.runtime.interrupts import held
 from terra_refactor.runtime.junctions import junctions
 from terra_refactor.runtime.lazy_tensor import real_of
 from terra_refactor.runtime.segments import (
@@ -95,7 +96,7 @@ class TapeSegment:
         variant = self.variants.get(watched)
         if variant is None:
             try:
-                with _without_real_tapes():
+                with held(), _without_real_tapes():
                     variant = self.variants[watched] = self._differentiate(watched)
             except Exception as error:  # nothing has run yet: the caller runs the nodes one by one
                 raise BuildError(f"gradient: {type(error).__name__}: {error}") from error
@@ -231,8 +232,9 @@ def _backward(entry: Entry, captured: list[Any], attrs: tuple[Any, ...]) -> Any:
 
 def _differentiable(entry: Entry) -> Any:
     """The backward function as TensorFlow's own ConcreteFunction, which differentiates again."""
-    function_type = function_type_utils.derive_from_graph(entry.graph)
-    concrete = concrete_function.ConcreteFunction.from_func_graph(entry.graph, function_type, {})
+    with held():
+        function_type = function_type_utils.derive_from_graph(entry.graph)
+        concrete = concrete_function.ConcreteFunction.from_func_graph(entry.graph, function_type, {})
 
     def call(incoming: Any, *captured: Any) -> Any:
         results = concrete._call_flat([incoming], list(captured))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib.util
 import math
+import signal
 import sys
 import threading
 from typing import Any
@@ -291,6 +292,37 @@ def test_python_and_numpy_on_deferred_tensors(same: Any) -> None:
     same(build, calls=8, shadow=False)
 
 
+def test_signals_wait_until_a_graph_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    from terra_refactor.runtime import flush, segments  # noqa: PLC0415
+
+    came: list[str] = []
+    build = segments.build_segment
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGUSR1)}
+
+    def interrupted(*args: Any) -> Any:
+        signal.raise_signal(signal.SIGUSR1)
+        signal.raise_signal(signal.SIGINT)
+        came.append("building")
+        segment = build(*args)
+        came.append("built")
+        return segment
+
+    signal.signal(signal.SIGUSR1, lambda number, frame: came.append("SIGUSR1"))
+    step = co_execute(lambda x: tf.tanh(x) * 2.0)
+    x = ones()
+    try:
+        step(x)
+        monkeypatch.setattr(flush, "build_segment", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            step(x)
+        assert came == ["building", "built", "SIGUSR1"]
+        assert signal.getsignal(signal.SIGINT) is handlers[signal.SIGINT]
+        monkeypatch.undo()
+        np.testing.assert_array_equal(step(x), 2.0 * np.tanh(ones()))
+    finally:
+        signal.signal(signal.SIGUSR1, handlers[signal.SIGUSR1])
+
+
 # A few lines that nothing could make safe in Python: they begin and end what protects the others.
 ATOMIC = ("enter", "leave", "unregister", "end_call", "__enter__", "__exit__")
 
@@ -322,7 +354,9 @@ def test_whatever_line_of_the_shim_is_interrupted_later_calls_are_right(offset: 
         if event == "line":
             left -= 1
             if left == 0:
-                raise KeyboardInterrupt
+                signal.raise_signal(
+                    signal.SIGINT
+                )  # its handler raises KeyboardInterrupt here, or where it was held back
         return trace
 
     step = co_execute(run)
