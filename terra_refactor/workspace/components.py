@@ -27,6 +27,7 @@ from terra_refactor.ir.program import Program
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
+from terra_refactor.workspace.component_result import ComponentResult
 from terra_refactor.workspace.evidence import NO_EVIDENCE, Evidence
 from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, region_findings
 from terra_refactor.workspace.import_graph import components, imported_files, loaded_with, scan_imports
@@ -75,29 +76,6 @@ class Caches:
 
     modules: LoweringCache
     results: ResultCache | None
-
-
-@dataclass(frozen=True, slots=True)
-class ComponentResult:
-    """What is known about files that were analysed together."""
-
-    decisions: tuple[Decision, ...]
-    findings: tuple[Finding, ...]
-    """Before any selection; cures are confirmed."""
-    judged: tuple[Finding, ...]
-    """The first of them as the judge gave them, before the text was asked whether it allows their cures."""
-    errors: tuple[FileError, ...]
-    files: tuple[str, ...]
-    """The paths of those that could be lowered."""
-    lines: int
-    cached_files: int
-    """Of how many nothing had to be parsed."""
-    passed_over: int = 0
-    """How many were not looked into."""
-    unparsed: int = 0
-    """Of how many it is not even known whether they parse."""
-    regions: tuple[FoundRegion, ...] = ()
-    """Hot code that is no function of its own."""
 
 
 def judge_components(

@@ -13,7 +13,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from terra_refactor.classify.decision import Decision
 from terra_refactor.ir.function import FunctionKind
@@ -23,9 +23,7 @@ from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.relocation import Relocation, RelocationError, relocation
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import ResultCache
-
-if TYPE_CHECKING:
-    from terra_refactor.workspace.components import ComponentResult
+from terra_refactor.workspace.component_result import ComponentResult
 
 _SPEAKS_OF_LINES: Final = re.compile(r"\blines? \d")
 
@@ -55,8 +53,6 @@ def keep_texts(results: ResultCache, place: str, key: str, sources: Mapping[str,
 
 def relaid_result(results: ResultCache, place: str, sources: Mapping[str, Source]) -> ComponentResult | None:
     """The result for the texts of now; None if they differ from the last ones in more than comments, docstrings and layout."""
-    from terra_refactor.workspace.components import ComponentResult  # noqa: PLC0415 - they import this module
-
     kept = results.find(place)
     if not isinstance(kept, KeptTexts) or kept.digests.keys() != sources.keys():
         return None

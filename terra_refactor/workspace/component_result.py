@@ -1,0 +1,36 @@
+"""What an analysis of the files of one component gives, and what is kept of it.
+
+Computes: nothing. Gives: `ComponentResult`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from terra_refactor.classify.decision import Decision
+from terra_refactor.rules.rule import Finding
+from terra_refactor.workspace.found_region import FoundRegion
+from terra_refactor.workspace.results import FileError
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentResult:
+    """What is known about files that were analysed together."""
+
+    decisions: tuple[Decision, ...]
+    findings: tuple[Finding, ...]
+    """Before any selection; cures are confirmed."""
+    judged: tuple[Finding, ...]
+    """The first of them as the judge gave them, before the text was asked whether it allows their cures."""
+    errors: tuple[FileError, ...]
+    files: tuple[str, ...]
+    """The paths of those that could be lowered."""
+    lines: int
+    cached_files: int
+    """Of how many nothing had to be parsed."""
+    passed_over: int = 0
+    """How many were not looked into."""
+    unparsed: int = 0
+    """Of how many it is not even known whether they parse."""
+    regions: tuple[FoundRegion, ...] = ()
+    """Hot code that is no function of its own."""
