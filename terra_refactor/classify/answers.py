@@ -19,7 +19,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar, cast
 
-from terra_refactor.rules.watch import Look, Notes
+from terra_refactor.facts.watch import Look, Notes
 
 ProgramT = TypeVar("ProgramT")
 """The state of the program that is asked about."""

@@ -28,10 +28,11 @@ from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKin
 from terra_refactor.domain.evidence import STRENGTH, Evidence
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import BOTTOM
+from terra_refactor.facts.records import Imported
 from terra_refactor.ir.function import ParameterKind
 from terra_refactor.ir.ids import FunctionId
-from terra_refactor.ir.ops import Import, ImportFrom, ImportStar
 from terra_refactor.record.record_file import FunctionSeen
+from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import INTERNAL
 from terra_refactor.syntax.deep_stack import has_deep_stack
 from terra_refactor.tf_model import registry
@@ -143,7 +144,9 @@ def _assessed(hazards: HazardMap, identity: FunctionId) -> Assessment:
     reached = tuple(merged.values())
     if not count and found.hybrid is None and not takes_tensors(parameters):
         # plain Python: in a graph it runs while the graph is traced, and its callers get the Python value that they got
-        reached = tuple(hazard for hazard in reached if not (hazard.rule == "TR318" and hazard.boundary))
+        reached = tuple(
+            hazard for hazard in reached if not (hazard.boundary and all_rules()[hazard.rule].needs_tensors)
+        )
     assumptions = gather_assumptions(hazards.codes, facts, code, found, parameters, reached)
     extra = dict.fromkeys(
         f"what subclasses make of `{name}` has no side effects"
@@ -197,13 +200,7 @@ def _imports_tensorflow(hazards: HazardMap, module: str) -> bool:
 
 
 def _imported(hazards: HazardMap, identity: FunctionId) -> tuple[str, ...]:
-    code = hazards.codes.of(identity)
-    imports: tuple[Import | ImportFrom | ImportStar, ...] = (
-        *code.of_kind(Import),
-        *code.of_kind(ImportFrom),
-        *code.of_kind(ImportStar),
-    )
-    return tuple(op.module for op in imports)
+    return tuple(imported.module for imported in hazards.codes.of(identity).of_kind(Imported))
 
 
 def _structural(hazards: HazardMap, identity: FunctionId) -> str | None:

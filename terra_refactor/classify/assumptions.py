@@ -15,16 +15,16 @@ from terra_refactor.classify.hazards import ReachedHazard
 from terra_refactor.classify.recorded import assumption_of
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import DTypeValue, PythonType, Reference, Scalar, members
-from terra_refactor.ir import ops
+from terra_refactor.facts.codes import Codes
+from terra_refactor.facts.records import Call
+from terra_refactor.facts.view import TAPES, ContextView
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.rules.graph_failures.numpy_on_tensor import CONVERTED
-from terra_refactor.rules.rule import INTERNAL
-from terra_refactor.rules.view import TAPES, Codes, ContextView
+from terra_refactor.rules.rule import Nature
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.probability import DEFERRED_CLASSES
+from terra_refactor.tf_model.spec import Trait
 
-_CONVERSIONS = frozenset({"tensorflow.convert_to_tensor", "tensorflow.constant"})
-"""Functions that take arrays, and not tensors, of any dtype."""
 _UNDERSTOOD = frozenset(
     {
         Decoration.TRANSPARENT,
@@ -69,8 +69,8 @@ def _converted(codes: Codes, facts: ProgramFacts, found: FunctionFacts) -> dict[
     names: dict[str, bool] = {}
     for context in map(facts.contexts.__getitem__, found.contexts if open_ones else ()):
         view = ContextView(codes, facts, context)
-        for call, name in view.library_calls():
-            if name not in _CONVERSIONS or not call.arguments:
+        for call, name in view.calls_with(Trait.CONVERTS_ARRAYS):
+            if not call.arguments:
                 continue
             given = view.parameter_behind(call.arguments[0].value)
             annotated = next((each for each in found.parameters if each.name == given), None)
@@ -130,7 +130,7 @@ def _is_made_by_call(codes: Codes, instance: ObjectFacts) -> bool:
     return (
         instance.function is not None
         and instance.op is not None
-        and isinstance(codes.of(instance.function).ops[instance.op], ops.Call)
+        and isinstance(codes.of(instance.function).facts[instance.op], Call)
     )
 
 
@@ -156,7 +156,7 @@ def gather_assumptions(
         if found.problem.startswith("internal error"):
             return Assumptions((), found.problem)
         return Assumptions((), f"the analysis did not finish with it ({found.problem})")
-    failed = next((hazard.message for hazard in hazards if hazard.message.startswith(INTERNAL)), None)
+    failed = next((hazard.message for hazard in hazards if hazard.nature is Nature.INTERNAL_ERROR), None)
     if failed is not None:
         return Assumptions((), failed)
     if not found.contexts:
@@ -206,7 +206,7 @@ def gather_assumptions(
         if decoration(name)[0] not in _UNDERSTOOD:
             sentences[f"the decorator `{name}` keeps the meaning of the function"] = None
     for hazard in hazards:
-        if hazard.assumption is not None and hazard.assumption.endswith(CONVERTED):
+        if hazard.nature is Nature.UNKNOWABLE:
             return Assumptions((), hazard.message)
         if hazard.assumption is not None:
             sentences[hazard.assumption] = None

@@ -28,9 +28,9 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import Call, Fact, ItemRead, Operation, Region
+from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import FunctionId
-from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.costs import STEPPING, STEPS, Stepping
 from terra_refactor.tf_model.spec import Trait
@@ -42,16 +42,6 @@ UNKNOWN_ITERATIONS: Final = 4
 MAX_COUNT: Final = 1_000_000
 BACKWARD_FACTOR: Final = 2
 """Backward operations for each forward operation under a tape."""
-_COMPUTING: Final = (ops.Binary, ops.Compare, ops.Unary, ops.LoadItem)
-"""Operations of the language that are operations of TensorFlow where a tensor comes out."""
-_GRADIENT: Final = frozenset(
-    {
-        "tensorflow.GradientTape.gradient",
-        "tensorflow.GradientTape.jacobian",
-        "tensorflow.gradients",
-        "tensorflow.compat.v1.train.Optimizer.minimize",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,18 +158,18 @@ def _body(hazards: HazardMap, context: ContextId) -> tuple[_Part, ...]:
     """What counts in a context's own code, in order."""
     view = hazards.view(hazards.facts.contexts[context])
     parts = []
-    gradient = any(not _GRADIENT.isdisjoint(call.library) for call in view.calls.values())
-    tapes = {op.id for op in view.code.of_kind(ops.With) if view.is_tape(op.manager)} if gradient else set()
-    counted = {op.id for kind in _COMPUTING for op in view.code.of_kind(kind)}
+    gradient = any(True for _ in view.calls_with(Trait.COMPUTES_GRADIENT))
+    taped = gradient and any(map(view.is_taping, view.code.of_kind(Region)))
+    counted = {fact.op for fact in (*view.code.of_kind(Operation), *view.code.of_kind(ItemRead))}
     for number in sorted(counted | view.calls.keys()):
         call = view.calls.get(number)
         if call is not None and any(_has_own_graph(name) for name in call.library):
             continue
-        own = _own(view, view.op(number))
+        own = _own(view, view.made(number))
         callees = () if call is None else tuple(call.callees)
         if own or callees:
             # of a tape that the caller opened, nobody sees here what it records
-            backward = gradient and (not tapes or any(outer.id in tapes for outer in view.enclosing(number)))
+            backward = gradient and (not taped or view.is_taped(number))
             parts.append(_Part(own, callees, *_repetitions(view, number), backward))
     return tuple(parts)
 
@@ -195,16 +185,13 @@ def _has_own_graph(name: str) -> bool:
     return entity is not None and name.startswith("keras.") and Trait.EAGER_ONLY in entity.traits
 
 
-def _own(view: ContextView, op: ops.Op) -> Count:
+def _own(view: ContextView, fact: Fact | None) -> Count:
     """What an operation of the program executes itself."""
-    match op:
-        case ops.Call():
-            call = view.calls.get(op.id)
-            if call is None or not call.library:
-                return NOTHING
-            return largest(_of_library(view, op, name) for name in call.library)
-        case ops.Binary() | ops.Compare() | ops.Unary() | ops.LoadItem():
-            one = any(is_tensorflow_tensor(member) or _is_suggested(member) for member in members(view.value(op.id)))
+    match fact:
+        case Call():
+            return largest(_of_library(view, fact, name) for name in view.library_of(fact.op))
+        case Operation(op=op) | ItemRead(op=op):
+            one = view.any_of(op, lambda member: is_tensorflow_tensor(member) or _is_suggested(member))
             return Count(1, 1, flat=1) if one else NOTHING
         case _:
             return NOTHING
@@ -214,7 +201,7 @@ def _is_suggested(value: Value) -> bool:
     return isinstance(value, UnknownValue) and value.reason in SUGGESTED
 
 
-def _of_library(view: ContextView, call: ops.Call, name: str) -> Count:
+def _of_library(view: ContextView, call: Call, name: str) -> Count:
     stepping = STEPPING.get(name)
     if stepping is not None:
         return Count(stepping.fixed + stepping.each * _steps(view, call, stepping), stepping.nodes, flat=stepping.nodes)
@@ -225,16 +212,14 @@ def _of_library(view: ContextView, call: ops.Call, name: str) -> Count:
     return Count(executed, executed, flat=executed)
 
 
-def _steps(view: ContextView, call: ops.Call, stepping: Stepping) -> int:
+def _steps(view: ContextView, call: Call, stepping: Stepping) -> int:
     """How often a function of a library loops over what it is given."""
-    given = {argument.keyword: argument.value for argument in call.arguments if argument.keyword is not None}
-    places = [argument.value for argument in call.arguments if argument.keyword is None]
-    plain = all(argument.spread is ops.Spread.PLAIN for argument in call.arguments)
-    place = given.get(stepping.parameter, places[stepping.position] if stepping.position < len(places) else None)
-    if place is None or not plain:
+    place = call.argument(stepping.position, stepping.parameter)
+    if place is None or not call.is_plain:
         return STEPS
     axis = stepping.axis
-    if stepping.time_major in given and view.value(given[stepping.time_major]) == Constant(False):
+    time_major = None if stepping.time_major is None else call.keyword(stepping.time_major)
+    if time_major is not None and view.value(time_major) == Constant(False):
         axis = 1
     sizes = {
         eager(shape[axis]) if (shape := member.type.shape) is not None and axis < len(shape) else None
@@ -249,37 +234,27 @@ def _repetitions(view: ContextView, op: int) -> tuple[int, int, int]:
     """How often the loops around an operation run it in one call, how often they trace it, and how many of them are open."""
     eager = traced = 1
     open_loops = 0
-    inner = op
-    for outer in view.enclosing(op):
-        if isinstance(outer, ops.For | ops.While | ops.Comprehension):
-            if isinstance(outer, ops.For) and any(part.id == inner for part in outer.else_block):
-                continue
-            times = _iterations(view, outer)
-            fact = view.branches.get(outer.id)
-            eager *= times
-            if fact is None or fact.kind not in (BranchKind.TENSOR, BranchKind.DATASET):
-                traced *= times
-                open_loops += _is_open(view, outer)
-        inner = outer.id
+    for loop in view.code.loops_around(op):
+        times = _iterations(view, loop)
+        eager *= times
+        if view.kind_of(loop) not in (BranchKind.TENSOR, BranchKind.DATASET):
+            traced *= times
+            open_loops += _is_open(view, loop)
     return eager, traced, open_loops
 
 
-def _is_open(view: ContextView, loop: ops.For | ops.While | ops.Comprehension) -> bool:
+def _is_open(view: ContextView, loop: Region) -> bool:
     """Whether a Python loop counts to a number that is not known. Containers are short as a rule: layers, variables, pairs."""
-    if isinstance(loop, ops.While):
+    if loop.iterated is None:
         return True
-    return any(isinstance(member, RangeValue) for member in members(view.value(loop.iterable))) and (
-        known_length(view.value(loop.iterable)) is None
-    )
+    is_range = view.any_of(loop.iterated, lambda member: isinstance(member, RangeValue))
+    return is_range and known_length(view.value(loop.iterated)) is None
 
 
-def _iterations(view: ContextView, loop: ops.For | ops.While | ops.Comprehension) -> int:
-    if isinstance(loop, ops.While):
+def _iterations(view: ContextView, loop: Region) -> int:
+    if loop.iterated is None or view.kind_of(loop) is BranchKind.DATASET:
         return UNKNOWN_ITERATIONS
-    fact = view.branches.get(loop.id)
-    if fact is not None and fact.kind is BranchKind.DATASET:
-        return UNKNOWN_ITERATIONS
-    length = known_length(view.value(loop.iterable))
+    length = known_length(view.value(loop.iterated))
     return UNKNOWN_ITERATIONS if length is None else length
 
 

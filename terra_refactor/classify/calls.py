@@ -20,10 +20,10 @@ from terra_refactor.analysis.facts import BranchKind, ContextFacts, EntryKind
 from terra_refactor.classify.benefit import Count, known_length
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import DatasetValue
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import Region, RegionKind
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.rules.view import ContextView
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +155,8 @@ class CallCount:
         code, facts = self.hazards.whole_program.function(identity), self.hazards.whole_facts
         if code.kind not in (FunctionKind.NESTED, FunctionKind.FUNCTION) or code.parent is None:
             return 1
-        made = next(
-            (op.id for op in self.hazards.index(code.parent).of_kind(ops.MakeFunction) if op.function == identity), None
-        )
+        maker = self.hazards.index(code.parent).maker_of(identity)
+        made = None if maker is None else maker.op
         contexts = facts.contexts_of(code.parent)
         if code.kind is FunctionKind.FUNCTION and (made is None or not contexts):
             return 1
@@ -201,9 +200,7 @@ class CallCount:
                 if is_graph(context.function):
                     continue
                 view = self.hazards.view(context)
-                if any(
-                    isinstance(outer, ops.With) and view.is_tape(outer.manager) for outer in view.enclosing(caller.op)
-                ):
+                if view.is_taped(caller.op):
                     return True
                 if context.function not in seen:
                     seen.add(context.function)
@@ -214,24 +211,22 @@ class CallCount:
         path = self.hazards.whole_program.modules[context.function.module].path
         if path.endswith(".ipynb"):
             return True
-        return any(isinstance(outer, ops.If) for outer in self.hazards.view(context).enclosing(op))
+        return any(outer.kind is RegionKind.IF for outer in self.hazards.view(context).enclosing(op))
 
     def _repetitions(self, view: ContextView, op: int) -> int | None:
         times = 1
-        for outer in view.enclosing(op):
-            if isinstance(outer, ops.While):
+        for loop in view.code.loops_around(op):
+            length = _length(view, loop)
+            if length is None:
                 return None
-            if isinstance(outer, ops.For | ops.Comprehension):
-                length = _length(view, outer)
-                if length is None:
-                    return None
-                times *= length
+            times *= length
         return times
 
 
-def _length(view: ContextView, loop: ops.For | ops.Comprehension) -> int | None:
-    value = view.value(loop.iterable)
-    fact = view.branches.get(loop.id)
-    if fact is not None and fact.kind is BranchKind.DATASET:
+def _length(view: ContextView, loop: Region) -> int | None:
+    if loop.iterated is None:
+        return None
+    value = view.value(loop.iterated)
+    if view.kind_of(loop) is BranchKind.DATASET:
         return value.cardinality if isinstance(value, DatasetValue) and isinstance(value.cardinality, int) else None
     return known_length(value)

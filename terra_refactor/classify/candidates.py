@@ -25,17 +25,22 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.ir import ops
+from terra_refactor.facts.codes import Codes
+from terra_refactor.facts.records import Call, ClassMade, Literal
+from terra_refactor.facts.view import has_trait
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
-from terra_refactor.rules.view import Codes
+from terra_refactor.rules.graph_failures.unbuilt_keras_call import RULE as UNBUILT_CALL
+from terra_refactor.rules.retracing.identity_keyed_argument import RULE as IDENTITY_KEYED
+from terra_refactor.rules.retracing.python_scalar_retrace import RULE as PYTHON_SCALAR
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.decorators import Decoration, decoration
+from terra_refactor.tf_model.spec import Trait
 
-CONVERTERS: Final = frozenset({"tensorflow.autograph.to_graph", "tensorflow.autograph.to_code"})
 MAX_PYTHON_VALUES: Final = 3
 """A parameter that takes more distinct Python values than this would be traced again too often."""
+_HIDES: Final = f"decorated, it would hide sublayers that are not built yet ({UNBUILT_CALL.id})"
 _KERAS_METHODS: Final = frozenset(
     {
         "call",
@@ -93,7 +98,7 @@ def why_not_a_candidate(
     if found.callers == () and (code.name.startswith("test") or code.name in ("main", "setUp", "tearDown")):
         return "it is a test or an entry point"
     if _is_reached_from_keras_call(codes, facts, found):
-        return "Keras traces it as part of a `call`; decorated, it would hide sublayers that are not built yet (TR316)"
+        return f"Keras traces it as part of a `call`; {_HIDES}"
     if is_test_code(codes, facts, code):
         return "it is part of a test"
     keras = _keras_reason(codes, facts, code)
@@ -114,7 +119,7 @@ def why_not_a_candidate(
         return "it is called on an object that nobody holds: a traced method refers to its object weakly, and would lose it"
     fresh = freshness(codes, facts, code)
     if fresh.how is Freshness.ALWAYS:
-        return f"its calls bring another `{fresh.written}` each: a graph would be traced for each (TR204)"
+        return f"its calls bring another `{fresh.written}` each: a graph would be traced for each ({IDENTITY_KEYED.id})"
     return varying_python_value(code, found, parameters)
 
 
@@ -123,16 +128,16 @@ def _has_odd_default(codes: Codes, code: Function) -> bool:
     if code.parent is None:
         return False
     parent = codes.of(code.parent)
-    made = next((op for op in parent.of_kind(ops.MakeFunction) if op.function == code.id), None)
-    defaults = [parent.ops[number] for _, number in made.defaults] if made is not None else []
-    return any(isinstance(op, ops.Literal) and not isinstance(op.value, int | float | complex) for op in defaults)
+    made = parent.maker_of(code.id)
+    defaults = [parent.facts[number] for _, number in made.defaults] if made is not None else []
+    return any(isinstance(each, Literal) and not isinstance(each.value, int | float | complex) for each in defaults)
 
 
 def _converts(codes: Codes, facts: ProgramFacts, decorator: str) -> bool:
     """Whether a decorator of the program gives what it decorates to `tf.autograph.to_graph`, which wants the code of a plain function."""
     name = decorator.partition("(")[0].rpartition(".")[2].strip()
     return any(
-        not CONVERTERS.isdisjoint(call.library)
+        any(has_trait(name, Trait.CONVERTS_SOURCE) for name in call.library)
         for module in codes.program.modules.values()
         for function in module.functions
         if function.name == name
@@ -176,14 +181,11 @@ def _is_called_on_temporaries(codes: Codes, facts: ProgramFacts, code: Function,
     if code.parent is not None and is_keras_class(codes, facts, code.parent):
         return False
     for caller in found.callers:
-        table = codes.of(facts.function_of(caller.context)).ops
-        call = table[caller.op]
-        if isinstance(call, ops.Call):
-            method = table[call.function]
-            if isinstance(method, ops.LoadAttribute) and isinstance(table[method.object], ops.Call):
-                receiver = facts.value_in(caller.context, method.object)
-                if isinstance(receiver, Reference):
-                    return True
+        calling = codes.of(facts.function_of(caller.context)).facts
+        call = calling[caller.op]
+        if isinstance(call, Call) and call.owner is not None and isinstance(calling[call.owner], Call):
+            if isinstance(facts.value_in(caller.context, call.owner), Reference):
+                return True
     return False
 
 
@@ -212,7 +214,7 @@ def _keras_reason(codes: Codes, facts: ProgramFacts, code: Function) -> str | No
     if not is_keras_class(codes, facts, code.parent):
         return None
     if code.name == "call":
-        return "Keras traces `call` itself in `fit`; decorated, it would hide sublayers that are not built yet (TR316)"
+        return f"Keras traces `call` itself in `fit`; {_HIDES}"
     return f"Keras calls and traces `{code.name}` itself"
 
 
@@ -249,10 +251,8 @@ def base_values(codes: Codes, facts: ProgramFacts, body: FunctionId) -> list[Val
     code = codes.program.function(body)
     if code.parent is None:
         return []
-    op = codes.class_made_of(code.parent, body)
-    if op is None:
-        return []
-    return [value for base in op.bases for value in facts.values_of(code.parent, base.value)]
+    made = codes.class_made_of(code.parent, body)
+    return [value for base in (made.bases if made else ()) for value in facts.values_of(code.parent, base)]
 
 
 def class_body_of(codes: Codes, facts: ProgramFacts, value: Value) -> FunctionId | None:
@@ -262,8 +262,8 @@ def class_body_of(codes: Codes, facts: ProgramFacts, value: Value) -> FunctionId
     made = facts.objects[value.object]
     if made.function is None or made.op is None:
         return None
-    op = codes.of(made.function).ops[made.op]
-    return op.body if isinstance(op, ops.MakeClass) else None
+    fact = codes.of(made.function).facts[made.op]
+    return fact.body if isinstance(fact, ClassMade) else None
 
 
 def varying_python_value(code: Function, found: FunctionFacts, parameters: tuple[ParameterDecision, ...]) -> str | None:
@@ -273,7 +273,7 @@ def varying_python_value(code: Function, found: FunctionFacts, parameters: tuple
         if parameter.evidence is not Evidence.DATAFLOW:
             continue
         if decided.kind is ParameterValueKind.CONTAINER and any(map(_collects_python_numbers, parameter.values)):
-            return f"`{parameter.name}` holds Python values that vary: a graph would be traced for each (TR201)"
+            return f"`{parameter.name}` holds Python values that vary: a graph would be traced for each ({PYTHON_SCALAR.id})"
         if decided.kind is not ParameterValueKind.PRIMITIVE:
             continue
         if kinds.get(parameter.name) in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD):
@@ -284,7 +284,7 @@ def varying_python_value(code: Function, found: FunctionFacts, parameters: tuple
         ]
         unknown = [value for value in numbers if not isinstance(value, Constant)]
         if unknown or len(numbers) > MAX_PYTHON_VALUES:
-            return f"`{parameter.name}` gets Python values that vary: a graph would be traced for each (TR201)"
+            return f"`{parameter.name}` gets Python values that vary: a graph would be traced for each ({PYTHON_SCALAR.id})"
     return None
 
 

@@ -18,50 +18,39 @@ from typing import Final
 from terra_refactor.analysis.facts import BranchKind, CallFact
 from terra_refactor.classify.candidates import has_own_gradient, is_keras_class
 from terra_refactor.domain.value import FALSE
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import DECISIONS, Call, RegionKind
+from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import OpId
-from terra_refactor.rules.view import ContextView
+from terra_refactor.tf_model.graph_traits import is_of_keras, is_of_tensorflow
+from terra_refactor.tf_model.spec import Trait
 
 _CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "__post_init__"})
 _CALLED_BY_KERAS: Final = frozenset({"call", "train_step", "test_step", "predict_step", "compute_loss"})
-_PLAIN_CALLBACKS: Final = (
-    "tensorflow.nest.",
-    "tensorflow.custom_gradient",
-    "tensorflow.recompute_grad",
-    "tensorflow.compat.v1.train.Optimizer.",
-)
-"""What of TensorFlow calls functions without converting them; `tf.map_fn`, `tf.cond` and data sets do."""
-_TRANSPARENT: Final = ("functools.partial", "functools.wraps")
 
 
 def tensor_decisions(view: ContextView) -> Iterator[OpId]:
     """The statements and expressions in which the value of a symbolic tensor decides what Python does, or Python goes through a tensor."""
     for number, fact in view.branches.items():
-        if fact.kind not in (BranchKind.TENSOR, BranchKind.DATASET):
+        region = view.code.regions.get(number)
+        if region is None or region.subject is None or fact.kind not in (BranchKind.TENSOR, BranchKind.DATASET):
             continue
-        op = view.op(number)
-        match op:
-            case ops.If(test=test, is_assert=False) | ops.IfExpression(test=test) | ops.While(test=test):
-                if view.is_symbolic(test):
-                    yield number
-            case ops.ShortCircuit(left=left):
-                if view.is_symbolic(left):
-                    yield number
-            case ops.For(iterable=iterable):
-                # while a graph is traced no tensor can be gone through, not even one that was made eagerly before
-                if fact.kind is BranchKind.TENSOR and (view.is_symbolic(iterable) or view.is_captured(iterable)):
-                    yield number
-            case _:
-                continue
+        if region.kind is RegionKind.FOR:
+            # while a graph is traced no tensor can be gone through, not even one that was made eagerly before
+            goes_through = view.is_symbolic(region.subject) or view.is_captured(region.subject)
+            if fact.kind is BranchKind.TENSOR and goes_through:
+                yield number
+        elif region.kind in DECISIONS and not region.is_assert and view.is_symbolic(region.subject):
+            yield number
 
 
 def leaves_conversion(view: ContextView, call: CallFact, callee: Function) -> bool:
     """Whether AutoGraph does not rewrite the callee of this call, although it rewrites the caller."""
-    if not isinstance(view.op(call.op), ops.Call) or callee.name in _CONSTRUCTORS:
+    if not isinstance(view.made(call.op), Call) or callee.name in _CONSTRUCTORS:
         return True
     return any(
-        name.startswith(_PLAIN_CALLBACKS) or not name.startswith(("tensorflow.", *_TRANSPARENT))
+        has_trait(name, Trait.CALLS_UNCONVERTED)
+        or not (is_of_tensorflow(name) or has_trait(name, Trait.CALLS_CONVERTED))
         for name in call.library
     )
 
@@ -96,7 +85,7 @@ def leaves_conversion_for_keras(view: ContextView, call: CallFact, callee: Funct
     if not leaves_conversion(view, call, callee):
         return False
     return (
-        isinstance(view.op(call.op), ops.Call)
+        isinstance(view.made(call.op), Call)
         and callee.name not in _CONSTRUCTORS
-        and all(name.startswith("keras.") for name in call.library)
+        and all(map(is_of_keras, call.library))
     )

@@ -52,20 +52,13 @@ from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import NONE, FrozenDict, FrozenList, TensorValue, TupleValue, Value, members
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
+from terra_refactor.rules.no_benefit.no_tensor_input import RULE as NO_TENSOR_INPUT
+from terra_refactor.rules.no_benefit.redundant_nesting import RULE as REDUNDANT_NESTING
+from terra_refactor.rules.registry import all_rules
+from terra_refactor.tf_model.graph_traits import makes_identifier
 
 MAX_ASSUMPTIONS: Final = 8
 """A change that rests on more assumptions than a person would check is not proposed."""
-_WRONG_AS_GRAPH: Final = ("TR102", "TR104", "TR105", "TR3")
-"""Hazards that make a function wrong that is a graph already; the others only surprise."""
-_WORTH_CO_EXECUTING: Final = frozenset(
-    {
-        *("TR101", "TR102", "TR103", "TR104", "TR105", "TR106"),
-        *("TR301", "TR302", "TR303", "TR304", "TR306", "TR308", "TR309", "TR310", "TR315", "TR317", "TR325"),
-    }
-)
-"""Hazards that the shim's exact Python semantics take away."""
-_SET_UP: Final = frozenset({"TR311", "TR603"})
-"""Hazards of code that builds models: it runs once, and speed is not its problem."""
 _CALLED_ONCE: Final = "the program calls it once: a trace costs more than one call saves"
 _SELDOM: Final = {
     Frequency.NEVER: "the script never calls it: a graph would not help",
@@ -383,10 +376,8 @@ class _Decider:
         certain = [
             hazard
             for hazard in judgement.hazards
-            # callers of a graph take what it returns for a tensor: without it they would get something else
             if hazard.assumption is None
-            and hazard.rule.startswith(_WRONG_AS_GRAPH)
-            and hazard.rule != "TR318"
+            and all_rules()[hazard.rule].breaks_graph
             and not self.makes_a_name(hazard)
             and self.is_proven(judgement, hazard)
         ]
@@ -410,7 +401,7 @@ class _Decider:
         proposal = proposal_of(self.hazards, judgement.code.id)
         if proposal is not None:
             judgement.action = Action.TUNE_TF_FUNCTION
-            judgement.reason = proposal.reason
+            judgement.reason, judgement.rule = proposal.reason, proposal.rule
             return
         if judgement.classification is Classification.UNSAFE:
             judgement.reason = self.why_unsafe(judgement)
@@ -470,7 +461,7 @@ class _Decider:
     def makes_a_name(self, hazard: ReachedHazard) -> bool:
         """Whether what a graph freezes is a new name: whoever wrote the graph may want one in each trace, to tell parts of it apart."""
         names = self.hazards.library_at(hazard.site)
-        return hazard.rule == "TR105" and bool(names) and all(name.partition(".")[0] == "uuid" for name in names)
+        return all_rules()[hazard.rule].counts_if_used and bool(names) and all(map(makes_identifier, names))
 
     def why_needless(self, judgement: Judgement) -> bool:
         """Whether the graph is right and only costs: it is traced in each call."""
@@ -484,7 +475,10 @@ class _Decider:
         varying = varying_python_value(judgement.code, judgement.found, judgement.parameters)
         if primitive and varying is not None and "input_signature" not in options and self.is_internal(judgement):
             judgement.action = Action.REMOVE_TF_FUNCTION
-            judgement.reason = "it takes no tensor, and other Python values in each call: each call is traced (TR503)"
+            judgement.rule = NO_TENSOR_INPUT.id
+            judgement.reason = (
+                f"it takes no tensor, and other Python values in each call: each call is traced ({judgement.rule})"
+            )
             return True
         return False
 
@@ -512,9 +506,8 @@ class _Decider:
             judgement.action = Action.REMOVE_TF_FUNCTION
             judgement.level = Level.SPECULATIVE
             judgement.covered_at_speculative = bool(wanted)
-            judgement.reason = (
-                "every caller in the project is a graph, of which it is a part without a decorator, too (TR501)"
-            )
+            judgement.rule = REDUNDANT_NESTING.id
+            judgement.reason = f"every caller in the project is a graph, of which it is a part without a decorator, too ({judgement.rule})"
 
     def note_removed(self) -> None:
         """Which functions are no graphs any more, and what runs in graphs without them."""
@@ -537,9 +530,13 @@ class _Decider:
             return
         if any(context.in_graph for context in judgement.contexts):
             return
-        if not any(hazard.assumption is None and hazard.rule in _WORTH_CO_EXECUTING for hazard in judgement.hazards):
+        if not any(
+            hazard.assumption is None and all_rules()[hazard.rule].cured_by_shim for hazard in judgement.hazards
+        ):
             return
-        if any(hazard.rule in _SET_UP for hazard in judgement.hazards) or not takes_tensors(judgement.parameters):
+        if any(all_rules()[hazard.rule].of_set_up for hazard in judgement.hazards) or not takes_tensors(
+            judgement.parameters
+        ):
             return
         calls = self.calls.of(judgement.code.id, lambda _: False)
         if calls is not None and calls <= 1:
@@ -582,6 +579,7 @@ class _Decider:
             known is not None
             and moved is not None
             and known.decision.reason == judgement.reason
+            and known.decision.rule == judgement.rule
             and len(known.made_from) == len(made_from)
             and all(one is other for one, other in zip(known.made_from, made_from, strict=True))
             and known.places.isdisjoint(moved)
@@ -616,6 +614,7 @@ class _Decider:
             action=judgement.action,
             level=judgement.level,
             reason=judgement.reason,
+            rule=judgement.rule,
             assumptions=judgement.assumptions.sentences,
             parameters=portrait.parameters,
             returns=portrait.returns,

@@ -163,3 +163,5 @@ class Decision:
     """Of the action; None where nobody can say."""
     covered_at_speculative: bool = False
     """With the changes of level `speculative`, every caller is a graph: at that level it needs no change of its own."""
+    rule: str = ""
+    """Id of the rule that the reason speaks of; empty for none."""

@@ -5,7 +5,6 @@ Computes: findings at the place where they are. Needs: facts, hazards, decisions
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -15,15 +14,19 @@ from terra_refactor.classify.generation import tensorflow_1_modules
 from terra_refactor.classify.graph_contexts import run_eagerly_all_the_same
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
 from terra_refactor.classify.proof import Proof
-from terra_refactor.classify.recorded import RETRACE_RULES, advice, retraces, traces_in_words
+from terra_refactor.classify.recorded import advice, retraces, traces_in_words
 from terra_refactor.classify.shape_findings import definitely_reached, failures
 from terra_refactor.domain.effect import EffectKind, EffectSite, RootKind
-from terra_refactor.ir import ops
 from terra_refactor.ir.function import Decorator, Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
-from terra_refactor.rules.registry import all_rules
-from terra_refactor.rules.rule import CureHint, Finding, RelatedPlace, Rule, RuleKind, Severity
+from terra_refactor.rules.no_benefit.missed_hybridization import RULE as MISSED_HYBRIDIZATION
+from terra_refactor.rules.no_benefit.no_tensor_work import RULE as NO_TENSOR_WORK
+from terra_refactor.rules.registry import all_rules, rules_by_retrace
+from terra_refactor.rules.retracing.function_made_in_loop import RULE as MADE_IN_LOOP
+from terra_refactor.rules.retracing.shape_retrace import RULE as SHAPE_RETRACE
+from terra_refactor.rules.rule import CureHint, Family, Finding, RelatedPlace, Rule, RuleKind, Severity
+from terra_refactor.rules.shapes.suspicious_broadcast import RULE as SUSPICIOUS_BROADCAST
 from terra_refactor.syntax.location import Span
 
 
@@ -111,20 +114,20 @@ def _diagnostics(program: Program, facts: ProgramFacts, hazards: HazardMap, told
     for context in facts.contexts:
         identity = context.function
         for rule, place in hazards.found(context):
-            if rule.id.startswith("TR4") and context.id not in reached:
+            if rule.family is Family.SHAPES and context.id not in reached:
                 continue
             if (
                 identity.module in old
-                and isinstance(hazards.view(context).op(place.op), ops.Compare)
-                and rule.id == "TR404"
+                and hazards.view(context).is_comparison(place.op)
+                and rule is SUSPICIOUS_BROADCAST
             ):
                 continue
             if rule.kind is RuleKind.DIAGNOSTIC and place.assumption is None:
                 site = EffectSite(identity.module, identity.index, place.op)
                 message = place.message
-                for callee in hazards.view(context).traced_callees(place.op) if rule.id.startswith("TR2") else ():
+                for callee in hazards.view(context).traced_callees(place.op) if rule.family is Family.RETRACING else ():
                     seen = program.recorded.get(callee.function)
-                    cause = next((each for each in retraces(seen) if RETRACE_RULES[each.cause] == rule.id), None)
+                    cause = next((each for each in retraces(seen) if rules_by_retrace()[each.cause] is rule), None)
                     if seen is not None and cause is not None:
                         message += f" ({traces_in_words(seen, cause)})"
                         told.add(callee.function)
@@ -139,10 +142,10 @@ def _retraced(program: Program, decisions: tuple[Decision, ...], told: set[Funct
         if seen is None or decision.function in told:
             continue
         for cause in causes:
-            rule = all_rules()[RETRACE_RULES[cause.cause]]
-            if rule.id == "TR202" and decision.action is Action.TUNE_TF_FUNCTION:
+            rule = rules_by_retrace()[cause.cause]
+            if rule is SHAPE_RETRACE and decision.action is Action.TUNE_TF_FUNCTION:
                 continue
-            if rule.id == "TR203" and decision.kind is FunctionKind.METHOD:
+            if rule is MADE_IN_LOOP and decision.kind is FunctionKind.METHOD:
                 continue  # each object has graphs of its own, as it should
             message = f"{decision.qualname} was {traces_in_words(seen, cause)}; {advice([cause])}"
             yield replace(_about(decision, rule, _place_of(program, decision), message), fixable=False)
@@ -154,22 +157,21 @@ def _decided(program: Program, decisions: tuple[Decision, ...]) -> Iterator[Find
         place = _place_of(program, decision)
         if decision.action is Action.ADD_TF_FUNCTION and decision.level is Level.SAFE:
             message = f"{decision.qualname} is safe as a graph and would pay: {decision.reason}"
-            yield _about(decision, all_rules()["TR506"], place, message)
+            yield _about(decision, MISSED_HYBRIDIZATION, place, message)
         elif (
             decision.action is Action.REMOVE_TF_FUNCTION
             and decision.classification is Classification.SAFE
             # of callers that only become graphs, the finding is that they are none
             and not decision.covered_at_speculative
         ):
-            yield _about(decision, _rule_in(decision.reason, "TR502"), place, decision.reason)
+            yield _about(decision, _rule_of(decision, NO_TENSOR_WORK), place, decision.reason)
         elif decision.action is Action.TUNE_TF_FUNCTION:
-            yield _about(decision, _rule_in(decision.reason, "TR202"), place, decision.reason)
+            yield _about(decision, _rule_of(decision, SHAPE_RETRACE), place, decision.reason)
 
 
-def _rule_in(reason: str, usual: str) -> Rule:
-    """The rule that the reason of a decision names in its parentheses."""
-    named = re.search(r"\((TR\d{3})\)", reason)
-    return all_rules()[named[1] if named else usual]
+def _rule_of(decision: Decision, usual: Rule) -> Rule:
+    """The rule that the reason of a decision speaks of."""
+    return all_rules()[decision.rule] if decision.rule else usual
 
 
 def _about(decision: Decision, rule: Rule, place: Span, message: str) -> Finding:

@@ -18,10 +18,10 @@ from terra_refactor.classify.benefit import known_length
 from terra_refactor.classify.generation import imported_modules
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import BoundMethod, FunctionValue, PartialValue, Value, members
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import AttributeWrite, Call, Imported, ItemWrite, RegionKind, Return
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.rules.view import ContextView
 
 CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__setstate__", "build"})
 _SHORT: Final = 8
@@ -92,7 +92,7 @@ class CallFrequency:
             return Frequency.REPEATED
         if code.kind is FunctionKind.MODULE:
             # under a condition it is a program that is started; otherwise it may be an example of what others do
-            guarded = any(isinstance(outer, ops.If) for view in views for outer in view.enclosing(op))
+            guarded = any(outer.kind is RegionKind.IF for view in views for outer in view.enclosing(op))
             return Frequency.SET_UP if guarded else Frequency.UNKNOWN
         return Frequency.SET_UP if code.kind is FunctionKind.CLASS_BODY else None
 
@@ -130,10 +130,10 @@ class CallFrequency:
         found: dict[str, set[_Place]] = {}
         for context in self.hazards.whole_facts.contexts:
             view = self.hazards.view(context)
-            for call in view.code.of_kind(ops.Call):
-                method, fact = view.op(call.function), view.calls.get(call.id)
-                if isinstance(method, ops.LoadAttribute) and (fact is None or fact.unknown is not None):
-                    found.setdefault(method.name, set()).add((context.function, call.id))
+            for call in view.code.of_kind(Call):
+                fact = view.calls.get(call.op)
+                if call.owner is not None and (fact is None or fact.unknown is not None):
+                    found.setdefault(call.method, set()).add((context.function, call.op))
         return found
 
     @cached_property
@@ -142,10 +142,10 @@ class CallFrequency:
         found: dict[FunctionId, set[_Place]] = {}
         for context in self.hazards.whole_facts.contexts:
             view = self.hazards.view(context)
-            for call in view.code.of_kind(ops.Call):
-                if (fact := view.calls.get(call.id)) is None or not fact.callees:
+            for call in view.code.of_kind(Call):
+                if (fact := view.calls.get(call.op)) is None or not fact.callees:
                     for function in functions_in(view.value(call.function)):
-                        found.setdefault(function, set()).add((context.function, call.id))
+                        found.setdefault(function, set()).add((context.function, call.op))
         return found
 
     @cached_property
@@ -154,10 +154,9 @@ class CallFrequency:
         found: set[FunctionId] = set()
         for context in self.hazards.whole_facts.contexts:
             view = self.hazards.view(context)
-            values = [argument.value for call in view.code.of_kind(ops.Call) for argument in call.arguments]
-            values += [op.value for op in view.code.of_kind(ops.StoreItem)]
-            values += [op.value for op in view.code.of_kind(ops.StoreAttribute) if op.value is not None]
-            values += [op.value for op in view.code.of_kind(ops.Return) if op.value is not None]
+            values = [argument.value for call in view.code.of_kind(Call) for argument in call.arguments]
+            values += [write.value for write in (*view.code.of_kind(ItemWrite), *view.code.of_kind(AttributeWrite))]
+            values += [place.value for place in view.code.of_kind(Return) if place.value is not None]
             for value in values:
                 found.update(functions_in(view.value(value)))
         return frozenset(found)
@@ -190,13 +189,8 @@ class CallFrequency:
 
 def imports_relatively(hazards: HazardMap, name: str) -> bool:
     """Whether a module can only be one of a package, wherever the rest of that is: what is started has no relative imports."""
-    return any(
-        op.level
-        for function in hazards.whole_program.modules[name].functions
-        for kind in (ops.ImportFrom, ops.ImportStar)
-        for op in hazards.index(function.id).of_kind(kind)
-        if isinstance(op, ops.ImportFrom | ops.ImportStar)
-    )
+    functions = hazards.whole_program.modules[name].functions
+    return any(each.level for function in functions for each in hazards.index(function.id).of_kind(Imported))
 
 
 def functions_in(value: Value) -> Iterator[FunctionId]:
@@ -210,15 +204,8 @@ def functions_in(value: Value) -> Iterator[FunctionId]:
 
 def _is_repeated(view: ContextView, op: OpId) -> bool:
     """Whether a loop around a call may run it often."""
-    inner = op
-    for outer in view.enclosing(op):
-        if isinstance(outer, ops.While):
-            return True
-        if isinstance(outer, ops.For | ops.Comprehension):
-            if isinstance(outer, ops.For) and any(part.id == inner for part in outer.else_block):
-                continue
-            length = known_length(view.value(outer.iterable))
-            if length is None or length > _SHORT:
-                return True
-        inner = outer.id
-    return False
+    lengths = (
+        None if loop.iterated is None else known_length(view.value(loop.iterated))
+        for loop in view.code.loops_around(op)
+    )
+    return any(length is None or length > _SHORT for length in lengths)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, TypeAlias
 
-from terra_refactor.analysis.facts import ContextId, EntryKind, ObjectKind, ProgramFacts
+from terra_refactor.analysis.facts import EntryKind, ObjectKind, ProgramFacts
 from terra_refactor.domain.lattice import TOO_MANY
 from terra_refactor.domain.value import (
     BoundMethod,
@@ -29,15 +29,28 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.ir import ops
+from terra_refactor.facts.codes import Codes
+from terra_refactor.facts.records import (
+    AttributeRead,
+    Call,
+    Container,
+    Display,
+    Fact,
+    FunctionMade,
+    ItemRead,
+    ItemWrite,
+    NameRead,
+    RegionKind,
+)
+from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.ir.walk import walk
 from terra_refactor.rules.graph_failures.rebuilt_argument import is_attrs_class
-from terra_refactor.rules.view import Codes, ContextView
+from terra_refactor.tf_model.spec import Trait
 
 _MAX_DEPTH: Final = 6
 _ITERATORS: Final = frozenset({"generator", "iterator", "iter", "zip", "map", "filter", "enumerate", "reversed"})
+"""Kinds of sequences."""
 _RESIZES: Final = frozenset({"append", "appendleft", "extend", "insert", "pop", "popleft", "remove", "clear", "update"})
 
 
@@ -99,113 +112,86 @@ def _of_parameter(
 def _by_callers(codes: Codes, facts: ProgramFacts, identity: FunctionId, name: str, depth: int, known: _Known) -> Fresh:
     code = codes.program.function(identity)
     worst = Fresh(Freshness.NEVER, name)
-    views: dict[
-        ContextId, ContextView
-    ] = {}  # thousands of calls may stand in one module, and a view costs what all its calls do
-    for caller in facts.functions[identity].callers if depth < _MAX_DEPTH else ():
-        context = facts.contexts[caller.context]
-        call = codes.of(context.function).ops[caller.op]
+    contexts = facts.contexts_of(identity) if depth < _MAX_DEPTH else ()
+    calls = ContextView(codes, facts, contexts[0]).calls_of_function() if contexts else ()
+    for view, call in calls:
         # a caller that is a graph counts as well: it may have become one by an earlier run
-        if not isinstance(call, ops.Call) or context.function == identity:
+        if call is None or view.function.id == identity:
             continue
-        if context.id not in views:
-            views[context.id] = ContextView(codes, facts, context)
-        view = views[context.id]
-        number = _given_for(view, call, code, name)
+        number = view.given_for(call, code, name)
         if number is None:
             continue
-        how = _freshness_of(view, call.id, number, depth, known)
+        how = _freshness_of(view, call.op, number, depth, known)
         if how > worst.how:
             worst = Fresh(how, name, view.written(number))
     return worst
 
 
-def _given_for(view: ContextView, call: ops.Call, code: Function, name: str) -> OpId | None:
-    """What a call gives for a parameter; None for its default, or where that cannot be told."""
-    if any(argument.spread is not ops.Spread.PLAIN for argument in call.arguments):
-        return None
-    by_name = [argument.value for argument in call.arguments if argument.keyword == name]
-    if by_name:
-        return by_name[0]
-    bound = code.kind is FunctionKind.METHOD and any(
-        isinstance(member, BoundMethod | Reference) for member in members(view.value(call.function))
-    )
-    position = [parameter.name for parameter in code.parameters].index(name) - int(bound)
-    given = [argument.value for argument in call.arguments if argument.keyword is None]
-    return given[position] if 0 <= position < len(given) else None
-
-
 def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int, known: _Known) -> Freshness:
-    made = view.behind_name(number)
-    op = view.op(made)
+    made = view.origin(number)
     alternatives = members(view.value(number))
-    if isinstance(op, ops.BuildContainer):
-        elements = (_freshness_of_element(view, call, element.value, depth, known) for element in op.elements)
-        return max((*elements, _is_resized(view, call, alternatives)), default=Freshness.NEVER)
-    if isinstance(op, ops.BuildDict):
-        items = (_freshness_of_element(view, call, item.value, depth, known) for item in op.items)
-        return max((*items, _is_resized(view, call, alternatives)), default=Freshness.NEVER)
-    if isinstance(op, ops.Call) and any(_is_attrs_object(view, member) for member in alternatives):
-        # a structure, which is told apart by what is in it
-        fields = (_freshness_of_element(view, call, argument.value, depth, known) for argument in op.arguments)
-        return max(fields, default=Freshness.NEVER)
-    if isinstance(op, ops.Comprehension) and op.kind is not ops.ComprehensionKind.GENERATOR:
-        return _related(view, call, made, _freshness_of_collected(view, op, depth, known))
-    if _is_view_of_dict(view, op):
-        return Freshness.REFUSED
-    if _is_iterator(view, op) or (isinstance(op, ops.Call) and any(_is_one_of_many(each) for each in alternatives)):
-        return _related(view, call, made, Freshness.ALWAYS)
+    match made:
+        case Display(is_comprehension=False, items=items):
+            elements = (_freshness_of_element(view, call, item.value, depth, known) for item in items)
+            return max((*elements, _is_resized(view, call, alternatives)), default=Freshness.NEVER)
+        case Display(kind=Container.GENERATOR, op=op):
+            return _related(view, call, op, Freshness.ALWAYS)
+        case Display(op=op):
+            return _related(view, call, op, _freshness_of_collected(view, made, depth, known))
+        case Call(op=op, arguments=arguments):
+            if any(_is_attrs_object(view, member) for member in alternatives):
+                # a structure, which is told apart by what is in it
+                fields = (_freshness_of_element(view, call, each.value, depth, known) for each in arguments)
+                return max(fields, default=Freshness.NEVER)
+            if _is_view_of_dict(view, made):
+                return Freshness.REFUSED
+            if _is_iterator(view, made) or any(map(_is_one_of_many, alternatives)):
+                return _related(view, call, op, Freshness.ALWAYS)
+        case _:
+            pass
     if not any(_is_told_by_identity(view, member) for member in alternatives):
         return _is_resized(view, call, alternatives)
-    match op:
-        case ops.LoadName(name=name, scope=ops.Scope.LOCAL | ops.Scope.CELL):
+    match made:
+        case NameRead(name=name, is_local=True):
             found = [
-                _related(view, call, store.value, _freshness_of(view, store.value, store.value, depth + 1, known))
-                for store in view.code.stores.get(name, ())
-                if store.value is not None and depth < _MAX_DEPTH
+                _related(view, call, write.value, _freshness_of(view, write.value, write.value, depth + 1, known))
+                for write in view.code.writes.get(name, ())
+                if depth < _MAX_DEPTH
             ]
-            if any(parameter.name == name for parameter in view.function.parameters):
+            if view.code.has_parameter(name):
                 given = _of_parameter(view.codes, view.facts, view.function.id, name, depth + 1, known).how
                 repeated = view.innermost_loop(call) is not None
                 found.append(min(given, Freshness.SOMETIMES) if repeated else given)
             return max(found, default=Freshness.NEVER)
-        case ops.LoadName(scope=ops.Scope.FREE):
-            return Freshness.SOMETIMES
-        case ops.LoadName():
-            return Freshness.NEVER
+        case NameRead(is_captured=is_captured):
+            return Freshness.SOMETIMES if is_captured else Freshness.NEVER
         case _:
-            return max((_made(view, call, op, member) for member in alternatives), default=Freshness.NEVER)
+            return max((_made(view, call, number, made, member) for member in alternatives), default=Freshness.NEVER)
 
 
-def _freshness_of_collected(view: ContextView, made: ops.Comprehension, depth: int, known: _Known) -> Freshness:
+def _freshness_of_collected(view: ContextView, made: Display, depth: int, known: _Known) -> Freshness:
     """What a comprehension collects: Python numbers of which nothing is known are other ones each time."""
     worst = Freshness.NEVER
-    for each in walk(made.body):
-        if isinstance(each, ops.CollectElement):
-            alternatives = members(view.value(each.value))
-            numbers = any(isinstance(member, Scalar) and not member.symbolic for member in alternatives)
-            how = Freshness.ALWAYS if numbers else _freshness_of(view, each.id, each.value, depth + 1, known)
-            worst = max(worst, how if depth < _MAX_DEPTH else Freshness.SOMETIMES)
+    for item in made.items:
+        if view.any_of(item.value, _is_open_number):
+            how = Freshness.ALWAYS
+        else:
+            how = _freshness_of(view, item.value, item.value, depth + 1, known)
+        worst = max(worst, how if depth < _MAX_DEPTH else Freshness.SOMETIMES)
     return worst
+
+
+def _is_open_number(value: Value) -> bool:
+    return isinstance(value, Scalar) and not value.symbolic
 
 
 def _freshness_of_element(view: ContextView, call: OpId, number: OpId, depth: int, known: _Known) -> Freshness:
     """What is in a display: numbers that change there are other structures."""
-    if any(isinstance(member, Scalar) and not member.symbolic for member in members(view.value(number))):
+    if view.any_of(number, _is_open_number):
         loop = view.innermost_loop(call)
-        changing = {op.name for op in walk((loop,)) if isinstance(op, ops.StoreName)} if loop is not None else set()
-        return Freshness.ALWAYS if _reads(view, number, changing) else Freshness.SOMETIMES
+        changes = loop is not None and view.changes_in(loop, number)
+        return Freshness.ALWAYS if changes else Freshness.SOMETIMES
     return _freshness_of(view, call, number, depth + 1, known) if depth < _MAX_DEPTH else Freshness.SOMETIMES
-
-
-def _reads(view: ContextView, number: OpId, names: set[str]) -> bool:
-    match view.op(number):
-        case ops.LoadName(name=name):
-            return name in names
-        case ops.Binary(left=left, right=right):
-            return _reads(view, left, names) or _reads(view, right, names)
-        case _:
-            return False
 
 
 def _is_attrs_object(view: ContextView, value: Value) -> bool:
@@ -213,22 +199,14 @@ def _is_attrs_object(view: ContextView, value: Value) -> bool:
     return name is not None and any(is_attrs_class(view, each) for each in view.codes.classes_named(name))
 
 
-def _is_view_of_dict(view: ContextView, op: ops.Op) -> bool:
-    method = view.op(op.function) if isinstance(op, ops.Call) and not op.arguments else None
-    if not isinstance(method, ops.LoadAttribute) or method.name not in ("keys", "values", "items"):
-        return False
-    owners = members(view.value(method.object))
-    return bool(owners) and all(
-        isinstance(owner, Reference) and view.facts.objects[owner.object].kind is ObjectKind.DICT for owner in owners
-    )
+def _is_view_of_dict(view: ContextView, call: Call) -> bool:
+    is_view = call.method in ("keys", "values", "items") and not call.arguments
+    return is_view and call.owner is not None and view.is_object(call.owner, ObjectKind.DICT)
 
 
-def _is_iterator(view: ContextView, op: ops.Op) -> bool:
-    """Whether the operation makes an iterator, also one of which every element is known."""
-    if isinstance(op, ops.Comprehension):
-        return op.kind is ops.ComprehensionKind.GENERATOR
-    called = view.calls.get(op.id)
-    return called is not None and any(name.removeprefix("builtins.") in _ITERATORS for name in called.library)
+def _is_iterator(view: ContextView, call: Call) -> bool:
+    """Whether the call makes an iterator, also one of which every element is known."""
+    return any(has_trait(name, Trait.MAKES_ITERATOR) for name in view.library_of(call.op))
 
 
 def _is_one_of_many(value: Value) -> bool:
@@ -249,29 +227,30 @@ def _is_told_by_identity(view: ContextView, value: Value) -> bool:
             return False
 
 
-def _made(view: ContextView, call: OpId, op: ops.Op, value: Value) -> Freshness:
+def _made(view: ContextView, call: OpId, number: OpId, made: Fact | None, value: Value) -> Freshness:
     """How fresh a value is that an operation of the caller gives."""
-    match op, value:
-        case ops.LoadAttribute(), BoundMethod():
+    place = number if made is None else made.op
+    match made, value:
+        case AttributeRead(), BoundMethod():
             how = Freshness.ALWAYS
-        case ops.LoadAttribute() | ops.LoadItem(), _:
+        case AttributeRead() | ItemRead(), _:
             how = Freshness.NEVER
         case _, FunctionValue(function=function):
             parent = view.program.function(FunctionId(*function)).parent
             at_top = parent is None or view.program.function(parent).kind is FunctionKind.MODULE
-            how = Freshness.NEVER if at_top and not isinstance(op, ops.MakeFunction) else Freshness.ALWAYS
+            how = Freshness.NEVER if at_top and not isinstance(made, FunctionMade) else Freshness.ALWAYS
         case _, PartialValue() | SequenceValue():
             how = Freshness.ALWAYS
-        case ops.Call(), Reference(object=number):
-            made = view.facts.objects[number]
-            if made.function is None or view.program.function(made.function).kind is FunctionKind.MODULE:
-                here = made.function == view.function.id
-                how = Freshness.ALWAYS if here and made.op == op.id else Freshness.NEVER
+        case Call(), Reference(object=instance):
+            facts = view.facts.objects[instance]
+            is_made_here = (facts.function, facts.op) == (view.function.id, place)
+            if facts.function is None or view.program.function(facts.function).kind is FunctionKind.MODULE:
+                how = Freshness.ALWAYS if is_made_here else Freshness.NEVER
             else:
-                how = Freshness.ALWAYS if (made.function, made.op) == (view.function.id, op.id) else Freshness.SOMETIMES
+                how = Freshness.ALWAYS if is_made_here else Freshness.SOMETIMES
         case _:
             how = Freshness.NEVER
-    return _related(view, call, op.id, how)
+    return _related(view, call, place, how)
 
 
 def _related(view: ContextView, call: OpId, made: OpId, how: Freshness) -> Freshness:
@@ -288,14 +267,7 @@ def _related(view: ContextView, call: OpId, made: OpId, how: Freshness) -> Fresh
 
 
 def _loops_around(codes: Codes, identity: FunctionId, op: OpId) -> frozenset[OpId]:
-    code = codes.of(identity)
-    found: set[OpId] = set()
-    parent = code.parents[op]
-    while parent is not None:
-        if isinstance(code.ops[parent], ops.For | ops.While | ops.Comprehension):
-            found.add(parent)
-        parent = code.parents[parent]
-    return frozenset(found)
+    return frozenset(loop.op for loop in codes.of(identity).loops_around(op))
 
 
 def _is_resized(view: ContextView, call: OpId, given: tuple[Value, ...]) -> Freshness:
@@ -319,20 +291,18 @@ def _is_resized(view: ContextView, call: OpId, given: tuple[Value, ...]) -> Fres
         making = frozenset[OpId]().union(
             *(_loops_around(view.codes, view.function.id, op) for op in made if op is not None)
         )
-        if same and inside and any(isinstance(view.op(loop), ops.While) for loop in filling - making):
+        if same and inside and any(view.code.regions[loop].kind is RegionKind.WHILE for loop in filling - making):
             return Freshness.ALWAYS
     return Freshness.NEVER
 
 
 def _resizings(view: ContextView) -> Iterator[tuple[OpId, OpId]]:
     """The operations that may change how long a container is, and the container."""
-    for call in view.code.of_kind(ops.Call):
-        method = view.op(call.function)
-        if isinstance(method, ops.LoadAttribute) and method.name in _RESIZES:
-            yield call.id, method.object
-    for store in view.code.of_kind(ops.StoreItem):
+    for call in view.code.of_kind(Call):
+        if call.owner is not None and call.method in _RESIZES:
+            yield call.op, call.owner
+    for write in view.code.of_kind(ItemWrite):
         # an item of a list is replaced; a key that is computed may be a new one
-        objects = [each.object for each in members(view.value(store.object)) if isinstance(each, Reference)]
-        if any(view.facts.objects[each].kind is ObjectKind.DICT for each in objects):
-            if not isinstance(view.value(store.index), Constant):
-                yield store.id, store.object
+        if view.any_of(write.owner, lambda each: view.object_kind(each) is ObjectKind.DICT):
+            if not isinstance(view.value(write.index), Constant):
+                yield write.op, write.owner

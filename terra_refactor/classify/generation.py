@@ -10,44 +10,17 @@ keep using, such as `tf.compat.v1.where`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, ProgramFacts
 from terra_refactor.analysis.testing import is_in_test_file
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import LibraryValue
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import AttributeRead, Imported, RegionKind
+from terra_refactor.facts.view import has_trait
 from terra_refactor.ir.ids import OpId
 from terra_refactor.tf_model import registry
-
-_OF_GRAPHS: Final = frozenset(
-    f"tensorflow.compat.v1.{name}"
-    for name in (
-        "InteractiveSession",
-        "Session",
-        "disable_eager_execution",
-        "disable_v2_behavior",
-        "get_variable",
-        "global_variables_initializer",
-        "placeholder",
-        "placeholder_with_default",
-        "variable_scope",
-    )
-)
-_BELOW: Final = ("tensorflow.compat.v1.layers.", "tensorflow.contrib.")
-_WITHOUT_EAGER: Final = frozenset(
-    f"tensorflow.compat.v1.{name}" for name in ("disable_eager_execution", "disable_v2_behavior")
-)
-_EAGER: Final = frozenset(
-    {
-        "tensorflow.GradientTape",
-        "tensorflow.Tensor.numpy",
-        "tensorflow.Variable.numpy",
-        "tensorflow.compat.v1.enable_eager_execution",
-        "tensorflow.compat.v1.enable_v2_behavior",
-    }
-)
-"""What has a use in eager programs only. A decorator that a run of ours adds does not count."""
+from terra_refactor.tf_model.graph_traits import is_of_sessions
+from terra_refactor.tf_model.spec import Trait
 
 
 def tensorflow_1_modules(facts: ProgramFacts) -> frozenset[str]:
@@ -56,7 +29,7 @@ def tensorflow_1_modules(facts: ProgramFacts) -> frozenset[str]:
         context.function.module
         for context in facts.contexts
         for call in context.calls
-        if any(name in _OF_GRAPHS or name.startswith(_BELOW) for name in call.library)
+        if any(is_of_sessions(name) for name in call.library)
     )
 
 
@@ -76,9 +49,9 @@ def programs_of_tensorflow_1(hazards: HazardMap) -> frozenset[str]:
         if is_in_test_file(program, program.function(context.function)):
             continue
         for call in context.calls:
-            if not _WITHOUT_EAGER.isdisjoint(call.library):
+            if any(has_trait(name, Trait.ENDS_EAGER) for name in call.library):
                 without_eager.add(module)
-            if not _EAGER.isdisjoint(call.library):
+            if any(has_trait(name, Trait.EAGER_PROGRAMS) for name in call.library):
                 eager.add(module)
         if module not in old and any(_former_names(hazards, context)):
             old.add(module)
@@ -118,15 +91,18 @@ def _former_names(hazards: HazardMap, context: ContextFacts) -> Iterator[str]:
     """The names of TensorFlow that code of a context reads, which only TensorFlow 1 has, where nothing around asks whether it is there."""
     view = hazards.view(context)
     places: list[tuple[OpId, str, str]] = []
-    for op in view.code.of_kind(ops.LoadAttribute):
-        owner = context.value(op.object)
+    for read in view.code.of_kind(AttributeRead):
+        owner = context.value(read.owner)
         if isinstance(owner, LibraryValue):
-            places.append((op.id, owner.name, op.name))
-    places.extend((op.id, op.module, op.name) for op in view.code.of_kind(ops.ImportFrom) if not op.level)
-    places.extend((op.id, *op.module.rpartition(".")[::2]) for op in view.code.of_kind(ops.Import))
+            places.append((read.op, owner.name, read.name))
+    for imported in view.code.of_kind(Imported):
+        if imported.name is None:
+            places.append((imported.op, *imported.module.rpartition(".")[::2]))
+        elif not imported.level and imported.name != "*":
+            places.append((imported.op, imported.module, imported.name))
     for number, owner_name, name in places:
         if registry.is_former(owner_name, name) and not any(
-            isinstance(outer, ops.Try | ops.If | ops.IfExpression) for outer in view.enclosing(number)
+            outer.kind in (RegionKind.TRY, RegionKind.IF, RegionKind.CHOICE) for outer in view.enclosing(number)
         ):
             yield f"{owner_name}.{name}"
 
@@ -138,11 +114,11 @@ def imported_modules(hazards: HazardMap) -> dict[str, frozenset[str]]:
     for name, module in program.modules.items():
         others: set[str] = set()
         for function in module.functions:
-            index = hazards.index(function.id)
-            named = [(op.module, 0) for op in index.of_kind(ops.Import)]
-            named += [(op.module, op.level) for op in index.of_kind(ops.ImportStar)]
-            for op in index.of_kind(ops.ImportFrom):
-                named += [(op.module, op.level), (f"{op.module}.{op.name}" if op.module else op.name, op.level)]
+            named: list[tuple[str, int]] = []
+            for each in hazards.index(function.id).of_kind(Imported):
+                named.append((each.module, each.level))
+                if each.name is not None and each.name != "*":
+                    named.append((f"{each.module}.{each.name}" if each.module else each.name, each.level))
             others.update(program.imports.resolve(name, module_name, level) or "" for module_name, level in named)
         found[name] = frozenset(others & program.modules.keys() - {name})
     return found

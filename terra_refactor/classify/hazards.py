@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
 
-from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.effects import own_field
 from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, ProgramFacts
 from terra_refactor.classify.answers import Answers, Question
@@ -23,27 +22,27 @@ from terra_refactor.classify.scratch import is_scratch
 from terra_refactor.classify.trace_counts import may_be_filled_before, sets_up_new_object
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.value import FunctionValue, TupleValue, members
-from terra_refactor.ir import ops
+from terra_refactor.facts.code import CodeFacts
+from terra_refactor.facts.codes import Codes
+from terra_refactor.facts.records import AttributeWrite, Call, ItemWrite, NameRead, NameWrite, RegionKind
+from terra_refactor.facts.view import ContextView, has_trait, unconverted_construct
+from terra_refactor.facts.watch import Notes, Watch, changed_looks
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.ir.index import CodeIndex
 from terra_refactor.ir.program import Program
-from terra_refactor.ir.walk import operands
-from terra_refactor.rules.registry import all_rules, local_hazards, rules_by_effect
-from terra_refactor.rules.rule import CureHint, LocalHazard, Rule, RuleKind
-from terra_refactor.rules.view import Codes, ContextView, has_trait, unconverted_construct
-from terra_refactor.rules.watch import Notes, Watch, changed_looks
+from terra_refactor.rules.graph_failures.tensor_as_bool import RULE as AS_BOOL
+from terra_refactor.rules.registry import all_rules, local_hazards, rule_about_kept_tensors, rules_by_effect
+from terra_refactor.rules.rule import CureHint, LocalHazard, Nature, Rule, RuleKind
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.spec import Trait
 
 MAX_HAZARDS = 60
 """So many hazards of one context are kept: one is enough to be unsafe."""
 MAX_CHAIN = 10
-_AS_BOOL = "TR304"
 _OWN = frozenset({RootKind.PARAMETER, RootKind.CLOSURE, RootKind.FRESH})
 """What an inner function changes there may be its definer's own, made in the same call."""
-NOT_CONVERTED: Final = (
-    "a tensor decides here, in code that AutoGraph does not convert (see TR304): in a graph this raises"
+_NOT_CONVERTED: Final = (
+    f"a tensor decides here, in code that AutoGraph does not convert (see {AS_BOOL.id}): in a graph this raises"
 )
 
 
@@ -66,6 +65,7 @@ class ReachedHazard:
     """It is one only for the function in whose code it is."""
     is_effect: bool = False
     """The analysis found it, and has composed it over the calls."""
+    nature: Nature = Nature.FOUND
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class HazardMap:
             view = self._views[context.id] = ContextView(self.codes, self.facts, context)
         return view
 
-    def index(self, identity: FunctionId) -> CodeIndex:
+    def index(self, identity: FunctionId) -> CodeFacts:
         """The operations of a function by number and by what holds them."""
         return self.codes.of(identity)
 
@@ -182,7 +182,14 @@ class HazardMap:
         view = self.view(context)
         here = context.function
         hazards = [
-            ReachedHazard(_AS_BOOL, EffectSite(here.module, here.index, op), (), NOT_CONVERTED, None)
+            ReachedHazard(
+                AS_BOOL.id,
+                EffectSite(here.module, here.index, op),
+                (),
+                _NOT_CONVERTED,
+                None,
+                nature=Nature.UNCONVERTED,
+            )
             for op in tensor_decisions(view)
         ]
         callbacks = self._host_callbacks(here)
@@ -215,6 +222,7 @@ class HazardMap:
                     hazard.cure,
                     hazard.parameter,
                     hazard.boundary,
+                    nature=hazard.nature,
                 )
 
     def _host_callbacks(self, identity: FunctionId) -> frozenset[OpId]:
@@ -257,18 +265,10 @@ class HazardMap:
         """The caller's own parameter that it passes for the callee's parameter `name`; with `parts`, or that it makes that of."""
         view = self.view(context)
         behind = view.parameter_around if parts else view.parameter_behind
-        op = view.op(call.op)
-        if not isinstance(op, ops.Call) or any(argument.spread is not ops.Spread.PLAIN for argument in op.arguments):
-            return None
+        made = view.made(call.op)
         code = self.program.function(callee.function)
-        names = [parameter.name for parameter in code.parameters]
-        bound = code.kind is FunctionKind.METHOD and isinstance(view.op(op.function), ops.LoadAttribute)
-        position = names.index(name) - int(bound)
-        given = [argument for argument in op.arguments if argument.keyword is None]
-        by_name = [argument for argument in op.arguments if argument.keyword == name]
-        if by_name:
-            return behind(by_name[0].value)
-        return behind(given[position].value) if 0 <= position < len(given) else None
+        given = view.given_for(made, code, name) if isinstance(made, Call) else None
+        return None if given is None else behind(given)
 
     def _operations_of(self, context: ContextFacts) -> Iterator[ReachedHazard]:
         """The hazards of operations that a context reaches; effects are composed by the analysis, which knows whose objects they touch."""
@@ -307,7 +307,7 @@ class HazardMap:
                 rule.id,
                 effect.site,
                 effect.via,
-                self._message(rule, effect),
+                rule.says_of(effect.kind, *self._written_of(effect), str(effect.target)),
                 self._assumption(effect) or self._filled_before(context, effect),
                 cure,
                 is_effect=True,
@@ -319,7 +319,7 @@ class HazardMap:
             self.program.function(context.function), effect
         ):
             return False
-        return not self._reports(all_rules()["TR104"], effect.site) and not any(
+        return not self._reports(rule_about_kept_tensors(), effect.site) and not any(
             self.view(inner).under_tensor_condition(site.op)
             for site in (*effect.via, effect.site)
             for inner in self.facts.contexts_of(FunctionId(site.module, site.function))
@@ -413,7 +413,7 @@ class HazardMap:
             ):
                 # what is made the first time is kept; a tensor of the trace has no value then
                 return effect.kind is EffectKind.VARIABLE_CREATION or not self._reports(
-                    all_rules()["TR104"], effect.site
+                    rule_about_kept_tensors(), effect.site
                 )
         return False
 
@@ -424,56 +424,28 @@ class HazardMap:
     def _is_made_for_each(self, code: Function, op: int) -> bool:
         """Whether what is made the first time is made for each value of a parameter, and calls bring several: a trace may only once."""
         index = self.index(code.id)
-        tested: set[str] = set()
-        parent = index.parents[op]
-        while parent is not None:
-            holder = index.ops[parent]
-            if isinstance(holder, ops.If):
-                tested |= _names_behind(index, holder.test)
-            parent = index.parents[parent]
+        tests = [region.subject for region in index.around(op) if region.kind is RegionKind.IF]
+        tested = {
+            fact.name for test in tests if test is not None for fact in index.behind(test) if isinstance(fact, NameRead)
+        }
         own = 1 if code.kind is FunctionKind.METHOD else 0
         return any(
             parameter.name in tested and len(parameter.values) > 1
             for parameter in self.facts.functions[code.id].parameters[own:]
         )
 
-    def _message(self, rule: Rule, effect: Effect) -> str:
-        done, changed = self._written_of(effect)
-        match effect.kind:
-            case EffectKind.STATE_WRITE if rule.id == "TR104":
-                return f"`{done}` keeps a symbolic tensor of the trace in `{changed}`, where it has no value after the call"
-            case EffectKind.STATE_WRITE if rule.id == "TR317":
-                return f"`{done}` runs only while a graph is traced; later calls see `{changed}` as it was then"
-            case EffectKind.STATE_WRITE:
-                return f"`{done}` runs only while a graph is traced; later calls do not change `{changed}`"
-            case EffectKind.STATE_READ:
-                return (
-                    f"a graph keeps the value that `{effect.target}` had when it was traced; later changes are ignored"
-                )
-            case EffectKind.VARIABLE_CREATION:
-                return f"`{done}` creates variables: a graph may do that only in its first trace"
-            case EffectKind.UNKNOWN_CALL:
-                return f"`{done}` cannot be resolved, so its side effects are unknown"
-            case EffectKind.ITERATE:
-                return f"`{done}` advances a Python iterator only while a graph is traced"
-            case EffectKind.RANDOM | EffectKind.TIME:
-                return f"`{done}` runs only while a graph is traced; every later call gets the same value"
-            case _:
-                return f"`{done}` runs only while a graph is traced, not on every call"
-
     def _written_of(self, effect: Effect) -> tuple[str, str]:
         """How the source writes what happens (`history.append(...)`), and what that changes (`history`)."""
         index = self.index(FunctionId(effect.site.module, effect.site.function))
-        op = index.ops[effect.site.op]
         changed = str(effect.target).removesuffix("[]")
-        match op:
-            case ops.StoreAttribute() | ops.StoreName() if op.value is not None:
+        match index.facts[effect.site.op]:
+            case AttributeWrite() | NameWrite():
                 changed = self.written(effect.site)
                 return f"{changed} = ...", changed
-            case ops.StoreItem(object=container) if op.value is not None:
-                return f"{self.written(effect.site)} = ...", written_form(lambda number: index.ops[number], container)
-            case ops.Call(function=function) if isinstance(method := index.ops[function], ops.LoadAttribute):
-                owner = written_form(lambda number: index.ops[number], method.object)
+            case ItemWrite(owner=container):
+                return f"{self.written(effect.site)} = ...", index.written(container)
+            case Call(owner=int() as receiver):
+                owner = index.written(receiver)
                 return effect.detail, changed if owner == "..." or "(" in owner else owner
             case _:
                 return effect.detail, changed
@@ -510,8 +482,7 @@ class HazardMap:
 
     def written(self, site: EffectSite) -> str:
         """How the operation at a place is written."""
-        index = self.index(FunctionId(site.module, site.function))
-        return written_form(lambda number: index.ops[number], site.op)
+        return self.index(FunctionId(site.module, site.function)).written(site.op)
 
 
 def _moved(before: Program, now: Program) -> frozenset[FunctionId]:
@@ -541,6 +512,7 @@ def _through(
         parameter,
         hazard.boundary,
         hazard.is_effect,
+        hazard.nature,
     )
 
 
@@ -589,19 +561,3 @@ _WRITTEN_THROUGH_CALLS: Final = Question[HazardMap, FunctionId, frozenset[tuple[
 _REPORTER: Final = Question[HazardMap, tuple[EffectKind, EffectSite], tuple[Rule, CureHint | None] | None](
     lambda hazards, effect: hazards.reporter_of(*effect), None
 )
-
-
-def _names_behind(index: CodeIndex, number: OpId) -> frozenset[str]:
-    """The names that a result is computed from, through local variables."""
-    names: set[str] = set()
-    waiting = [number]
-    while waiting:
-        op = index.ops[waiting.pop()]
-        if isinstance(op, ops.LoadName):
-            if op.name not in names:
-                names.add(op.name)
-                stores = (store for store in index.of_kind(ops.StoreName) if store.name == op.name)
-                waiting.extend(store.value for store in stores if store.value is not None)
-        elif op is not None:
-            waiting.extend(operands(op))
-    return frozenset(names)

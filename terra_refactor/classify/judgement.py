@@ -27,6 +27,8 @@ class Judgement:
     action: Action = Action.NONE
     level: Level = Level.SAFE
     reason: str = ""
+    rule: str = ""
+    """Id of the rule that the reason speaks of; empty for none."""
     covered: bool = False
     covered_at_speculative: bool = False
     paid_after: float | None = None

@@ -16,14 +16,14 @@ from typing import Final
 from terra_refactor.analysis.facts import CallFact, EntryKind
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import FunctionValue, PartialValue, UnknownValue, Value, members
-from terra_refactor.ir import ops
-from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.rules.view import ContextView
+from terra_refactor.facts.records import AttributeRead, Call, NameRead, NameWrite
+from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.tf_model.spec import Trait
 
 _TRACING: Final = frozenset(
     {"filter", "flat_map", "group_by_window", "interleave", "map", "reduce", "scan", "take_while"}
 )
-_EAGERLY: Final = frozenset({"tensorflow.py_function", "tensorflow.numpy_function", "tensorflow.compat.v1.py_func"})
 _OPTIONS: Final = frozenset({"block_length", "cycle_length", "deterministic", "num_parallel_calls"})
 _OF_DATA_SETS: Final = frozenset({"batch", "flat_map", "interleave", "padded_batch", "prefetch", "unbatch"})
 
@@ -34,19 +34,17 @@ def given_to_pipelines(hazards: HazardMap) -> frozenset[FunctionId]:
     given_to_some: set[FunctionId] = set()
     for context in facts.contexts:
         view = hazards.view(context)
-        for call in view.code.of_kind(ops.Call):
-            method = view.op(call.function)
-            if not isinstance(method, ops.LoadAttribute):
+        for call in view.code.of_kind(Call):
+            if call.owner is None or not (context.in_graph or call.method in _TRACING):
                 continue
-            fact = view.calls.get(call.id)
+            fact = view.calls.get(call.op)
+            handed = {identity for each in call.arguments for identity in _functions(view.value(each.value))}
             if context.in_graph and (fact is None or not fact.callees) and not _runs_eagerly(fact):
                 # `strategy.run(step, ...)` in a graph: whoever calls it does so while the graph is traced
-                given_to_some.update(_handed_over(view, call))
-            if method.name not in _TRACING:
-                continue
-            given = {identity for each in call.arguments for identity in _functions(view.value(each.value))}
-            if given - given_to_some and _is_unknown(view.value(method.object)) and _is_of_data_set(view, call, method):
-                given_to_some |= given
+                given_to_some |= handed
+            if call.method in _TRACING and handed - given_to_some and view.all_are(call.owner, UnknownValue):
+                if _is_of_data_set(view, call):
+                    given_to_some |= handed
     callers = {
         identity: {facts.function_of(place.context) for place in function.callers} - {identity}
         for identity, function in facts.functions.items()
@@ -69,12 +67,7 @@ def _is_private_to_program(hazards: HazardMap, identity: FunctionId) -> bool:
 
 
 def _runs_eagerly(fact: CallFact | None) -> bool:
-    return fact is not None and not _EAGERLY.isdisjoint(fact.library)
-
-
-def _handed_over(view: ContextView, call: ops.Call) -> Iterator[FunctionId]:
-    for each in call.arguments:
-        yield from _functions(view.value(each.value))
+    return fact is not None and any(has_trait(name, Trait.HOST_CALLBACK) for name in fact.library)
 
 
 def _functions(value: Value) -> Iterator[FunctionId]:
@@ -85,28 +78,18 @@ def _functions(value: Value) -> Iterator[FunctionId]:
             yield from _functions(member.function)
 
 
-def _is_unknown(value: Value) -> bool:
-    alternatives = members(value)
-    return bool(alternatives) and all(isinstance(member, UnknownValue) for member in alternatives)
-
-
-def _is_of_data_set(view: ContextView, call: ops.Call, method: ops.LoadAttribute) -> bool:
+def _is_of_data_set(view: ContextView, call: Call) -> bool:
     """Whether the method is given what only those of data sets take, or its object or result has methods that only data sets have."""
     if any(argument.keyword in _OPTIONS for argument in call.arguments):
         return True
-    same = {call.id, method.object}
-    receiver: OpId | None = method.object
+    same = {call.op}
+    receiver = call.owner
     while receiver is not None:
         # what it was before the calls in between
-        op = view.op(receiver)
-        function = view.op(op.function) if isinstance(op, ops.Call) else None
-        receiver = function.object if isinstance(function, ops.LoadAttribute) else None
-        if receiver is not None:
-            same.add(receiver)
-    names = {op.name for op in view.code.of_kind(ops.StoreName) if op.value in same}
-    names |= {op.name for op in view.code.of_kind(ops.LoadName) if op.id in same}
-    return any(
-        op.name in _OF_DATA_SETS
-        and (op.object in same or (isinstance(of := view.op(op.object), ops.LoadName) and of.name in names))
-        for op in view.code.of_kind(ops.LoadAttribute)
-    )
+        same.add(receiver)
+        before = view.made(receiver)
+        receiver = before.owner if isinstance(before, Call) else None
+    names = {write.name for write in view.code.of_kind(NameWrite) if write.value in same}
+    names |= {read.name for read in view.code.of_kind(NameRead) if read.op in same}
+    same |= {read.op for name in names for read in view.code.reads_of(name)}
+    return any(read.name in _OF_DATA_SETS and read.owner in same for read in view.code.of_kind(AttributeRead))

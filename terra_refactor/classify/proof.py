@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.effects import own_field
 from terra_refactor.analysis.facts import BranchKind, CallFact, ContextFacts, ContextId, EntryKind, ObjectKind
 from terra_refactor.classify.candidates import derives_from
 from terra_refactor.classify.conversion import is_excluded, leaves_conversion, leaves_conversion_for_keras
-from terra_refactor.classify.hazards import MAX_CHAIN, NOT_CONVERTED, HazardMap, ReachedHazard
+from terra_refactor.classify.hazards import MAX_CHAIN, HazardMap, ReachedHazard
 from terra_refactor.classify.scratch import readers_outside
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.value import (
@@ -37,21 +36,35 @@ from terra_refactor.domain.value import (
     is_symbolic_number,
     members,
 )
-from terra_refactor.ir import ops
-from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.facts.code import CodeFacts
+from terra_refactor.facts.records import (
+    AttributeRead,
+    AttributeWrite,
+    Call,
+    Choice,
+    Display,
+    Fact,
+    ItemRead,
+    Literal,
+    NameRead,
+    NameWrite,
+    NextItem,
+    Operation,
+    RegionKind,
+    Return,
+    Unpacked,
+    Write,
+)
+from terra_refactor.facts.view import has_trait
+from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.ir.index import CodeIndex
-from terra_refactor.ir.walk import block_results, operands, walk
-from terra_refactor.rules.rule import LocalHazard
+from terra_refactor.rules.registry import all_rules
+from terra_refactor.rules.rule import LocalHazard, Nature
+from terra_refactor.tf_model.graph_traits import makes_arrays
+from terra_refactor.tf_model.spec import Trait
 
 MAX_DEPTH: Final = 60
 """So many steps data flow is followed back; what is farther away is not proven."""
-_MAKERS: Final = ("tensorflow.", "keras.", "numpy.", "tensorflow_probability.", "tensorflow_addons.")
-"""Libraries whose functions give tensors or arrays, whatever they are given."""
-_HANDS_BACK: Final = (".nest.", "tensorflow.identity_n")
-"""Those of their functions that give back what they were given."""
-_OF_BRANCHES: Final = ("TR306", "TR307")
-"""Rules about what a variable is on both sides of a branch, or before and after an iteration."""
 _HOOKS: Final = frozenset({"call", "update_state", "result"})
 """Methods that Keras calls eagerly as well as in graphs."""
 _LOSSES: Final = frozenset({"keras.losses.Loss"})
@@ -75,8 +88,8 @@ class Proof:
         """What would have to be so, and is not proven, for the hazard of a graph that runs this context; None if it is one for sure."""
         if hazard.is_effect:
             return self._doubt_of_effect(context, hazard)
-        place = hazard.site.op
-        if hazard.message == NOT_CONVERTED and self._is_left_by_keras_only(context, hazard.via):
+        place, rule = hazard.site.op, all_rules()[hazard.rule]
+        if hazard.nature is Nature.UNCONVERTED and self._is_left_by_keras_only(context, hazard.via):
             return "under Keras 3, of TensorFlow 2.16 and newer: Keras 2 has `call` and `train_step` converted"
         doubts: list[str] = []
         for inner in self._contexts_at(context, hazard.via):
@@ -84,11 +97,11 @@ class Proof:
                 continue  # the last call may reach others as well
             local = [
                 each
-                for rule, each in self.hazards.found(inner)
-                if rule.id == hazard.rule and each.op == place and each.assumption is None
+                for found, each in self.hazards.found(inner)
+                if found is rule and each.op == place and each.assumption is None
             ]
             unproven = self._unproven(inner, place, local[0] if local else None)
-            structure = self._supposed_structure(inner) if hazard.rule in _OF_BRANCHES else None
+            structure = self._supposed_structure(inner) if rule.compares_structures else None
             if structure is not None:
                 doubts.append(f"if `{structure}` is given as a tuple, list or dict, which no call shows")
                 continue
@@ -118,7 +131,7 @@ class Proof:
         code = self._code(context)
         for name, value in context.parameters.items():
             is_structure = self._is_relevant(value) and not _is_array(value)
-            if is_structure and name in code.stores:
+            if is_structure and name in code.writes:
                 # which structures Keras passes depends on the data
                 if self._comes_from_library(context, name) or not self._of_parameter(context, name):
                     return name
@@ -154,13 +167,10 @@ class Proof:
         code = self._code(context)
         if local is not None and local.tensor is not None:
             return None if self.is_proven(context, local.tensor) else local.tensor
-        op = code.ops[place]
-        assert op is not None
-        asked = [*operands(op), *(number for _, number in block_results(op))]
-        if isinstance(op, ops.Call):
-            method = code.ops[op.function]
-            if isinstance(method, ops.LoadAttribute):
-                asked.insert(0, method.object)
+        fact = code.facts[place]
+        asked = [*code.inputs(place, results=True)]
+        if isinstance(fact, Call) and fact.owner is not None:
+            asked.insert(0, fact.owner)
         asked.extend(self._deciding(context, place))
         for number in asked:
             value = context.values[number]
@@ -185,30 +195,23 @@ class Proof:
             for branch in context.branches
             if branch.taken == (True, True) and branch.kind in (BranchKind.PYTHON, BranchKind.UNKNOWN)
         }
-        parent = code.parents[place]
-        while parent is not None:
-            if parent in open_ones and isinstance(code.ops[parent], ops.If | ops.IfExpression):
-                return True
-            parent = code.parents[parent]
-        return False
+        decisions = (RegionKind.IF, RegionKind.CHOICE)
+        return any(region.op in open_ones and region.kind in decisions for region in code.around(place))
 
     def _deciding(self, context: ContextFacts, place: OpId) -> Iterator[OpId]:
         """The tensors that decide, within the function, whether an operation runs."""
         code = self._code(context)
         kinds = {branch.op: branch.kind for branch in context.branches}
-        parent = code.parents[place]
-        while parent is not None:
-            outer = code.ops[parent]
-            if kinds.get(parent) is BranchKind.TENSOR and outer is not None:
-                yield from operands(outer)
-                yield from (number for _, number in block_results(outer))
-            parent = code.parents[parent]
+        for region in code.around(place):
+            if kinds.get(region.op) is BranchKind.TENSOR:
+                yield from code.inputs(region.op, results=True)
 
     def _doubt_of_effect(self, context: ContextFacts, hazard: ReachedHazard) -> str | None:
         effects = [each for each in context.effects if each.site == hazard.site and each.via == hazard.via]
         if effects and all(effect.assumed for effect in effects):
             return "if it happens at all: that rests on what could not be resolved"
-        if hazard.rule == "TR105" and self.is_unused(hazard.site):
+        rule = all_rules()[hazard.rule]
+        if rule.counts_if_used and self.is_unused(hazard.site):
             return "if somebody looks at it"
         writes = [effect for effect in effects if effect.kind is EffectKind.STATE_WRITE]
         if not writes:
@@ -219,20 +222,17 @@ class Proof:
             return "if something else sets it between the calls: each call would set it to the same value"
         if not self.is_looked_at(context, writes):
             return "if somebody looks at it between the calls"
-        if hazard.rule == "TR104":
+        if rule.keeps_tensor:
             if not any(self._keeps_tensor(inner, hazard.site.op) for inner in self._contexts_at(context, hazard.via)):
                 return "if a tensor of the trace is in it, which no call shows"
         return None
 
     def _keeps_tensor(self, context: ContextFacts, place: OpId) -> bool:
         """Whether what an operation stores is certainly a tensor, or a container of tensors, and no object that may have one."""
-        op = self._code(context).ops[place]
-        match op:
-            case ops.StoreAttribute(value=int() as value) | ops.StoreItem(value=value):
+        match self._code(context).facts[place]:
+            case Write(value=value):
                 stored = [value]
-            case ops.StoreName(value=int() as value):
-                stored = [value]
-            case ops.Call(arguments=arguments):
+            case Call(arguments=arguments):
                 stored = [argument.value for argument in arguments]
             case _:
                 return True
@@ -241,62 +241,65 @@ class Proof:
     def _is_always_the_same(self, context: ContextFacts, hazard: ReachedHazard) -> bool:
         """Whether each call would set an attribute to what the trace has set it to, and nobody else (but constructors) sets it."""
         for inner in self._contexts_at(context, hazard.via):
-            op = self._code(inner).ops[hazard.site.op]
-            if not isinstance(op, ops.StoreAttribute) or op.value is None:
+            write = self._code(inner).facts[hazard.site.op]
+            if not isinstance(write, AttributeWrite):
                 return False
-            if any(True for _ in self._deciding(inner, op.id)) or self._varies(inner, op, op.value):
+            if any(True for _ in self._deciding(inner, write.op)) or self._varies(inner, write, write.value):
                 return False
-            value = inner.values[op.value]
-            for identity, number, target in self._setters_of(op.name):
-                if self._is_constructor(identity) or (identity, number) == (inner.function, op.value):
+            value = inner.values[write.value]
+            for identity, number, target in self._setters_of(write.name):
+                if self._is_constructor(identity) or (identity, number) == (inner.function, write.value):
                     continue
-                if identity == inner.function and _are_apart(inner.values[target], inner.values[op.object]):
+                if identity == inner.function and _are_apart(inner.values[target], inner.values[write.owner]):
                     continue
                 others = [setter.values[number] for setter in self.facts.contexts_of(identity)]
                 if not isinstance(value, Constant) or any(other not in (None, value) for other in others):
                     return False
         return True
 
-    def _varies(self, context: ContextFacts, store: ops.StoreAttribute, number: OpId) -> bool:
+    def _varies(self, context: ContextFacts, write: AttributeWrite, number: OpId) -> bool:
         """Whether a value may be another one in the next call of the same trace: it is computed from what calls change, or from tensors."""
         code = self._code(context)
-        changed = context.values[store.object]
         pending, seen = [number], {number}
         while pending:
             each = pending.pop()
-            op, value = code.ops[each], context.values[each]
+            value = context.values[each]
             if value is not None and _is_array(value) and not _is_any_variable(value):
                 return True
-            if isinstance(op, ops.LoadAttribute):
-                owner = context.values[op.object]
-                if op.name == store.name and not _are_apart(owner, changed):
-                    return True
-                if any(
-                    not self._is_constructor(setter)
-                    and (setter, given) != (context.function, store.value)
-                    and not (setter == context.function and _are_apart(context.values[target], owner))
-                    for setter, given, target in self._setters_of(op.name)
-                ):
-                    return True
-            elif isinstance(op, ops.Call):
-                fact = next((call for call in context.calls if call.op == each), None)
-                if fact is None or fact.unknown is not None or fact.callees:
-                    return True
-            elif isinstance(op, ops.LoadName):
-                stores = code.stores.get(op.name, ())
-                new = [store.value for store in stores if store.value is not None and store.value not in seen]
-                pending.extend(new)
-                seen.update(new)
-            elif not isinstance(
-                op, ops.Literal | ops.LoadItem | ops.Unary | ops.Binary | ops.BuildContainer | ops.BuildDict
-            ):
+            if self._changes_between_calls(context, write, code.facts[each]):
                 return True
             # what is no tensor is made of what of tensors does not vary: their static shapes, say
-            given = ((part, context.values[part]) for part in operands(op) if part not in seen)
-            inner = [part for part, known in given if known is None or not _is_array(known)]
-            pending.extend(inner)
-            seen.update(inner)
+            given = ((part, context.values[part]) for part in code.inputs(each))
+            further = [part for part, known in given if known is None or not _is_array(known)]
+            fact = code.facts[each]
+            if isinstance(fact, NameRead):
+                further += [other.value for other in code.writes.get(fact.name, ())]
+            pending += [part for part in dict.fromkeys(further) if part not in seen]
+            seen.update(further)
         return False
+
+    def _changes_between_calls(self, context: ContextFacts, write: AttributeWrite, fact: Fact | None) -> bool:
+        """Whether what is read or computed there may be another value in the next call."""
+        match fact:
+            case AttributeRead(owner=owner, name=name):
+                given = context.values[owner]
+                if name == write.name and not _are_apart(given, context.values[write.owner]):
+                    return True
+                return any(
+                    not self._is_constructor(setter)
+                    and (setter, number) != (context.function, write.value)
+                    and not (setter == context.function and _are_apart(context.values[target], given))
+                    for setter, number, target in self._setters_of(name)
+                )
+            case Call(op=op):
+                call = next((call for call in context.calls if call.op == op), None)
+                return call is None or call.unknown is not None or bool(call.callees)
+            case Literal() | ItemRead() | NameRead() | Display(is_comprehension=False):
+                return False
+            case Operation(is_comparison=is_comparison):
+                return is_comparison
+            case _:
+                return True
 
     def _is_constructor(self, identity: FunctionId) -> bool:
         return self.hazards.index(identity).function.name in ("__init__", "build")
@@ -316,16 +319,11 @@ class Proof:
     def is_unused(self, site: EffectSite) -> bool:
         """Whether nobody looks at what a call gives: it is dropped, or stored in a local variable that nothing reads."""
         module = self.hazards.whole_program.modules[site.module]
-        users = [
-            op
-            for op in self.hazards.index(FunctionId(site.module, site.function)).ops
-            if op and site.op in operands(op)
-        ]
-        names = {op.name for op in users if isinstance(op, ops.StoreName)}
-        return all(isinstance(op, ops.StoreName) for op in users) and not any(
-            read.name in names
-            for function in module.functions
-            for read in self.hazards.index(function.id).of_kind(ops.LoadName)
+        index = self.hazards.index(FunctionId(site.module, site.function))
+        users = [index.facts[user] for user in index.readers(site.op)]
+        names = {user.name for user in users if isinstance(user, NameWrite)}
+        return all(isinstance(user, NameWrite) for user in users) and not any(
+            self.hazards.index(function.id).reads_of(name) for function in module.functions for name in names
         )
 
     # --- values --------------------------------------------------------------------------------------------------------------------
@@ -353,33 +351,29 @@ class Proof:
             return False
         if all(map(_is_variable, members(value))) and members(value):
             return True
-        op = self._code(context).ops[number]
-        match op:
-            case ops.LoadName(scope=ops.Scope.LOCAL | ops.Scope.CELL):
-                return self._of_local(context, op.name, op.id)
-            case ops.LoadName(scope=ops.Scope.FREE):
-                return self._of_closure(context, op.name)
-            case ops.LoadItem(object=inner) | ops.UnpackElement(source=inner) | ops.Unary(operand=inner):
+        code = self._code(context)
+        match code.facts[number]:
+            case NameRead(is_local=True, name=name):
+                return self._of_local(context, name, number)
+            case NameRead(is_captured=True, name=name):
+                return self._of_closure(context, name)
+            case ItemRead(owner=inner) | Unpacked(source=inner) | Operation(right=None, left=inner):
                 return self.is_proven(context, inner)
-            case ops.LoadAttribute():
-                return self._of_attribute(context, op)
-            case ops.Binary(left=left, right=right) | ops.Compare(left=left, right=right):
-                return any(
-                    self.is_proven(context, each) for each in (left, right) if self._is_relevant(context.values[each])
-                )
-            case ops.ShortCircuit(left=left, value=right):
-                return self._all(context, (left, right))
-            case ops.IfExpression(then_value=left, else_value=right):
-                return self._all(context, (left, right))
-            case ops.BuildContainer() | ops.BuildDict():
-                return self._all(context, operands(op))
-            case ops.Comprehension(body=body):
-                return self._all(context, [each.value for each in walk(body) if isinstance(each, ops.CollectElement)])
-            case ops.NextItem():
-                return self._of_item(context, number)
-            case ops.Call():
-                return self._of_call(context, op)
-            case ops.LoadName() | ops.Literal():
+            case AttributeRead() as read:
+                return self._of_attribute(context, read)
+            case Operation(sides=sides):
+                return any(self.is_proven(context, each) for each in sides if self._is_relevant(context.values[each]))
+            case Choice(results=results):
+                return self._all(context, results)
+            case Display(is_comprehension=True, items=items):
+                return self._all(context, [item.value for item in items])
+            case Display():
+                return self._all(context, code.inputs(number))
+            case NextItem(source=source):
+                return source is not None and self.is_proven(context, source)
+            case Call() as call:
+                return self._of_call(context, call)
+            case NameRead() | Literal():
                 return True  # a global: the module's own code has made it
             case _:
                 return False
@@ -390,36 +384,33 @@ class Proof:
     def _of_local(self, context: ContextFacts, name: str, before: OpId | None) -> bool:
         """A local variable: every assignment that may have set it there."""
         code = self._code(context)
-        stores = [store for store in code.stores.get(name, ()) if store.value is not None]
-        is_parameter = any(parameter.name == name for parameter in code.function.parameters)
-        certain = [
-            store for store in stores if code.parents[store.id] is None and (before is None or store.id < before)
-        ]
+        writes, is_parameter = code.writes.get(name, ()), code.has_parameter(name)
+        certain = [each for each in writes if code.parents[each.op] is None and (before is None or each.op < before)]
         if certain:
             # nothing from before that gets here
-            stores, is_parameter = [store for store in stores if store.id >= certain[-1].id], False
+            writes, is_parameter = tuple(each for each in writes if each.op >= certain[-1].op), False
         if is_parameter and not self._of_parameter(context, name):
             return False
-        return self._all(context, [store.value for store in stores if store.value is not None])
+        return self._all(context, [write.value for write in writes])
 
     def _of_closure(self, context: ContextFacts, name: str) -> bool:
         outer = self._code(context).function.parent
         while outer is not None:
             code = self.hazards.index(outer)
-            if name in code.stores or any(parameter.name == name for parameter in code.function.parameters):
+            if name in code.writes or code.has_parameter(name):
                 return any(self._of_local(each, name, None) for each in self.facts.contexts_of(outer))
             outer = code.function.parent
         return False
 
-    def _of_attribute(self, context: ContextFacts, op: ops.LoadAttribute) -> bool:
-        owner = context.values[op.object]
+    def _of_attribute(self, context: ContextFacts, read: AttributeRead) -> bool:
+        owner = context.values[read.owner]
         if owner is not None and self._is_relevant(owner):
-            return self.is_proven(context, op.object)
+            return self.is_proven(context, read.owner)
         if owner is not None and not any(isinstance(member, Reference) for member in members(owner)):
             return True  # of a module or a library
         setting = [
             (setter, number)
-            for identity, number, _ in self._setters_of(op.name)
+            for identity, number, _ in self._setters_of(read.name)
             for setter in self.facts.contexts_of(identity)
             if self._is_relevant(setter.values[number])
         ]
@@ -431,38 +422,26 @@ class Proof:
             self._setters = {}
             for module in self.hazards.whole_program.modules.values():
                 for function in module.functions:
-                    for store in self.hazards.index(function.id).of_kind(ops.StoreAttribute):
-                        if store.value is not None:
-                            self._setters.setdefault(store.name, []).append((function.id, store.value, store.object))
+                    for write in self.hazards.index(function.id).of_kind(AttributeWrite):
+                        self._setters.setdefault(write.name, []).append((function.id, write.value, write.owner))
         return self._setters.get(attribute, [])
 
-    def _of_item(self, context: ContextFacts, number: OpId) -> bool:
-        code = self._code(context)
-        parent = code.parents[number]
-        holder = None if parent is None else code.ops[parent]
-        match holder:
-            case ops.For(iterable=source) | ops.Comprehension(iterable=source) | ops.With(manager=source):
-                return self.is_proven(context, source)
-            case _:
-                return False
-
-    def _of_call(self, context: ContextFacts, op: ops.Call) -> bool:
-        fact = next((call for call in context.calls if call.op == op.id), None)
+    def _of_call(self, context: ContextFacts, call: Call) -> bool:
+        fact = next((each for each in context.calls if each.op == call.op), None)
         if fact is None or fact.unknown is not None:
             return False
-        method = self._code(context).ops[op.function]
         if fact.library:
-            if isinstance(method, ops.LoadAttribute) and self._is_relevant(context.values[method.object]):
-                return self.is_proven(context, method.object)
-            if all(name.startswith(_MAKERS) and not any(part in name for part in _HANDS_BACK) for name in fact.library):
+            if call.owner is not None and self._is_relevant(context.values[call.owner]):
+                return self.is_proven(context, call.owner)
+            if all(makes_arrays(name) and not has_trait(name, Trait.HANDS_BACK) for name in fact.library):
                 return True
-            return self._all(context, operands(op))
+            return self._all(context, self._code(context).inputs(call.op))
         return any(self._returns_proven(self.facts.contexts[callee]) for callee in fact.callees)
 
     def _returns_proven(self, context: ContextFacts) -> bool:
         if self.hazards.is_hybrid(context.function):
             return True
-        given = [op.value for op in self._code(context).of_kind(ops.Return) if op.value is not None]
+        given = [place.value for place in self._code(context).of_kind(Return) if place.value is not None]
         return self._all(context, given)
 
     # --- parameters ----------------------------------------------------------------------------------------------------------------
@@ -502,11 +481,10 @@ class Proof:
         given = self._argument(caller, call, context, name)
         if given is not None:
             return self.is_proven(caller, given)
-        op = self._code(caller).ops[call.op]
-        assert op is not None
-        method = self._code(caller).ops[op.function] if isinstance(op, ops.Call) else None
-        receiver = (method.object,) if isinstance(method, ops.LoadAttribute) else ()
-        given_to_library = (*operands(op), *receiver)
+        code = self._code(caller)
+        made = code.facts[call.op]
+        receiver = (made.owner,) if isinstance(made, Call) and made.owner is not None else ()
+        given_to_library = (*code.inputs(call.op), *receiver)
         if any(isinstance(member, UnknownValue) for each in given_to_library for member in _alternatives(caller, each)):
             # what it hands on may be a part of that
             return False
@@ -514,30 +492,18 @@ class Proof:
 
     def _argument(self, caller: ContextFacts, call: CallFact, context: ContextFacts, name: str) -> OpId | None:
         """What a call that reaches the function itself, through no library, passes for a parameter; None if that is not seen."""
-        op = self._code(caller).ops[call.op]
-        if not isinstance(op, ops.Call) or call.library:
+        made = self._code(caller).facts[call.op]
+        if not isinstance(made, Call) or call.library:
             return None
-        if any(argument.spread is not ops.Spread.PLAIN for argument in op.arguments):
-            return None
-        code = self._code(context).function
-        is_bound = code.kind is FunctionKind.METHOD and isinstance(
-            self._code(caller).ops[op.function], ops.LoadAttribute
-        )
-        position = [parameter.name for parameter in code.parameters].index(name) - int(is_bound)
-        by_place = [argument.value for argument in op.arguments if argument.keyword is None]
-        by_name = [argument.value for argument in op.arguments if argument.keyword == name]
-        if by_name:
-            return by_name[0]
-        return by_place[position] if 0 <= position < len(by_place) else None
+        return self.hazards.view(caller).given_for(made, self._code(context).function, name)
 
     # --- looking -------------------------------------------------------------------------------------------------------------------
 
-    def _code(self, context: ContextFacts) -> CodeIndex:
+    def _code(self, context: ContextFacts) -> CodeFacts:
         return self.hazards.whole_codes.of(context.function)
 
     def _written(self, context: ContextFacts, number: OpId) -> str:
-        code = self._code(context)
-        return written_form(lambda inner: code.ops[inner], number)
+        return self._code(context).written(number)
 
     def _is_relevant(self, value: Value | None) -> bool:
         """Whether a value is a tensor or array, or may hold one."""

@@ -14,18 +14,9 @@ from terra_refactor.analysis.facts import ContextFacts, ContextId
 from terra_refactor.classify.answers import Question
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import Bottom, ShapeValue, TensorValue, UnknownValue, members
-from terra_refactor.ir import ops
-from terra_refactor.rules.view import ContextView
-
-_SIZE_READERS: Final = frozenset(
-    {
-        "builtins.len",
-        "builtins.range",
-        "tensorflow.get_static_value",
-        "tensorflow.Tensor.get_shape",
-        "tensorflow.unstack",
-    }
-)
+from terra_refactor.facts.records import AttributeRead
+from terra_refactor.facts.view import ContextView
+from terra_refactor.tf_model.spec import Trait
 
 
 def uses_static_sizes(hazards: HazardMap, context: ContextFacts) -> bool:
@@ -99,18 +90,14 @@ _ABSTRACT: Final = Question[HazardMap, ContextId, frozenset[str]](_abstract, fro
 
 
 def _reads_size(view: ContextView) -> bool:
-    for op in view.code.ops:
-        if isinstance(op, ops.LoadAttribute) and op.name in ("shape", "get_shape", "ndims"):
-            if any(isinstance(member, ShapeValue | UnknownValue) for member in members(view.value(op.id))):
+    for read in view.code.of_kind(AttributeRead):
+        if read.name in ("shape", "get_shape", "ndims"):
+            if view.any_of(read.op, lambda member: isinstance(member, ShapeValue | UnknownValue)):
                 return True
     return any(
-        name in _SIZE_READERS
-        and any(
-            isinstance(member, TensorValue)
-            for argument in call.arguments
-            for member in members(view.value(argument.value))
-        )
-        for call, name in view.library_calls()
+        view.any_of(argument.value, lambda member: isinstance(member, TensorValue))
+        for call, _ in view.calls_with(Trait.READS_SIZE)
+        for argument in call.arguments
     )
 
 

@@ -2,8 +2,7 @@
 
 Computes: an assumption from recorded types; the number of calls from eager code; the gain of a change; findings about functions that were
 traced again and again. Needs: `Program.recorded`. Gives: `assumption_of`, `recorded_types`, `recorded_calls`, `gain_of`, `shape_traces`,
-`traces_in_words`, `varying_value`,
-`RETRACE_RULES`.
+`traces_in_words`, `varying_value`.
 
 A record is evidence for what happened. It makes a function a candidate at `speculative`, and it answers whether a change pays; it is no
 reason for an error, and none for which a function is `safe`. Few calls in a record are no reason against a change: the run may have been
@@ -21,16 +20,9 @@ from terra_refactor.classify.decision import ExpectedGain
 from terra_refactor.domain.dtype import dtype_named
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.record.record_file import Described, FunctionSeen, ParameterSeen, TraceCause
+from terra_refactor.rules.registry import rules_by_retrace
+from terra_refactor.rules.retracing.python_scalar_retrace import RULE as PYTHON_SCALAR
 
-RETRACE_RULES: Final = {
-    "value": "TR201",
-    "structure": "TR201",
-    "shape": "TR202",
-    "new function": "TR203",
-    "object": "TR204",
-    "variable": "TR204",
-}
-"""By what differed between traces, the rule that speaks of it."""
 LEAST_RETRACES: Final = 3
 """Fewer traces for one reason are a flag's two values, or a batch and its rest."""
 MANY_VALUES: Final = 8
@@ -134,7 +126,7 @@ def retraces(seen: FunctionSeen | None) -> tuple[TraceCause, ...]:
     if graph is None:
         return ()
     assert seen is not None
-    found = [each for each in graph.causes if each.cause in RETRACE_RULES and _varies(seen, each)]
+    found = [each for each in graph.causes if each.cause in rules_by_retrace() and _varies(seen, each)]
     return tuple(sorted(found, key=lambda each: -each.traces))
 
 
@@ -180,14 +172,8 @@ def _example(example: Mapping[str, Any]) -> str | None:
 def advice(causes: Iterable[TraceCause]) -> str:
     """What helps against a reason for traces."""
     cause = next(iter(causes))
-    match RETRACE_RULES[cause.cause]:
-        case "TR201":
-            if any(isinstance(example.get("value"), int | float) for example in cause.examples):
-                return "pass a tensor (`tf.constant`) where the function computes with it"
-            return "a graph is made for each value"
-        case "TR202":
-            return "add `reduce_retracing=True`, or an `input_signature`"
-        case "TR203":
-            return "make the `tf.function` once"
-        case _:
-            return "pass the same object in each call"
+    rule = rules_by_retrace()[cause.cause]
+    assert rule.retraces is not None
+    if rule is PYTHON_SCALAR and any(isinstance(example.get("value"), int | float) for example in cause.examples):
+        return "pass a tensor (`tf.constant`) where the function computes with it"
+    return rule.retraces.advice

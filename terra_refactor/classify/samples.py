@@ -38,8 +38,8 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
+from terra_refactor.facts.records import ClassMade
 from terra_refactor.ir.ids import FunctionId
-from terra_refactor.ir.ops import MakeClass
 
 MAX_SAMPLES: Final = 3
 MAX_DEPTH: Final = 4
@@ -123,7 +123,7 @@ def _class_named(hazards: HazardMap, name: str) -> Place | None:
 
 def _classes_of(hazards: HazardMap, module: str) -> frozenset[str]:
     """The classes that a module's own body makes."""
-    return frozenset(op.name for op in hazards.codes.of(FunctionId(module, 0)).of_kind(MakeClass))
+    return frozenset(op.name for op in hazards.codes.of(FunctionId(module, 0)).of_kind(ClassMade))
 
 
 _CLASS: Final = Question[HazardMap, str, Place | None](_class_named, None)

@@ -7,8 +7,8 @@ and who reads attributes of that name. Gives: `is_scratch`, `readers_outside`. I
 from __future__ import annotations
 
 from terra_refactor.analysis.facts import EntryKind, ProgramFacts
+from terra_refactor.facts.codes import Codes
 from terra_refactor.ir.ids import FunctionId
-from terra_refactor.rules.view import Codes
 
 
 def is_scratch(facts: ProgramFacts, codes: Codes, asked: tuple[FunctionId, str]) -> bool:

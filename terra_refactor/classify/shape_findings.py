@@ -14,16 +14,13 @@ from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind, Fa
 from terra_refactor.classify.generation import tensorflow_1_modules
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import TensorValue, members
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import Call, Fact, ItemRead, Operation
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.program import Program
-from terra_refactor.rules.registry import all_rules
+from terra_refactor.rules.registry import rules_by_failure
 from terra_refactor.rules.rule import Finding, RelatedPlace
-from terra_refactor.rules.view import ContextView
-
-FAILURE_RULES = {"shape": "TR401", "rank": "TR402", "dtype": "TR403"}
-"""The rule that reports each kind of operation that certainly fails."""
 
 
 def failures(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Iterator[Finding]:
@@ -38,7 +35,7 @@ def failures(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Itera
             if failure.operation in ("==", "!=") and context.function.module in old:
                 # identity of tensors
                 continue
-            rule = all_rules().get(FAILURE_RULES[failure.kind.value])
+            rule = rules_by_failure().get(failure.kind)
             if rule is not None:
                 module = program.modules[context.function.module]
                 places = (
@@ -83,7 +80,7 @@ def _way(
 
 def _operands(view: ContextView, failure: FailureFact, path: str) -> Iterator[RelatedPlace]:
     """Where the tensors come from that do not go together, as far as the function itself says."""
-    for operand in _inputs(view.op(failure.op)):
+    for operand in _inputs(view.made(failure.op)):
         alternatives = members(view.value(operand))
         if len(alternatives) != 1 or not isinstance(alternatives[0], TensorValue):
             continue
@@ -93,13 +90,13 @@ def _operands(view: ContextView, failure: FailureFact, path: str) -> Iterator[Re
             yield RelatedPlace(path, view.function.span_of(made), message)
 
 
-def _inputs(op: ops.Op) -> tuple[OpId, ...]:
-    match op:
-        case ops.Binary(left=left, right=right) | ops.Compare(left=left, right=right):
-            return (left, right)
-        case ops.Call(arguments=arguments):
+def _inputs(fact: Fact | None) -> tuple[OpId, ...]:
+    match fact:
+        case Operation(sides=sides, right=int()):
+            return sides
+        case Call(arguments=arguments):
             return tuple(argument.value for argument in arguments)
-        case ops.LoadItem(object=container):
+        case ItemRead(owner=container):
             return (container,)
         case _:
             return ()

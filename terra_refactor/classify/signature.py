@@ -25,6 +25,8 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
+from terra_refactor.rules.misuse.deprecated_argument import RULE as DEPRECATED_ARGUMENT
+from terra_refactor.rules.retracing.shape_retrace import RULE as SHAPE_RETRACE
 
 _RENAMED = {
     "experimental_relax_shapes": "reduce_retracing",
@@ -51,6 +53,8 @@ class Proposal:
     arguments: tuple[tuple[str, str], ...]
     """All of them, as keyword and source text, those that stay included."""
     reason: str
+    rule: str = ""
+    """Id of the rule that the reason speaks of; empty for none."""
 
 
 def written_options(code: Function, options: Mapping[str, Value]) -> tuple[tuple[str, str], ...]:
@@ -115,6 +119,10 @@ def spec_text(type_: TensorType) -> str:
     return f"tf.TensorSpec(shape={shape}, dtype=tf.{type_.dtype})"
 
 
+def _several_shapes(parameter: str | None) -> str:
+    return f"`{parameter}` comes in several shapes, each of which is traced ({SHAPE_RETRACE.id})"
+
+
 def proposal_for(
     found: FunctionFacts,
     parameters: tuple[ParameterDecision, ...],
@@ -133,19 +141,21 @@ def proposal_for(
         renamed = [(_RENAMED.get(name, name), text) for name, text in kept]
         arguments = tuple((name, text) for name, text in renamed if name is not None)
         replaced = ", ".join(f"`{name}`" for name in former)
-        return Proposal(arguments, f"{replaced}: removed from `tf.function`, or renamed (TR606)")
+        return Proposal(
+            arguments,
+            f"{replaced}: removed from `tf.function`, or renamed ({DEPRECATED_ARGUMENT.id})",
+            DEPRECATED_ARGUMENT.id,
+        )
     if "input_signature" in options or "reduce_retracing" in options:
         return None
     if not relax:
         return None
     arguments = (*kept, ("reduce_retracing", "True"))
     if recorded is not None and found.hybrid is not None:
-        return Proposal(
-            arguments, f"`{recorded[0]}` comes in several shapes, each of which is traced (TR202): {recorded[1]}"
-        )
+        return Proposal(arguments, f"{_several_shapes(recorded[0])}: {recorded[1]}", SHAPE_RETRACE.id)
     varying = _varying_shapes(found, parameters, 2 if found.hybrid is None else FIRST_THAT_SAVES)
     if varying is not None:
-        return Proposal(arguments, f"`{varying}` comes in several shapes, each of which is traced (TR202)")
+        return Proposal(arguments, _several_shapes(varying), SHAPE_RETRACE.id)
     if found.hybrid is None:
         # on a function that is a graph already this alone is no reason to change it: the sizes may be the same in all calls
         unknown = _unknown_sizes(parameters)

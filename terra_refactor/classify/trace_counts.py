@@ -8,14 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.facts import ContextFacts
 from terra_refactor.domain.effect import Effect, EffectKind
-from terra_refactor.ir import ops
+from terra_refactor.facts.code import CodeFacts
+from terra_refactor.facts.records import (
+    AttributeRead,
+    AttributeWrite,
+    Call,
+    Fact,
+    ItemWrite,
+    Operation,
+    Region,
+    RegionKind,
+)
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import OpId
-from terra_refactor.ir.index import CodeIndex
-from terra_refactor.ir.walk import operands
 
 
 def sets_up_new_object(code: Function, effect: Effect) -> bool:
@@ -26,65 +33,37 @@ def sets_up_new_object(code: Function, effect: Effect) -> bool:
     return code.kind is FunctionKind.METHOD and code.name == "__init__" and effect.kind is EffectKind.STATE_WRITE
 
 
-def may_be_filled_before(index: CodeIndex, contexts: Iterable[ContextFacts], effect: Effect) -> bool:
+def may_be_filled_before(code: CodeFacts, contexts: Iterable[ContextFacts], effect: Effect) -> bool:
     """Whether eager calls may have stored, before any trace, what is stored here: the code looks it up first, and runs eagerly, too."""
     return (
         effect.kind is EffectKind.STATE_WRITE
         and any(not context.in_graph for context in contexts)
-        and _is_looked_up_before(index, effect.site.op)
+        and _is_looked_up_before(code, effect.site.op)
     )
 
 
-def _is_looked_up_before(index: CodeIndex, number: OpId) -> bool:
+def _is_looked_up_before(code: CodeFacts, number: OpId) -> bool:
     """Whether a test before the operation asks for what it stores: `if cache.get(key) is not None: return ...`."""
-    store = index.ops[number]
-    match store:
-        case ops.StoreItem(object=kept):
-            name = _written(index, kept)
-        case ops.StoreAttribute():
-            name = _written(index, number)
-        case _:
-            return False
+    write = code.facts[number]
+    if not isinstance(write, ItemWrite | AttributeWrite):
+        return False
+    name = code.written(write.owner if isinstance(write, ItemWrite) else number)
     return name != "..." and any(
-        branch.test < number and any(_asks_for(index, asked, store, name) for asked in _behind(index, branch.test))
-        for branch in index.of_kind(ops.If)
+        region.kind is RegionKind.IF
+        and region.subject is not None
+        and region.subject < number
+        and any(_asks_for(code, asked, write, name) for asked in code.behind(region.subject))
+        for region in code.of_kind(Region)
     )
 
 
-def _asks_for(index: CodeIndex, number: OpId, store: ops.Op, name: str) -> bool:
-    op = index.ops[number]
-    if isinstance(store, ops.StoreAttribute):
-        return isinstance(op, ops.LoadAttribute) and _written(index, number) == name
-    match op:
-        case ops.Call(function=function):
-            method = index.ops[function]
-            return (
-                isinstance(method, ops.LoadAttribute)
-                and method.name == "get"
-                and _written(index, method.object) == name
-            )
-        case ops.Compare(operator="in" | "not in", right=right):
-            return _written(index, right) == name
+def _asks_for(code: CodeFacts, asked: Fact, write: Fact, name: str) -> bool:
+    if isinstance(write, AttributeWrite):
+        return isinstance(asked, AttributeRead) and code.written(asked.op) == name
+    match asked:
+        case Call(owner=int() as owner, method="get"):
+            return code.written(owner) == name
+        case Operation(symbol="in" | "not in", right=int() as right):
+            return code.written(right) == name
         case _:
             return False
-
-
-def _behind(index: CodeIndex, test: OpId) -> set[OpId]:
-    """The operations that a test is computed from, through local variables."""
-    seen: set[OpId] = set()
-    waiting = [test]
-    while waiting:
-        number = waiting.pop()
-        if number in seen:
-            continue
-        seen.add(number)
-        op = index.ops[number]
-        if isinstance(op, ops.LoadName):
-            waiting.extend(store.value for store in index.stores.get(op.name, ()) if store.value is not None)
-        elif op is not None:
-            waiting.extend(operands(op))
-    return seen
-
-
-def _written(index: CodeIndex, number: OpId) -> str:
-    return written_form(lambda each: index.ops[each], number)

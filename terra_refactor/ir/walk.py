@@ -195,9 +195,10 @@ def walk(block: Block) -> Iterator[Op]:
             stack.pop()
             continue
         yield op
-        if type(op) in _HAS_BLOCKS:
+        if type(op) in HAS_BLOCKS:
             # One after the other, first on top.
             stack.extend(iter(inner) for inner in reversed(blocks(op)) if inner)
 
 
-_HAS_BLOCKS = frozenset({ShortCircuit, Lazy, IfExpression, If, While, For, Comprehension, With, Try})
+HAS_BLOCKS = frozenset({ShortCircuit, Lazy, IfExpression, If, While, For, Comprehension, With, Try})
+"""The operations that hold others."""

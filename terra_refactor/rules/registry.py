@@ -13,12 +13,13 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from terra_refactor.errors import InternalError
-from terra_refactor.rules.rule import INTERNAL, LocalHazard, Rule
+from terra_refactor.rules.rule import INTERNAL, LocalHazard, Nature, Rule
 from terra_refactor.syntax.deep_stack import has_deep_stack
+from terra_refactor.tf_model.spec import ErrorKind
 
 if TYPE_CHECKING:
     from terra_refactor.domain.effect import EffectKind
-    from terra_refactor.rules.view import ContextView
+    from terra_refactor.facts.view import ContextView
 
 LOGGER = logging.getLogger(__name__)
 
@@ -54,6 +55,24 @@ def rules_by_effect() -> Mapping[EffectKind, tuple[Rule, ...]]:
 
 
 @cache
+def rules_by_failure() -> Mapping[ErrorKind, Rule]:
+    """The rule that reports each kind of operation that certainly fails."""
+    return {rule.failure: rule for rule in all_rules().values() if rule.failure is not None}
+
+
+@cache
+def rules_by_retrace() -> Mapping[str, Rule]:
+    """By what differed between traces, the rule that speaks of it."""
+    return {cause: rule for rule in all_rules().values() if rule.retraces for cause in rule.retraces.causes}
+
+
+@cache
+def rule_about_kept_tensors() -> Rule:
+    """The rule about tensors that outlive the trace."""
+    return next(rule for rule in all_rules().values() if rule.keeps_tensor)
+
+
+@cache
 def checking_rules() -> tuple[Rule, ...]:
     """The rules that look at operations."""
     return tuple(rule for rule in all_rules().values() if rule.check is not None)
@@ -70,11 +89,20 @@ def local_hazards(view: ContextView) -> Iterator[tuple[Rule, LocalHazard]]:
             if isinstance(error, RecursionError) and not has_deep_stack():
                 raise  # there is a larger stack to try it on
             LOGGER.exception("the check of %s failed in %s", rule.id, view.function.qualname)
-            first = next((op.id for op in view.code.ops if op is not None), None)
+            first = view.code.first()
             where = f"the check of {rule.id} in {view.function.qualname} failed ({type(error).__name__}: {error})"
             # an assumption is attached, since nothing is proven: no finding, and no decorator that is taken away
             found = (
-                () if first is None else (LocalHazard(first, INTERNAL + where, f"{where}, and nothing is wrong there"),)
+                ()
+                if first is None
+                else (
+                    LocalHazard(
+                        first,
+                        INTERNAL + where,
+                        f"{where}, and nothing is wrong there",
+                        nature=Nature.INTERNAL_ERROR,
+                    ),
+                )
             )
         for hazard in found:
             yield rule, hazard

@@ -7,18 +7,19 @@ manual, SARIF and the editor read that one declaration.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from terra_refactor.ir.ids import OpId
 from terra_refactor.syntax.edit import Edit
 from terra_refactor.syntax.location import Span
+from terra_refactor.tf_model.spec import ErrorKind
 
 if TYPE_CHECKING:
     from terra_refactor.domain.effect import EffectKind
-    from terra_refactor.rules.view import ContextView
+    from terra_refactor.facts.view import ContextView
 
 
 class Severity(Enum):
@@ -29,6 +30,27 @@ class Severity(Enum):
     WARNING = "warning"
     """It costs time or hides a trap."""
     INFORMATION = "information"
+
+
+class Family(Enum):
+    """What a rule is about, by the hundreds of its id."""
+
+    HOST_EFFECTS = "1"
+    RETRACING = "2"
+    GRAPH_FAILURES = "3"
+    SHAPES = "4"
+    NO_BENEFIT = "5"
+    MISUSE = "6"
+    XLA = "7"
+    TOOL = "9"
+
+
+@dataclass(frozen=True, slots=True)
+class Retraces:
+    """The reasons for traces, as a record of a run tells them, that a rule speaks of, and what helps against them."""
+
+    causes: tuple[str, ...]
+    advice: str
 
 
 class CureKind(Enum):
@@ -44,7 +66,19 @@ class CureKind(Enum):
 
 
 INTERNAL: Final = "internal error: "
-"""Prefix of the message of a hazard that reports an internal error: whether the function is safe is unknown."""
+"""Prefix of the message of a hazard that reports an internal error."""
+
+
+class Nature(Enum):
+    """What kind of claim a hazard is."""
+
+    FOUND = "found"
+    INTERNAL_ERROR = "internal error"
+    """A check failed: whether the function is safe is unknown."""
+    UNCONVERTED = "unconverted"
+    """It is one since AutoGraph leaves the code as it is."""
+    UNKNOWABLE = "unknowable"
+    """What it would take for it to be none is no assumption that anybody makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +146,7 @@ class LocalHazard:
     """The value that makes it one by being a tensor; None for whatever its operation is given."""
     in_use: str | None = None
     """What must be so for a graph that is in use to be wrong because of it; None if it fails in every trace."""
+    nature: Nature = Nature.FOUND
 
 
 Check: TypeAlias = "Callable[[ContextView], Iterator[LocalHazard]]"
@@ -166,3 +201,38 @@ class Rule:
     """The cure of an effect that happens at an operation."""
     inherited: bool = True
     """Whether a caller has the hazard, too. False for what only matters at the boundary of the graph, such as what is returned."""
+    wrong_in_graph: bool | None = None
+    """Whether a graph that has it is wrong; others only cost or surprise. None: as its family says."""
+    cured_by_shim: bool = False
+    """Whether the shim's exact Python semantics take it away."""
+    of_set_up: bool = False
+    """Whether code that has it builds models: it runs once, and speed is not its problem."""
+    needs_tensors: bool = False
+    """Whether it is none at the boundary of a function that computes nothing with tensors."""
+    compares_structures: bool = False
+    """Whether it is about what a variable is on both sides of a branch, or before and after an iteration."""
+    counts_if_used: bool = False
+    """Whether it is one only if somebody looks at what the operation gives."""
+    keeps_tensor: bool = False
+    """Whether it is about a tensor that outlives the trace."""
+    effect_message: str = "`{done}` runs only while a graph is traced, not on every call"
+    """What it says of an effect: `done` is how that is written, `changed` what it changes there, `target` whose that is."""
+    effect_messages: Mapping[EffectKind, str] = field(default_factory=dict, hash=False)
+    """What it says of some kinds of effects instead."""
+    failure: ErrorKind | None = None
+    """The operations that certainly fail that it reports."""
+    retraces: Retraces | None = None
+
+    @property
+    def family(self) -> Family:
+        """What it is about."""
+        return Family(self.id[2])
+
+    @property
+    def breaks_graph(self) -> bool:
+        """Whether a graph that has it is wrong."""
+        return self.family is Family.GRAPH_FAILURES if self.wrong_in_graph is None else self.wrong_in_graph
+
+    def says_of(self, kind: EffectKind, done: str, changed: str, target: str) -> str:
+        """The message of an effect."""
+        return self.effect_messages.get(kind, self.effect_message).format(done=done, changed=changed, target=target)

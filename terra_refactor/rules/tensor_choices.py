@@ -19,8 +19,7 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.ir import ops
-from terra_refactor.rules.view import ContextView
+from terra_refactor.facts.view import ContextView
 from terra_refactor.tf_model import registry
 
 _STRUCTURES: Final = frozenset(
@@ -69,9 +68,6 @@ def _is_opaque(view: ContextView, name: str) -> bool:
         made = None if parent is None else view.codes.class_made_of(parent, outline.body)
         if parent is None or made is None:
             return False
-        code = view.codes.of(parent)
-        for base in made.bases:
-            op = code.ops[base.value]
-            if not isinstance(op, ops.LoadName | ops.LoadAttribute) or op.name in _STRUCTURES:
-                return False
+        if any(name is None or name in _STRUCTURES for name in view.codes.of(parent).names_of_bases(made)):
+            return False
     return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from terra_refactor.tf_model.graph_traits import GRAPH_TRAITS
 from terra_refactor.tf_model.name_table import NameTable, name_table, within
 from terra_refactor.tf_model.spec import Trait
 
@@ -338,6 +339,7 @@ TRAITS: Final[NameTable[Trait]] = name_table(
         Trait.DATASET: _DATASET,
         Trait.XLA_UNSUPPORTED: _XLA_UNSUPPORTED,
         Trait.TRANSPARENT_DECORATOR: _TRANSPARENT_DECORATOR,
+        **GRAPH_TRAITS,
     }
 )
 """Every trait of every name that has one."""

@@ -26,6 +26,7 @@ ROOMS = (
     "ir",
     "tf_model",
     "analysis",
+    "facts",
     "rules",
     "classify",
     "refactor",
@@ -150,6 +151,28 @@ def test_what_runs_under_the_users_interpreter_stands_alone() -> None:
                 top = name.split(".")[0]
                 allowed = top in sys.stdlib_module_names or top in ("numpy", "tensorflow", "__future__")
                 assert allowed or name.startswith(own), f"{path}:{node.lineno}: {name}"
+
+
+OPERATIONS = ("terra_refactor.ir.ops", "terra_refactor.ir.walk")
+
+
+@pytest.mark.parametrize("room", ["rules", "classify"])
+def test_rules_and_decisions_ask_for_facts_and_look_at_no_operations(room: str) -> None:
+    looking = {
+        str(path.relative_to(ROOT))
+        for path in files_of(room)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom | ast.Import)
+        for name in imported_names(node)
+        if name.startswith(OPERATIONS)
+    }
+    assert not looking, "these take operations apart; what they ask is a fact (terra_refactor/facts)"
+
+
+def imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [f"{node.module}.{alias.name}" for alias in node.names]
 
 
 @pytest.mark.parametrize("module", ["terra_refactor", "terra_refactor.runtime"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from terra_refactor.analysis.facts import BranchKind
+from terra_refactor.analysis.facts import BranchKind, CallFact
 from terra_refactor.domain.dtype import BOOL, FLOAT32, INT32, STRING, DType
 from terra_refactor.domain.value import (
     NONE,
@@ -26,14 +26,25 @@ from terra_refactor.domain.value import (
     is_symbolic_number,
     members,
 )
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import (
+    AttributeRead,
+    Call,
+    Choice,
+    NameRead,
+    NameWrite,
+    Operation,
+    Raise,
+    Region,
+    RegionKind,
+)
+from terra_refactor.facts.staging import Staging, staging_of
+from terra_refactor.facts.view import ContextView, has_trait, is_tensorflow_tensor, is_variable
 from terra_refactor.ir.control import RESULT, RETURNED, NodeKind, Site
 from terra_refactor.ir.dataflow import UNBOUND_HERE, Definition, DefinitionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.staging import Staging, staging_of
 from terra_refactor.rules.tensor_choices import no_choice
-from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
+from terra_refactor.tf_model.spec import Trait
 
 _SCALAR_DTYPES: Final = {
     PythonType.BOOL: BOOL,
@@ -42,8 +53,6 @@ _SCALAR_DTYPES: Final = {
     PythonType.STR: STRING,
 }
 """What a branch makes of a Python value."""
-_BRANCHES: Final = frozenset({"tensorflow.cond", "tensorflow.case", "tensorflow.switch_case"})
-"""What traces all the functions that it is given, and eagerly calls one of them."""
 _ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "//", "%", "**", "<", "<=", ">", ">="})
 _NO_TENSORS: Final = (FunctionValue, LibraryValue, BoundMethod, PartialValue)
 
@@ -73,34 +82,32 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 def _by_rank(view: ContextView) -> Iterator[LocalHazard]:
     """Branches for tensors of one rank and of another, `if tf.rank(x) == 1:`: a trace runs both on the one that it gets."""
-    branches: tuple[ops.If | ops.IfExpression, ...] = (*view.reached(ops.If), *view.reached(ops.IfExpression))
-    for branch in branches:
-        fact, test = view.branches.get(branch.id), view.op(branch.test)
-        if fact is None or fact.kind is not BranchKind.TENSOR or not isinstance(test, ops.Compare):
+    for branch in view.reached(Region):
+        test = None if branch.subject is None else view.made(branch.subject)
+        if view.kind_of(branch) is not BranchKind.TENSOR or branch.kind not in (RegionKind.IF, RegionKind.CHOICE):
             continue
-        for side in (test.left, test.right):
-            asked = view.op(view.behind_name(side))
-            call = view.calls.get(asked.id)
-            if not isinstance(asked, ops.Call) or call is None or "tensorflow.rank" not in call.library:
+        for side in test.sides if isinstance(test, Operation) and test.is_comparison else ():
+            asked = view.origin(side)
+            if not isinstance(asked, Call) or "tensorflow.rank" not in view.library_of(asked.op) or asked.first is None:
                 continue
-            given = members(view.value(asked.arguments[0].value)) if asked.arguments else ()
-            if any(not isinstance(each, TensorValue) or each.type.shape is None for each in given):
-                written = view.written(asked.arguments[0].value)
+            if view.any_of(asked.first, lambda each: not isinstance(each, TensorValue) or each.type.shape is None):
+                written = view.written(asked.first)
                 yield LocalHazard(
-                    branch.id,
-                    f"`{view.written(asked.id)}` is a tensor: a trace runs both sides of the condition, whatever the rank is",
+                    branch.op,
+                    f"`{view.written(asked.op)}` is a tensor: a trace runs both sides of the condition, whatever the rank is",
                     f"both sides can be traced whatever rank `{written}` has",
                 )
 
 
 def _expressions(view: ContextView) -> Iterator[LocalHazard]:
     """Objects and functions that a tensor chooses."""
-    for branch in view.branches.values():
-        op = view.op(branch.op)
-        if branch.kind is BranchKind.TENSOR and isinstance(op, ops.IfExpression):
-            reason = no_choice(view, view.value(op.then_value)) or no_choice(view, view.value(op.else_value))
+    for choice in view.reached(Choice):
+        branch = view.branches.get(choice.op)
+        if not choice.is_connective and branch is not None and branch.kind is BranchKind.TENSOR:
+            reasons = (no_choice(view, view.value(result)) for result in choice.results)
+            reason = next(filter(None, reasons), None)
             if reason is not None:
-                yield LocalHazard(op.id, f"a tensor chooses {reason}: in a graph both sides must give tensors")
+                yield LocalHazard(choice.op, f"a tensor chooses {reason}: in a graph both sides must give tensors")
 
 
 def _branch(view: ContextView, staging: Staging, site: Site) -> Iterator[LocalHazard]:
@@ -111,10 +118,9 @@ def _branch(view: ContextView, staging: Staging, site: Site) -> Iterator[LocalHa
         exact = {name: (first, second) for name, first, second in reversed(fact.changed)}
     assumed: LocalHazard | None = None
     if site.flags and staging.definitions(RETURNED, site.ends[0]) is None:
-        op = view.op(site.op)
-        if not any(isinstance(inner, ops.Raise) for inner in view.code.ops):
+        if not view.code.of_kind(Raise):
             yield LocalHazard(
-                op.id,
+                site.op,
                 "what follows is never reached, and is traced all the same: a graph has both sides of a condition on a tensor",
                 "what follows can be traced",
             )
@@ -152,7 +158,7 @@ def _branch(view: ContextView, staging: Staging, site: Site) -> Iterator[LocalHa
             assumed = assumed or LocalHazard(site.op, message, holds)
         if (
             not site.flags
-            and any(_is_variable(part) for side in sides for part in side)
+            and any(is_variable(part) for side in sides for part in side)
             and _is_assigned_after(view, staging, site, name)
         ):
             yield LocalHazard(
@@ -224,15 +230,11 @@ def _none_inside(value: Value) -> str | None:
     return "holds None" if any(part == NONE or _none_inside(part) for part in parts) else None
 
 
-def _is_variable(value: Value) -> bool:
-    return isinstance(value, TensorValue) and value.kind is TensorKind.VARIABLE
-
-
 def _loops_left(view: ContextView, staging: Staging) -> Iterator[LocalHazard]:
     """Loops of Python that a tensor ends."""
     for site, flag in staging.loops_left():
         word = "return" if flag == RETURNED else "break"
-        if isinstance(view.op(site.op), ops.While):
+        if view.code.regions[site.op].kind is RegionKind.WHILE:
             yield LocalHazard(
                 site.op,
                 f"`{word}` under a condition on a tensor ends a Python `while` loop: in a graph the loop itself must have that condition",
@@ -250,30 +252,24 @@ def _unbound_reads(view: ContextView, staging: Staging) -> Iterator[LocalHazard]
     for number, node in enumerate(staging.flow.nodes):
         if node.kind is not NodeKind.READ or node.op is None or not staging.under_staged(node):
             continue
-        op = view.op(node.op)
-        if not isinstance(op, ops.LoadName) or op.scope not in (ops.Scope.LOCAL, ops.Scope.CELL):
+        read = view.made(node.op)
+        if not isinstance(read, NameRead) or not read.is_local:
             continue
-        found = staging.definitions(op.name, number)
+        found = staging.definitions(read.name, number)
         if found is not None and UNBOUND_HERE in found:
             yield LocalHazard(
-                op.id,
-                f"`{op.name}` has no value on some path to here: a trace runs this whatever the condition on a tensor is, and raises",
+                read.op,
+                f"`{read.name}` has no value on some path to here: a trace runs this whatever the condition on a tensor is, and raises",
                 None
-                if staging.definitions(op.name, number, first=True) == frozenset({UNBOUND_HERE})
-                else f"`{op.name}` has a value whenever the function is traced",
+                if staging.definitions(read.name, number, first=True) == frozenset({UNBOUND_HERE})
+                else f"`{read.name}` has a value whenever the function is traced",
             )
 
 
 def _numbers_made_tensors(view: ContextView, staging: Staging) -> Iterator[LocalHazard]:
     """Python numbers that a branch or loop of the graph makes tensors, beside a tensor of another dtype: Python's would be converted."""
-    operators: tuple[ops.Binary | ops.Compare, ...] = (
-        *view.code.of_kind(ops.Binary),
-        *view.code.of_kind(ops.Compare),
-    )
-    for op in operators:
-        if op.operator not in _ARITHMETIC:
-            continue
-        for number, other in ((op.left, op.right), (op.right, op.left)):
+    for operation in view.code.of_kind(Operation):
+        for number, other in operation.pairs if operation.symbol in _ARITHMETIC else ():
             numbers = members(view.value(number))
             tensors = members(view.value(other))
             made = [graph_dtype(part) for part in numbers if is_symbolic_number(part)]
@@ -285,7 +281,7 @@ def _numbers_made_tensors(view: ContextView, staging: Staging) -> Iterator[Local
             if merged is not None:
                 certain = merged and len(wrong) == len(numbers) and len(tensors) == 1
                 yield LocalHazard(
-                    op.id,
+                    operation.op,
                     f"`{view.written(number)}` is a number, which a branch or loop on a tensor makes a tensor of {wrong[0]}: beside one of "
                     f"{beside.pop()} it raises in a graph",
                     None if certain else f"`{view.written(number)}` is a Python number there",
@@ -294,50 +290,40 @@ def _numbers_made_tensors(view: ContextView, staging: Staging) -> Iterator[Local
 
 def _is_merged(view: ContextView, staging: Staging, number: OpId) -> bool | None:
     """Whether a result is computed from what the graph merges, in every trace; None if in none."""
-    op = view.op(number)
-    match op:
-        case ops.LoadName(name=name):
+    match view.made(number):
+        case NameRead():
             kinds = [
                 each.kind is DefinitionKind.MERGED or _is_computed_from_merged(view, staging, each)
-                for place in staging.flow.by_op.get(number, ())
-                for each in staging.definitions(name, place) or ()
+                for each in staging.definitions_of(number)
             ]
             return all(kinds) if any(kinds) else None
-        case ops.Binary(left=left, right=right):
-            found = [_is_merged(view, staging, left), _is_merged(view, staging, right)]
-            return None if found == [None, None] else True in found
-        case ops.Unary(operand=operand):
-            return _is_merged(view, staging, operand)
+        case Operation(sides=sides, is_comparison=False):
+            found = [_is_merged(view, staging, side) for side in sides]
+            return None if all(each is None for each in found) else found == [False] or True in found
         case _:
             return None
 
 
 def _is_computed_from_merged(view: ContextView, staging: Staging, definition: Definition) -> bool:
     """Whether a variable is set to what an operator makes of a number that the graph merges."""
-    op = None if definition.kind is not DefinitionKind.STORED else staging.flow.nodes[definition.place].op
-    store = None if op is None else view.op(op)
-    if not isinstance(store, ops.StoreName) or store.value is None:
-        return False
-    value = view.op(store.value)
-    sides = (value.left, value.right) if isinstance(value, ops.Binary) else ()
+    place = None if definition.kind is not DefinitionKind.STORED else staging.flow.nodes[definition.place].op
+    write = None if place is None else view.made(place)
+    value = view.made(write.value) if isinstance(write, NameWrite) else None
     return any(
         each.kind is DefinitionKind.MERGED
-        for side in sides
-        if isinstance(load := view.op(side), ops.LoadName)
-        for place in staging.flow.by_op.get(side, ())
-        for each in staging.definitions(load.name, place) or ()
+        for side in (value.sides if isinstance(value, Operation) and value.is_arithmetic else ())
+        for each in staging.definitions_of(side)
     )
 
 
 def _is_assigned_after(view: ContextView, staging: Staging, site: Site, name: str) -> bool:
     """Whether a method that changes a variable is called on what a branch gave a local variable."""
-    for op in view.code.of_kind(ops.LoadAttribute):
-        held = view.op(op.object)
-        if op.name.startswith(("assign", "scatter_")) and isinstance(held, ops.LoadName) and held.name == name:
-            for place in staging.flow.by_op.get(held.id, ()):
-                found = staging.definitions(name, place) or ()
-                if any(each == Definition(DefinitionKind.MERGED, staging.flow.sites.index(site)) for each in found):
-                    return True
+    merged = Definition(DefinitionKind.MERGED, staging.flow.sites.index(site))
+    for method in view.code.of_kind(AttributeRead):
+        held = view.made(method.owner)
+        if method.name.startswith(("assign", "scatter_")) and isinstance(held, NameRead) and held.name == name:
+            if merged in staging.definitions_of(held.op):
+                return True
     return False
 
 
@@ -347,11 +333,11 @@ def _fails_where_not_taken(view: ContextView) -> Iterator[LocalHazard]:
     for number, fact in view.calls.items():
         for callee in fact.callees:
             inside = view.facts.contexts[callee].failures
-            if inside and (len(fact.callees) == 1 or _BRANCHES.intersection(fact.library)):
+            if inside and (len(fact.callees) == 1 or _runs_branches(fact)):
                 failing.setdefault(number, inside[0].message)
     for number, message in failing.items():
         called = view.calls.get(number)
-        staged = called is not None and bool(_BRANCHES.intersection(called.library))
+        staged = called is not None and _runs_branches(called)
         under, doubt = (True, None) if staged else _under_tensor(view, number)
         if under:
             yield LocalHazard(
@@ -361,40 +347,43 @@ def _fails_where_not_taken(view: ContextView) -> Iterator[LocalHazard]:
             )
 
 
+def _runs_branches(fact: CallFact) -> bool:
+    return any(has_trait(name, Trait.RUNS_BRANCHES) for name in fact.library)
+
+
 def _under_tensor(view: ContextView, number: OpId) -> tuple[bool, str | None]:
     """Whether a condition on a tensor may leave an operation out, and what has to hold, if anything, for that not to matter to a trace."""
     under: bool = False
     doubt: str | None = None
     for outer in view.enclosing(number):
-        fact = view.branches.get(outer.id)
-        if fact is None and isinstance(outer, ops.If | ops.For | ops.While):
+        fact = view.branches.get(outer.op)
+        if fact is None and outer.kind in (RegionKind.IF, RegionKind.FOR, RegionKind.WHILE):
             return False, None
-        if isinstance(outer, ops.Try):
+        if outer.kind is RegionKind.TRY:
             doubt = "the `try` around it does in a trace what it does eagerly"
         if fact is None:
             continue
         if fact.kind is BranchKind.TENSOR:
-            under = under or isinstance(outer, ops.If | ops.While)
-        elif isinstance(outer, ops.If | ops.IfExpression) and all(fact.taken):
+            under = under or outer.kind in (RegionKind.IF, RegionKind.WHILE)
+        elif outer.kind in (RegionKind.IF, RegionKind.CHOICE) and all(fact.taken) and outer.subject is not None:
             # of Python's own conditions a trace runs one side
-            doubt = f"`{view.written(outer.test)}` keeps that from being traced"
-        elif isinstance(outer, ops.ShortCircuit) and all(fact.taken):
+            doubt = f"`{view.written(outer.subject)}` keeps that from being traced"
+        elif outer.kind is RegionKind.CONNECTIVE and all(fact.taken):
             return False, None
     return under, doubt
 
 
 def _changing_conditions(view: ContextView) -> Iterator[LocalHazard]:
     """Loops whose condition is a Python value first, and a tensor later."""
-    for loop in view.reached(ops.While):
-        fact = view.branches.get(loop.id)
-        if fact is None or fact.kind is not BranchKind.TENSOR:
+    for loop in view.reached(Region):
+        if loop.kind is not RegionKind.WHILE or view.kind_of(loop) is not BranchKind.TENSOR or loop.subject is None:
             continue
-        parts = list(_conditions(view, loop.test))
+        parts = list(_conditions(view, loop.subject))
         if not any(_is_tensor(view, part) is True for part in parts):
             mixed = next((part for part in parts if _is_tensor(view, part) is None), None)
             if mixed is not None:
                 yield LocalHazard(
-                    loop.id,
+                    loop.op,
                     f"`{view.written(mixed)}` is a Python value when the loop starts, and a tensor later: in a graph it must be one "
                     "from the start",
                 )
@@ -402,14 +391,11 @@ def _changing_conditions(view: ContextView) -> Iterator[LocalHazard]:
 
 def _conditions(view: ContextView, number: OpId) -> Iterator[OpId]:
     """The parts of a condition that `and`, `or` and `not` connect."""
-    op = view.op(number)
-    match op:
-        case ops.ShortCircuit(left=left, value=right):
-            yield from _conditions(view, left)
-            yield from _conditions(view, right)
-        case ops.Unary(operator="not", operand=operand):
-            yield from _conditions(view, operand)
-        case ops.Compare(left=left, right=right):
+    match view.made(number):
+        case Choice(is_connective=True, results=parts) | Operation(symbol="not", sides=parts):
+            for part in parts:
+                yield from _conditions(view, part)
+        case Operation(is_comparison=True, left=left, right=int() as right):
             tensors = [_is_tensor(view, side) for side in (left, right)]
             yield left if tensors[0] is True or tensors[1] is False else right
         case _:
@@ -428,20 +414,19 @@ def _library_conditions(view: ContextView) -> Iterator[LocalHazard]:
         if name != "tensorflow.cond":
             continue
         asked = view.library_argument(call, name, "pred")
-        alternatives = members(view.value(asked)) if asked is not None else ()
-        if alternatives and all(_is_python_bool(member) for member in alternatives):
+        if asked is not None and view.all_of(asked, _is_python_bool):
             yield LocalHazard(
-                call.id,
+                call.op,
                 "`tf.cond` gets a Python bool: in a graph it takes tensors only (a Python `if` does what is meant)",
             )
             continue
-        fact = view.calls[call.id]
+        fact = view.calls[call.op]
         if len(fact.callees) == 2:
             first, second = (view.facts.contexts[callee].returns for callee in fact.callees)
             problem = mismatch(first, second)
             if problem is not None:
                 yield LocalHazard(
-                    call.id, f"what the functions of `tf.cond` return {problem}: in a graph both must agree"
+                    call.op, f"what the functions of `tf.cond` return {problem}: in a graph both must agree"
                 )
 
 
@@ -596,4 +581,6 @@ step(tf.ones([3]))
     ),
     cure="Give every variable a value of the same type on both sides.",
     check=check,
+    cured_by_shim=True,
+    compares_structures=True,
 )

@@ -10,17 +10,16 @@ from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.domain.value import (
     FrozenDict,
     FrozenList,
-    Reference,
     TensorKind,
     TensorValue,
     TupleValue,
     Value,
     members,
 )
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import AttributeWrite, Call, Display, Return
+from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
 
 _CACHING: Final = re.compile(r"(?:^|\.)(?:lru_cache|cache|cached_property)\b")
 
@@ -28,14 +27,12 @@ _CACHING: Final = re.compile(r"(?:^|\.)(?:lru_cache|cache|cached_property)\b")
 def check(view: ContextView) -> Iterator[LocalHazard]:
     if not any(_CACHING.search(decorator.text.partition("(")[0]) for decorator in view.function.decorators):
         return
-    for op in view.code.ops:
-        if (
-            isinstance(op, ops.Return)
-            and op.value is not None
-            and (view.holds_symbolic(op.value) or _holds_made(view, op.value) or _is_object_with_tensor(view))
+    for place in view.code.of_kind(Return):
+        if place.value is not None and (
+            view.holds_symbolic(place.value) or _holds_made(view, place.value) or _is_object_with_tensor(view)
         ):
             yield LocalHazard(
-                op.id,
+                place.op,
                 f"`{view.function.name}` is cached: the tensor of the first trace is given to later ones, where it has no value",
             )
             return
@@ -43,45 +40,29 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 def _holds_made(view: ContextView, number: OpId) -> bool:
     """Whether a list or dict that the function has made, wherever it stands, has a tensor in it."""
-    made = view.op(view.behind_name(number))
-    if not isinstance(made, ops.BuildContainer | ops.BuildDict | ops.Comprehension):
-        return False
-    return all(_has_tensor(member) for member in members(view.context.returns))
+    return isinstance(view.origin(number), Display) and all(map(_has_tensor, members(view.context.returns)))
 
 
 def _is_object_with_tensor(view: ContextView) -> bool:
     """Whether the function gives an object that it, or a constructor that it calls, puts a tensor into."""
     returned = members(view.context.returns)
-    if not returned or not all(_is_instance(view, member) for member in returned):
+    if not returned or any(view.object_kind(member) is not ObjectKind.INSTANCE for member in returned):
         return False
-    classes = {view.facts.objects[member.object].name for member in returned if isinstance(member, Reference)}
-    pending, seen = [view.context.id], {view.context.id}
-    while pending:
-        inner = ContextView(view.codes, view.facts, view.facts.contexts[pending.pop()])
-        for store in inner.code.of_kind(ops.StoreAttribute):
-            owner = members(inner.value(store.object))
-            of_class = any(_is_instance(view, each) and _class_of(view, each) in classes for each in owner)
-            if store.value is not None and of_class and inner.holds_symbolic(store.value):
+    classes = {view.class_of(member) for member in returned}
+
+    def is_of_class(inner: ContextView, number: OpId) -> bool:
+        return any(view.class_of(each) in classes for each in members(inner.value(number)))
+
+    for context in view.called_from((view.context.id,)):
+        inner = ContextView(view.codes, view.facts, context)
+        for write in inner.code.of_kind(AttributeWrite):
+            if is_of_class(inner, write.owner) and inner.holds_symbolic(write.value):
                 return True
-        for call in inner.code.of_kind(ops.Call):
+        for call in inner.code.of_kind(Call):
             # the fields of a data class
-            made = members(inner.value(call.id))
-            if any(_is_instance(view, each) and _class_of(view, each) in classes for each in made) and any(
-                inner.holds_symbolic(argument.value) for argument in call.arguments
-            ):
+            if is_of_class(inner, call.op) and any(inner.holds_symbolic(each.value) for each in call.arguments):
                 return True
-        for fact in inner.context.calls:
-            pending.extend(callee for callee in fact.callees if callee not in seen)
-            seen.update(fact.callees)
     return False
-
-
-def _is_instance(view: ContextView, value: Value) -> bool:
-    return isinstance(value, Reference) and view.facts.objects[value.object].kind is ObjectKind.INSTANCE
-
-
-def _class_of(view: ContextView, value: Value) -> str | None:
-    return view.facts.objects[value.object].name if isinstance(value, Reference) else None
 
 
 def _has_tensor(value: Value) -> bool:

@@ -3,81 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Final
 
 from terra_refactor.domain.dtype import DType
 from terra_refactor.domain.value import TensorValue, Value, members
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import Call, Display, Fact, Operation
+from terra_refactor.facts.view import ContextView, has_trait, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
-from terra_refactor.tf_model.name_table import words
+from terra_refactor.tf_model.spec import Trait
 
-_ONE_DTYPE: Final = words(
-    """
-    tensorflow.add tensorflow.subtract tensorflow.multiply tensorflow.divide tensorflow.pow tensorflow.maximum tensorflow.minimum
-    tensorflow.math.add tensorflow.math.subtract tensorflow.math.multiply tensorflow.math.divide tensorflow.math.pow
-    tensorflow.math.maximum tensorflow.math.minimum tensorflow.math.divide_no_nan tensorflow.math.multiply_no_nan
-    tensorflow.math.squared_difference tensorflow.math.floordiv tensorflow.math.atan2 tensorflow.math.equal
-    tensorflow.math.not_equal tensorflow.math.less tensorflow.math.less_equal tensorflow.math.greater
-    tensorflow.math.greater_equal tensorflow.linalg.matmul tensorflow.linalg.matvec tensorflow.tensordot
-    tensorflow.einsum tensorflow.linalg.einsum tensorflow.where tensorflow.concat tensorflow.stack
-    """
-)
-"""Operations whose first two inputs (or the members of the first) have one dtype."""
-_ARITHMETIC: Final = frozenset(["+", "-", "*", "/", "//", "%", "**", "@"])
+_OPERATORS: Final = frozenset(["+", "-", "*", "/", "//", "%", "**", "@", "<", "<=", ">", ">="])
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    for op in view.code.ops:
-        for array, tensor in _meetings(view, op):
+    for fact in (*view.code.of_kind(Operation), *view.code.of_kind(Call)):
+        for array, tensor in _meetings(view, fact):
             name = view.argument_behind(array)
-            if op is None or name is None or not is_one_tensor(view.value(tensor)) or view.argument_behind(tensor):
+            if name is None or not view.all_of(tensor, is_tensorflow_tensor) or view.argument_behind(tensor):
                 continue
             own, other = _dtypes(view.value(array)), _dtypes(view.value(tensor))
-            if own.isdisjoint(other):
+            if own.isdisjoint(other) and None not in own | other:
                 found = " or ".join(sorted(str(dtype) for dtype in own))
                 wanted = " or ".join(sorted(str(dtype) for dtype in other))
                 message = (
-                    f"`{view.written(op.id)}` makes {wanted} of the {found} array `{name}` eagerly; a traced function gets it as a "
+                    f"`{view.written(fact.op)}` makes {wanted} of the {found} array `{name}` eagerly; a traced function gets it as a "
                     f"{found} tensor, which does not fit"
                 )
-                if None in own or None in other:
-                    continue
-                yield LocalHazard(op.id, message, parameter=name)
+                yield LocalHazard(fact.op, message, parameter=name)
                 break
 
 
-def _meetings(view: ContextView, op: ops.Op | None) -> Iterator[tuple[OpId, OpId]]:
+def _meetings(view: ContextView, fact: Fact) -> Iterator[tuple[OpId, OpId]]:
     """Pairs of operands that have to agree, each way round."""
-    match op:
-        case ops.Binary(operator=operator, left=left, right=right) if operator in _ARITHMETIC:
-            pairs = [(left, right)]
-        case ops.Compare(operator="<" | "<=" | ">" | ">=", left=left, right=right):
-            pairs = [(left, right)]
-        case ops.Call(arguments=arguments):
-            fact = view.calls.get(op.id)
-            if fact is None or not fact.library or not set(fact.library) <= set(_ONE_DTYPE):
+    match fact:
+        case Operation(symbol=symbol, pairs=pairs) if symbol in _OPERATORS:
+            yield from pairs
+        case Call(positional=given):
+            library = view.library_of(fact.op)
+            if not library or not all(has_trait(name, Trait.ONE_DTYPE) for name in library):
                 return
-            given = [argument.value for argument in arguments if argument.keyword is None]
-            if any(name.endswith("where") for name in fact.library):
+            display = view.made(given[0]) if given else None
+            if any(name.endswith("where") for name in library):
                 given = given[1:]
-            elif given and isinstance(display := view.op(given[0]), ops.BuildContainer):
-                given = [element.value for element in display.elements]
+            elif isinstance(display, Display) and display.is_sequence:
+                given = tuple(item.value for item in display.items)
             else:
                 given = given[:2]
-            pairs = [(first, second) for position, first in enumerate(given) for second in given[position + 1 :]]
+            for first, second in combinations(given, 2):
+                yield first, second
+                yield second, first
         case _:
             return
-    for first, second in pairs:
-        yield first, second
-        yield second, first
-
-
-def is_one_tensor(value: Value) -> bool:
-    """Whether it is certainly a tensor or variable of TensorFlow."""
-    alternatives = members(value)
-    return bool(alternatives) and all(is_tensorflow_tensor(member) for member in alternatives)
 
 
 def _dtypes(value: Value) -> frozenset[DType | None]:
@@ -143,4 +121,5 @@ result = predict(np.arange(3, dtype=np.float32))
     ),
     cure="Convert where the function is called (`tf.constant(x, tf.float32)`), or cast inside.",
     check=check,
+    cured_by_shim=True,
 )

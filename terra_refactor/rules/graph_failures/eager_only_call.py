@@ -5,108 +5,82 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.value import Constant, LibraryValue, TensorValue, TupleValue, Value, members
-from terra_refactor.ir import ops
+from terra_refactor.domain.value import Constant, LibraryValue, TensorValue, TupleValue, members
+from terra_refactor.facts.records import AttributeRead, Call, Operation, RegionKind
+from terra_refactor.facts.view import ContextView, has_trait, is_eager_method
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView, has_trait
+from terra_refactor.tf_model.graph_traits import is_method_of_tensor
 from terra_refactor.tf_model.spec import Trait
 
-_TENSOR_METHODS: Final = ("tensorflow.Tensor.", "tensorflow.Variable.")
-
-
-_ASKS_FOR_MODE: Final = frozenset(
-    {"tensorflow.executing_eagerly", "tensorflow.inside_function", "tensorflow.is_symbolic_tensor"}
-)
-_FED: Final = frozenset({"tensorflow.compat.v1.placeholder", "tensorflow.compat.v1.sparse_placeholder"})
-"""What has a value only in graphs that a session runs; eagerly it raises."""
 _OF_SYMBOLIC: Final = frozenset({"op", "graph", "name", "consumers", "value_index"})
 """Attributes that symbolic tensors have and eager ones have not."""
 _CLASSES_OF_A_MODE: Final = frozenset({"EagerTensor", "_EagerTensorBase", "SymbolicTensor"})
 """Classes of which a tensor is in one mode only."""
-_ASSIGNS: Final = frozenset(f"tensorflow.compat.v1.{name}" for name in ("assign", "assign_add", "assign_sub"))
-"""They take variables, and slices of variables: eager tensors that know where they are from."""
-_VALUES_OF_KERAS: Final = frozenset({"eval", "get_value"})
-"""Functions of `keras.backend` that leave the graph to read a variable; a tensor of the graph they refuse."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    called = {call.function for call in view.reached(ops.Call)}
-    for load in view.reached(ops.LoadAttribute):
-        of_a_mode = load.name == "__class__" or has_trait(f"tensorflow.Tensor.{load.name}", Trait.EAGER_ONLY)
-        if of_a_mode and load.id not in called and view.is_symbolic(load.object):
-            yield _asks_for_mode(view, load.id)
-        if load.name == "device" and view.is_symbolic(load.object):
+    called = {call.function for call in view.reached(Call)}
+    for read in view.reached(AttributeRead):
+        of_a_mode = read.name == "__class__" or is_eager_method(read.name)
+        if of_a_mode and read.op not in called and view.is_symbolic(read.owner):
+            yield _asks_for_mode(view, read.op)
+        if read.name == "device" and view.is_symbolic(read.owner):
             yield LocalHazard(
-                load.id,
-                f"`{view.written(load.id)}` is known when a tensor is there: in a graph it is empty",
-                f"nothing depends on `{view.written(load.id)}`",
+                read.op,
+                f"`{view.written(read.op)}` is known when a tensor is there: in a graph it is empty",
+                f"nothing depends on `{view.written(read.op)}`",
             )
-    for comparison in view.reached(ops.Compare):
-        if comparison.operator in ("is", "is not") and all(
-            view.is_symbolic(side) for side in (comparison.left, comparison.right)
-        ):
-            written = f"{view.written(comparison.left)} {comparison.operator} {view.written(comparison.right)}"
+    for operation in view.reached(Operation):
+        if operation.symbol in ("is", "is not") and all(map(view.is_symbolic, operation.sides)):
+            written = f" {operation.symbol} ".join(map(view.written, operation.sides))
             other = f"`{written}` has the same answer for the tensors that a graph has in their place"
-            yield LocalHazard(comparison.id, f"`{written}` asks for the identity of tensors: a graph has others", other)
-    for op, name in view.library_calls():
-        if name == "builtins.hasattr" and len(op.arguments) == 2 and _asks_for_eager_method(view, op):
-            yield LocalHazard(
-                op.id, f"`{view.written(op.id)}` has another answer for eager tensors: a graph takes the other way"
-            )
-        if (
-            name in _ASKS_FOR_MODE
-            or (name == "builtins.type" and _is_class_of_tensor(view, op))
-            or (name == "builtins.isinstance" and _asks_for_class_of_mode(view, op))
-            or (name == "builtins.getattr" and len(op.arguments) == 3 and _asks_for_eager_method(view, op))
-        ):
-            yield _asks_for_mode(view, op.id)
-        if name in _FED and not _is_in_other_graph(view, op):
-            yield LocalHazard(
-                op.id, f"only a session feeds `{view.written(op.id)}`: in a traced function it has no value"
-            )
-        assigned = op.arguments[0].value if name in _ASSIGNS and op.arguments else None
-        owner = None if assigned is None or view.is_variable(assigned) else view.parameter_behind(assigned)
-        if owner is not None and _is_tensor(view.value(op.arguments[0].value)):
-            yield LocalHazard(
-                op.id,
-                f"`{view.written(op.id)}` assigns to a slice of a variable: a traced function gets a tensor in its place",
-                parameter=owner,
-            )
-        if not has_trait(name, Trait.EAGER_ONLY):
-            continue
-        function = view.op(op.function)
-        if (
-            isinstance(function, ops.LoadAttribute)
-            and name.startswith(_TENSOR_METHODS)
-            and view.is_captured(function.object)
-            and not view.is_variable(function.object)
-        ):
+            yield LocalHazard(operation.op, f"`{written}` asks for the identity of tensors: a graph has others", other)
+    for call, name in view.library_calls():
+        yield from _called(view, call, name)
+
+
+def _called(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
+    written = view.written(call.op)
+    if name == "builtins.hasattr" and _asks_for_eager_method(view, call, 2):
+        yield LocalHazard(call.op, f"`{written}` has another answer for eager tensors: a graph takes the other way")
+    if (
+        has_trait(name, Trait.ASKS_FOR_MODE)
+        or (name == "builtins.type" and len(call.arguments) == 1 and view.is_symbolic(call.arguments[0].value))
+        or (name == "builtins.isinstance" and _asks_for_class_of_mode(view, call))
+        or (name == "builtins.getattr" and _asks_for_eager_method(view, call, 3))
+    ):
+        yield _asks_for_mode(view, call.op)
+    if has_trait(name, Trait.FED_BY_SESSION) and not _is_in_other_graph(view, call):
+        yield LocalHazard(call.op, f"only a session feeds `{written}`: in a traced function it has no value")
+    first = call.first
+    if has_trait(name, Trait.ASSIGNS_REFERENCE) and first is not None and not view.is_variable(first):
+        owner = view.parameter_behind(first)
+        if owner is not None and view.all_are(first, TensorValue):
+            message = f"`{written}` assigns to a slice of a variable: a traced function gets a tensor in its place"
+            yield LocalHazard(call.op, message, parameter=owner)
+    if not has_trait(name, Trait.EAGER_ONLY):
+        return
+    if is_method_of_tensor(name) and call.owner is not None:
+        if view.is_captured(call.owner) and not view.is_variable(call.owner):
             # a tensor that was made before the trace is still an eager one; a variable's value is read in the graph
-            continue
-        if name.rpartition(".")[2] in _VALUES_OF_KERAS and op.arguments and view.is_variable(op.arguments[0].value):
-            yield LocalHazard(
-                op.id,
-                f"`{view.written(op.id)}` reads the variable once, while the graph is traced",
-                f"`{view.written(op.arguments[0].value)}` does not change after the graph is traced",
-            )
-            continue
-        yield LocalHazard(op.id, f"`{view.written(op.id)}` works on eager tensors only: in a graph it raises")
+            return
+    if has_trait(name, Trait.READS_VARIABLE) and first is not None and view.is_variable(first):
+        unchanged = f"`{view.written(first)}` does not change after the graph is traced"
+        yield LocalHazard(call.op, f"`{written}` reads the variable once, while the graph is traced", unchanged)
+        return
+    yield LocalHazard(call.op, f"`{written}` works on eager tensors only: in a graph it raises")
 
 
-def _is_tensor(value: Value) -> bool:
-    alternatives = members(value)
-    return bool(alternatives) and all(isinstance(member, TensorValue) for member in alternatives)
-
-
-def _is_in_other_graph(view: ContextView, call: ops.Call) -> bool:
+def _is_in_other_graph(view: ContextView, call: Call) -> bool:
     """Whether a `with graph.as_default()` around it says for which graph the placeholder is."""
-    return any(
-        isinstance(outer, ops.With)
-        and (made := view.calls.get(outer.manager)) is not None
-        and (made.unknown is not None or "tensorflow.Graph.as_default" in made.library)
-        for outer in view.enclosing(call.id)
+    unknown = any(
+        outer.kind is RegionKind.WITH
+        and (made := view.calls.get(outer.subject or 0)) is not None
+        and made.unknown is not None
+        for outer in view.enclosing(call.op)
     )
+    return unknown or view.is_within(call.op, Trait.ENTERS_OTHER_GRAPH)
 
 
 def _asks_for_mode(view: ContextView, number: OpId) -> LocalHazard:
@@ -114,7 +88,7 @@ def _asks_for_mode(view: ContextView, number: OpId) -> LocalHazard:
     return LocalHazard(number, "it asks whether it runs eagerly: in a graph it takes the other way", other)
 
 
-def _asks_for_class_of_mode(view: ContextView, call: ops.Call) -> bool:
+def _asks_for_class_of_mode(view: ContextView, call: Call) -> bool:
     """`isinstance(tensor, EagerTensor)`, unless it asks for any other tensor as well."""
     if len(call.arguments) != 2 or not view.may_be_symbolic(call.arguments[0].value):
         return False
@@ -127,16 +101,14 @@ def _asks_for_class_of_mode(view: ContextView, call: ops.Call) -> bool:
     return "tensorflow.Tensor" not in asked and any(name.rpartition(".")[2] in _CLASSES_OF_A_MODE for name in asked)
 
 
-def _asks_for_eager_method(view: ContextView, call: ops.Call) -> bool:
+def _asks_for_eager_method(view: ContextView, call: Call, arguments: int) -> bool:
     """`hasattr(tensor, "numpy")`, `getattr(tensor, "numpy", None)`, or another method that symbolic tensors do not have."""
-    tensor, attribute = call.arguments[0].value, view.value(call.arguments[1].value)
-    if not isinstance(attribute, Constant) or not isinstance(attribute.value, str) or not view.is_symbolic(tensor):
+    if len(call.arguments) != arguments or not view.is_symbolic(call.arguments[0].value):
         return False
-    return attribute.value in _OF_SYMBOLIC or has_trait(f"tensorflow.Tensor.{attribute.value}", Trait.EAGER_ONLY)
-
-
-def _is_class_of_tensor(view: ContextView, call: ops.Call) -> bool:
-    return len(call.arguments) == 1 and view.is_symbolic(call.arguments[0].value)
+    attribute = view.value(call.arguments[1].value)
+    if not isinstance(attribute, Constant) or not isinstance(attribute.value, str):
+        return False
+    return attribute.value in _OF_SYMBOLIC or is_eager_method(attribute.value)
 
 
 RULE: Final = Rule(
@@ -188,4 +160,5 @@ step(tf.ones([3]))
     ),
     cure="Return the tensor and convert it outside of the function.",
     check=check,
+    cured_by_shim=True,
 )

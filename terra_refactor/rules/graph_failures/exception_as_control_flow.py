@@ -6,42 +6,42 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.domain.value import LibraryValue, TupleValue, members
-from terra_refactor.ir import ops
-from terra_refactor.ir.walk import walk
+from terra_refactor.facts.records import Arm, Raise, Region, RegionKind
+from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
+from terra_refactor.tf_model.graph_traits import catches_everything, is_error_of_operation
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    for op in view.code.ops:
-        if isinstance(op, ops.Raise) and view.under_tensor_condition(op.id):
-            holder = next((outer for outer in view.enclosing(op.id) if isinstance(outer, ops.If)), None)
-            if holder is not None and holder.is_assert:
-                continue
+    for raised in view.code.of_kind(Raise):
+        holder = next((outer for outer in view.enclosing(raised.op) if outer.kind is RegionKind.IF), None)
+        if view.under_tensor_condition(raised.op) and not (holder is not None and holder.is_assert):
             yield LocalHazard(
-                op.id, "`raise` under a condition on a tensor: it is executed whenever the function is traced"
+                raised.op, "`raise` under a condition on a tensor: it is executed whenever the function is traced"
             )
-    for attempt in view.code.ops:
-        if isinstance(attempt, ops.Try) and any(view.is_symbolic(op.id) for op in walk(attempt.body)):
-            yield from _check_handlers(view, attempt)
+    for attempt in view.code.of_kind(Region):
+        if attempt.kind is RegionKind.TRY:
+            body = next((part for part in attempt.parts if part.arm is Arm.FIRST), None)
+            if body is not None and any(map(view.is_symbolic, range(body.start, body.end))):
+                yield from _check_handlers(view, attempt)
 
 
-def _check_handlers(view: ContextView, attempt: ops.Try) -> Iterator[LocalHazard]:
+def _check_handlers(view: ContextView, attempt: Region) -> Iterator[LocalHazard]:
     for handler in attempt.handlers:
-        if any(isinstance(op, ops.Raise) for op in handler.body):
+        if handler.raises:
             # the error goes on, in another form
             continue
-        caught = () if handler.type is None else members(view.value(handler.type))
+        caught = () if handler.caught is None else members(view.value(handler.caught))
         classes = [part for cls in caught for part in (cls.elements if isinstance(cls, TupleValue) else (cls,))]
-        names = [cls.name if isinstance(cls, LibraryValue) else "" for cls in classes]
-        if any(name.startswith("tensorflow.errors.") for name in names):
+        names = [cls.name for cls in classes if isinstance(cls, LibraryValue)]
+        if any(map(is_error_of_operation, names)):
             yield LocalHazard(
-                attempt.id,
+                attempt.op,
                 "`except` for an error of an operation: in a graph the operation runs later, and the handler never",
             )
-        elif handler.type is None or any(name in ("builtins.Exception", "builtins.BaseException") for name in names):
+        elif handler.caught is None or any(map(catches_everything, names)):
             yield LocalHazard(
-                attempt.id,
+                attempt.op,
                 "`except` catches errors of operations: in a graph they run later, and the handler never sees them",
                 "no operation in the `try` fails when it runs",
             )
@@ -101,4 +101,5 @@ step(tf.ones([3]))
     ),
     cure="Use `tf.debugging.assert_*`, which is part of the graph.",
     check=check,
+    cured_by_shim=True,
 )

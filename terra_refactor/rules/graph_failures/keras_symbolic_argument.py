@@ -5,26 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.value import TensorKind, TensorValue, members
-from terra_refactor.ir import ops
+from terra_refactor.domain.value import TensorKind, TensorValue
+from terra_refactor.facts.records import AttributeRead, NameRead
+from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    for op in view.code.ops:
-        if not isinstance(op, ops.LoadName | ops.LoadAttribute):
+    for read in view.reached(NameRead, AttributeRead):
+        if not view.any_of(read.op, lambda each: isinstance(each, TensorValue) and each.kind is TensorKind.KERAS):
             continue
-        if not any(
-            isinstance(member, TensorValue) and member.kind is TensorKind.KERAS for member in members(view.value(op.id))
-        ):
-            continue
-        parameter = view.parameter_behind(op.id)
-        if parameter is not None or view.is_captured(op.id):
+        parameter = view.parameter_behind(read.op)
+        if parameter is not None or view.is_captured(read.op):
             # one that is made during the trace is fine there
             yield LocalHazard(
-                op.id,
-                f"`{view.written(op.id)}` is a symbolic tensor of Keras: a model is built with it, which a traced function refuses",
+                read.op,
+                f"`{view.written(read.op)}` is a symbolic tensor of Keras: a model is built with it, which a traced function refuses",
                 parameter=parameter,
             )
             return
@@ -74,4 +70,5 @@ result = predict(tf.ones([2, 3]))
     ),
     cure="Build models outside of traced functions.",
     check=check,
+    of_set_up=True,
 )

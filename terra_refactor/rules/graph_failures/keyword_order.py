@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import Call, Container, Display, ItemRead, NameRead, Return
+from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.function import ParameterKind
 from terra_refactor.ir.ids import OpId
-from terra_refactor.ir.walk import operands
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
-
-_VIEWS: Final = frozenset(f"builtins.dict.{name}" for name in ("items", "keys", "values"))
-_ORDER_FREE: Final = frozenset(
-    (
-        *(
-            f"builtins.{name}"
-            for name in ["all", "any", "dict", "frozenset", "len", "max", "min", "set", "sorted", "sum"]
-        ),
-        "tensorflow.math.add_n",
-    )
-)
-"""What makes the same of the elements in any order."""
-_SEQUENCES: Final = frozenset({"builtins.list", "builtins.tuple"})
+from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     name = next((p.name for p in view.function.parameters if p.kind is ParameterKind.VAR_KEYWORD), None)
-    if name is None:
-        return
-    place = next(_looks_at_order(view, name), None)
+    place = None if name is None else next(_looks_at_order(view, name), None)
     if place is None:
         return
-    given = [
-        _in_order(view, caller.context, caller.op) for caller in view.callers if not _in_graph(view, caller.context)
-    ]
+    own = {parameter.name for parameter in view.function.parameters}
+    given = [_is_in_order(call, own) for caller, call in view.calls_of_function() if not caller.context.in_graph]
     message = f"`{view.written(place)}` follows the order of the keyword arguments: a traced function gets them sorted by name"
     if False in given:
         yield LocalHazard(place, message, boundary=True)
@@ -46,52 +30,49 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 def _looks_at_order(view: ContextView, name: str) -> Iterator[OpId]:
     """The operations whose result or course depends on the order of the dict."""
-    kept = {op.id for op in view.code.of_kind(ops.LoadName) if view.parameter_behind(op.id) == name}
+    kept = {read.op for read in view.code.of_kind(NameRead) if view.parameter_behind(read.op) == name}
     sequences: set[OpId] = set()
     order_free: set[OpId] = set()
     for call, function in view.library_calls():
-        method = view.op(call.function)
-        of_dict = isinstance(method, ops.LoadAttribute) and method.object in kept
-        first = view.behind_name(call.arguments[0].value) if call.arguments else None
-        if function in _ORDER_FREE:
-            order_free.add(call.id)
-        elif (function in _VIEWS and of_dict) or (function in _SEQUENCES and (first in kept or first in sequences)):
-            sequences.add(call.id)
-        elif function == "builtins.dict.popitem" and of_dict:
-            yield call.id
+        first = None if call.first is None else view.behind_name(call.first)
+        if has_trait(function, Trait.ORDER_FREE):
+            order_free.add(call.op)
+        elif (has_trait(function, Trait.VIEWS_DICT) and call.owner in kept) or (
+            has_trait(function, Trait.KEEPS_ORDER) and (first in kept or first in sequences)
+        ):
+            sequences.add(call.op)
+        elif function == "builtins.dict.popitem" and call.owner in kept:
+            yield call.op
 
     def in_order(number: OpId) -> bool:
         return number in sequences or view.behind_name(number) in sequences
 
-    for op in view.code.ops:
-        match op:
-            case ops.For(iterable=iterable) if iterable in kept or in_order(iterable):
-                yield iterable
-            case ops.Comprehension(iterable=iterable, kind=kind) if iterable in kept or in_order(iterable):
-                ordered = kind in (ops.ComprehensionKind.LIST, ops.ComprehensionKind.GENERATOR)
-                if ordered and not any(op.id in operands(view.op(user)) for user in order_free):
-                    yield iterable
-            case ops.Call(arguments=arguments) if op.id not in order_free and op.id not in sequences:
-                given = [argument for argument in arguments if argument.spread is not ops.Spread.DOUBLE_STAR]
-                spread = any(argument.value in kept and argument.spread is ops.Spread.STAR for argument in given)
+    for number, fact in enumerate(view.code.facts):
+        region = view.code.regions.get(number)
+        iterated = None if region is None else region.iterated
+        if iterated is not None and (iterated in kept or in_order(iterated)):
+            is_free = isinstance(fact, Display) and (
+                fact.kind not in (Container.LIST, Container.GENERATOR)
+                or not order_free.isdisjoint(view.code.readers(number))
+            )
+            if not is_free:
+                yield iterated
+        match fact:
+            case Call(arguments=arguments) if number not in order_free and number not in sequences:
+                given = [argument for argument in arguments if argument.spread != "**"]
+                spread = any(argument.value in kept and argument.spread == "*" for argument in given)
                 if spread or any(in_order(argument.value) for argument in given):
-                    yield op.id
-            case ops.LoadItem(object=items) | ops.Return(value=items) if items is not None and in_order(items):
-                yield op.id
+                    yield number
+            case ItemRead(owner=int() as items) | Return(value=int() as items) if in_order(items):
+                yield number
             case _:
                 continue
 
 
-def _in_graph(view: ContextView, context: int) -> bool:
-    return view.facts.contexts[context].in_graph
-
-
-def _in_order(view: ContextView, context: int, number: OpId) -> bool | None:
+def _is_in_order(call: Call | None, own: Collection[str]) -> bool | None:
     """Whether a call gives its keyword arguments sorted by name; None if not all are known."""
-    call = view.codes.of(view.facts.contexts[context].function).ops[number]
-    if not isinstance(call, ops.Call) or any(argument.spread is ops.Spread.DOUBLE_STAR for argument in call.arguments):
+    if call is None or any(argument.spread == "**" for argument in call.arguments):
         return None
-    own = {parameter.name for parameter in view.function.parameters}
     names = [argument.keyword for argument in call.arguments if argument.keyword and argument.keyword not in own]
     return names == sorted(names)
 

@@ -5,61 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import AttributeWrite, FunctionMade, ItemWrite, NameRead, NameWrite, RegionKind
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
-from terra_refactor.ir.walk import walk
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
-
-_KEEPING: Final = frozenset(
-    (
-        *(f"builtins.list.{name}" for name in ("append", "insert", "extend")),
-        "builtins.set.add",
-        "builtins.dict.setdefault",
-        "collections.deque.append",
-    )
-)
+from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    for loop in view.code.of_kind(ops.For):
-        inner = list(walk(loop.body))
-        own = {op.name for op in inner if isinstance(op, ops.StoreName)}
-        for made in inner:
-            # of a `def`, AutoGraph knows which variables it reads, and keeps them for the whole loop
-            if (
-                not isinstance(made, ops.MakeFunction)
-                or view.program.function(made.function).kind is not FunctionKind.LAMBDA
-            ):
-                continue
-            late = next((name for name in _captured(view, made) if name in own), None)
-            if late is not None and _is_kept(view, made.id):
-                yield LocalHazard(
-                    made.id,
-                    f"a lambda that is kept reads `{late}`, which the loop sets: called later it sees the last value eagerly, "
-                    "and in a graph that of its own round",
-                )
-
-
-def _captured(view: ContextView, made: ops.MakeFunction) -> Iterator[str]:
-    """The variables of enclosing functions that a lambda reads."""
-    for op in view.codes.of(made.function).of_kind(ops.LoadName):
-        if op.scope is ops.Scope.FREE:
-            yield op.name
+    for made in view.code.of_kind(FunctionMade):
+        # of a `def`, AutoGraph knows which variables it reads, and keeps them for the whole loop
+        if view.program.function(made.function).kind is not FunctionKind.LAMBDA:
+            continue
+        loops = [loop for loop in view.code.loops_around(made.op) if loop.kind is RegionKind.FOR]
+        captured = [read.name for read in view.codes.of(made.function).of_kind(NameRead) if read.is_captured]
+        late = next((name for name in captured if any(view.code.set_in(loop, name) for loop in loops)), None)
+        if late is not None and _is_kept(view, made.op):
+            yield LocalHazard(
+                made.op,
+                f"a lambda that is kept reads `{late}`, which the loop sets: called later it sees the last value eagerly, "
+                "and in a graph that of its own round",
+            )
 
 
 def _is_kept(view: ContextView, number: OpId) -> bool:
     """Whether the lambda goes into a container or an attribute."""
-    numbers = {number}
-    for op in view.code.of_kind(ops.StoreName):
-        if op.value == number:
-            numbers.update(load.id for load in view.code.of_kind(ops.LoadName) if load.name == op.name)
-    if any(op.value in numbers for op in view.code.ops if isinstance(op, ops.StoreItem | ops.StoreAttribute)):
+    names = {write.name for write in view.code.of_kind(NameWrite) if write.value == number}
+    numbers = {number, *(read.op for name in names for read in view.code.reads_of(name))}
+    if any(write.value in numbers for write in (*view.code.of_kind(ItemWrite), *view.code.of_kind(AttributeWrite))):
         return True
     return any(
-        name in _KEEPING and any(argument.value in numbers for argument in call.arguments)
-        for call, name in view.library_calls()
+        argument.value in numbers for call, _ in view.calls_with(Trait.KEEPS_ARGUMENT) for argument in call.arguments
     )
 
 

@@ -5,88 +5,53 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.analysis.facts import BranchKind, ObjectKind
-from terra_refactor.domain.value import Reference, TensorValue, members
-from terra_refactor.ir import ops
-from terra_refactor.ir.ids import OpId
-from terra_refactor.ir.walk import walk
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.domain.value import TensorValue, members
+from terra_refactor.facts.records import Call, NameRead, NameWrite, Operation
+from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
+from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _longer_lists(view)
-    for call, name in view.library_calls():
-        if name not in ("builtins.list.append", "builtins.list.extend", "builtins.list.insert"):
-            continue
-        for outer in view.enclosing(call.id):
-            fact = view.branches.get(outer.id)
-            if (
-                isinstance(outer, ops.For | ops.While)
-                and fact is not None
-                and fact.kind in (BranchKind.TENSOR, BranchKind.DATASET)
-            ):
-                if not _made_inside(view, call, outer):
-                    yield LocalHazard(
-                        call.id,
-                        f"`{view.written(call.id)}` in a loop over tensors: in a graph its elements cannot leave the loop",
-                        cure=_cure(view, call, name),
-                    )
-                break
+    for call, name in view.calls_with(Trait.FILLS_LIST):
+        loop = next((region for region in view.staged_around(call.op) if region.is_loop), None)
+        if loop is not None and not (call.owner is not None and view.is_set_within(call.owner, loop)):
+            yield LocalHazard(
+                call.op,
+                f"`{view.written(call.op)}` in a loop over tensors: in a graph its elements cannot leave the loop",
+                cure=_cure(view, call, name),
+            )
 
 
 def _longer_lists(view: ContextView) -> Iterator[LocalHazard]:
     """`xs = xs + [x]` and `xs += [x]` in a loop over tensors, of a list from before the loop."""
-    for loop in (*view.code.of_kind(ops.For), *view.code.of_kind(ops.While)):
-        fact = view.branches.get(loop.id)
-        if fact is None or fact.kind not in (BranchKind.TENSOR, BranchKind.DATASET):
+    for write in view.code.of_kind(NameWrite):
+        total = view.made(write.value)
+        first = view.made(total.left) if isinstance(total, Operation) and total.symbol == "+" else None
+        if not isinstance(first, NameRead) or first.name != write.name:
             continue
-        inner = list(walk((loop,)))
-        stores = [op for op in inner if isinstance(op, ops.StoreName) and op.value is not None]
-        for op in stores:
-            total = view.op(op.value) if op.value is not None else op
-            same = [other for other in stores if other.name == op.name]
-            if not isinstance(total, ops.Binary) or total.operator != "+" or len(same) > 1:
-                continue
-            first = view.op(total.left)
-            if isinstance(first, ops.LoadName) and first.name == op.name and _is_list(view, total.left):
+        loops = [region for region in view.staged_around(write.op) if region.is_loop]
+        if any(len(view.code.set_in(loop, write.name)) == 1 for loop in loops):
+            if view.is_object(first.op, ObjectKind.LIST):
                 yield LocalHazard(
-                    total.id,
-                    f"the list `{op.name}` gets longer in a loop over tensors: a loop in a graph keeps its length",
+                    write.value,
+                    f"the list `{write.name}` gets longer in a loop over tensors: a loop in a graph keeps its length",
                 )
 
 
-def _is_list(view: ContextView, number: OpId) -> bool:
-    alternatives = members(view.value(number))
-    return bool(alternatives) and all(
-        isinstance(member, Reference) and view.facts.objects[member.object].kind is ObjectKind.LIST
-        for member in alternatives
-    )
-
-
-def _cure(view: ContextView, call: ops.Call, name: str) -> CureHint | None:
+def _cure(view: ContextView, call: Call, name: str) -> CureHint | None:
     """A `TensorArray` takes its place if what is appended are tensors of one known dtype."""
     if name != "builtins.list.append" or len(call.arguments) != 1:
         return None
-    added = members(view.value(call.arguments[0].value))
     dtypes = {
         member.type.dtype if isinstance(member, TensorValue) and is_tensorflow_tensor(member) else None
-        for member in added
+        for member in members(view.value(call.arguments[0].value))
     }
     if len(dtypes) != 1 or None in dtypes:
         return None
     return CureHint(CureKind.TENSOR_ARRAY, (("dtype", str(dtypes.pop())),))
-
-
-def _made_inside(view: ContextView, call: ops.Call, loop: ops.Op) -> bool:
-    """Whether the list is made anew in each iteration."""
-    function = view.op(call.function)
-    if not isinstance(function, ops.LoadAttribute):
-        return False
-    target = view.op(function.object)
-    if not isinstance(target, ops.LoadName):
-        return False
-    return any(isinstance(op, ops.StoreName) and op.name == target.name for op in walk((loop,)))
 
 
 RULE: Final = Rule(
@@ -145,4 +110,5 @@ step(tf.ones([3]))
     ),
     cure="Use a `tf.TensorArray`, or work on the whole tensor.",
     check=check,
+    cured_by_shim=True,
 )

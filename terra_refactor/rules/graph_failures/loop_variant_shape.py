@@ -22,24 +22,23 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
+from terra_refactor.facts.staging import Staging, staging_of
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.control import RESULT, Site
 from terra_refactor.rules.graph_failures.branch_mismatch import graph_dtype, is_open, mismatch
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.staging import Staging, staging_of
 from terra_refactor.rules.tensor_choices import no_choice
-from terra_refactor.rules.view import ContextView
-
-_LOOP_OPTIONS: Final = "tensorflow.autograph.experimental.set_loop_options"
+from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     if not any(fact.kind in (BranchKind.TENSOR, BranchKind.DATASET) for fact in view.branches.values()):
         return
     staging = staging_of(view)
-    declared = [call.id for call, name in view.library_calls() if name == _LOOP_OPTIONS]
+    declared = [call.op for call, _ in view.calls_with(Trait.LOOP_OPTIONS)]
     for site in staging.sites():
         if site.is_loop:
-            invariants = any(outer.id == site.op for call in declared for outer in view.enclosing(call))
+            invariants = any(outer.op == site.op for call in declared for outer in view.enclosing(call))
             yield from _loop(view, staging, site, invariants)
 
 
@@ -246,4 +245,5 @@ result = step(tf.ones([3]))
     ),
     cure="Start with a value of the final type, use a `tf.TensorArray`, or declare `shape_invariants`.",
     check=check,
+    compares_structures=True,
 )

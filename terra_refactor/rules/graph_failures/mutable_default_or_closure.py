@@ -6,69 +6,42 @@ from typing import Final
 
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.value import Reference, members
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import Call, ItemDeletion, ItemWrite, NameRead, NameWrite
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
-from terra_refactor.ir.walk import walk
 from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
 
 
 def keeps_state(view: ContextView, number: OpId) -> bool:
     """Whether what is written is a captured variable that the function reads as well, or a mutable default."""
-    op = view.op(number)
-    if isinstance(op, ops.StoreName):
-        return op.scope is ops.Scope.FREE and any(
-            isinstance(other, ops.LoadName) and other.name == op.name for other in view.code.ops
-        )
-    container = _written_container(view, op)
-    if not isinstance(container, ops.LoadName):
+    match view.made(number):
+        case NameWrite(name=name) as write:
+            return write.is_captured and bool(view.code.reads_of(name))
+        case ItemWrite(owner=owner) | ItemDeletion(owner=owner) | Call(owner=int() as owner):
+            container = view.made(owner)
+        case _:
+            return False
+    if not isinstance(container, NameRead):
         return False
     parameter = next((each for each in view.function.parameters if each.name == container.name), None)
-    return parameter is not None and parameter.has_default and _is_default(view, container)
+    return parameter is not None and parameter.has_default and _is_default(view, container.name)
 
 
-def _written_container(view: ContextView, op: ops.Op) -> ops.Op | None:
-    match op:
-        case ops.StoreItem(object=container) | ops.DeleteItem(object=container):
-            return view.op(container)
-        case ops.Call(function=function):
-            method = view.op(function)
-            return view.op(method.object) if isinstance(method, ops.LoadAttribute) else None
-        case _:
-            return None
-
-
-def _is_default(view: ContextView, container: ops.LoadName) -> bool:
+def _is_default(view: ContextView, name: str) -> bool:
     """Whether the object is the one that the definition made, for every call that passes none."""
     parent = view.function.parent
-    if parent is None:
+    made = None if parent is None else view.codes.of(parent).maker_of(view.function.id)
+    default = None if made is None else dict(made.defaults).get(name)
+    if parent is None or default is None:
         return False
-    defaults = {
-        default
-        for op in walk(view.program.function(parent).body)
-        if isinstance(op, ops.MakeFunction) and op.function == view.function.id
-        for name, default in op.defaults
-        if name == container.name
-    }
-    for context in view.facts.contexts_of(parent):
-        for default in defaults:
-            value = context.value(default)
-            if value is not None and any(isinstance(member, Reference) for member in members(value)):
-                # which of the two it is that a call brings: the default, unless every call passes one
-                return any(_passes_none(view, container.name, place.context, place.op) for place in view.callers)
-    return False
-
-
-def _passes_none(view: ContextView, name: str, caller: int, number: OpId) -> bool:
-    """Whether a call leaves that parameter to its default."""
-    code = view.program.function(view.facts.contexts[caller].function)
-    call = next((op for op in walk(code.body) if op.id == number), None)
-    if not isinstance(call, ops.Call) or any(argument.spread is not ops.Spread.PLAIN for argument in call.arguments):
+    values = view.facts.values_of(parent, default)
+    if not any(isinstance(member, Reference) for value in values for member in members(value)):
         return False
-    names = [parameter.name for parameter in view.function.parameters]
-    positional = sum(argument.keyword is None for argument in call.arguments)
-    bound = int(bool(names) and names[0] in ("self", "cls"))
-    return names.index(name) >= positional + bound and all(argument.keyword != name for argument in call.arguments)
+    # which of the two it is that a call brings: the default, unless every call passes one
+    return any(
+        call is not None and call.is_plain and caller.given_for(call, view.function, name) is None
+        for caller, call in view.calls_of_function()
+    )
 
 
 RULE: Final = Rule(
@@ -137,4 +110,6 @@ results = [add(tf.ones([3])), add(tf.ones([3]))]
     cure="Keep the state in a `tf.Variable`, or pass it in and return it.",
     effects=frozenset({EffectKind.STATE_WRITE}),
     only_effects=keeps_state,
+    cured_by_shim=True,
+    effect_message="`{done}` runs only while a graph is traced; later calls see `{changed}` as it was then",
 )

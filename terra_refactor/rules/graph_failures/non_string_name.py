@@ -15,52 +15,31 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.ir import ops
-from terra_refactor.ir.ids import OpId
+from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
 from terra_refactor.tf_model import registry
-from terra_refactor.tf_model.spec import ParameterPassing, Trait
+from terra_refactor.tf_model.graph_traits import is_of_tensorflow
+from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    for call, name in view.library_calls():
-        given = _name_argument(call, name)
-        if given is None or not _is_called(view, call, name):
-            continue
-        alternatives = members(view.value(given))
-        if alternatives and all(_is_no_name(value) for value in alternatives):
+    for call, name in view.calls_with(Trait.TENSOR_OPERATION):
+        if not is_of_tensorflow(name) or LibraryValue(name) not in members(view.value(call.function)):
+            continue  # what a function (`tf.map_fn`) calls gets other arguments
+        given = call.keyword("name")
+        if given is None and not _is_method(name):
+            given = view.library_argument(call, name, "name")
+        if given is not None and view.all_of(given, _is_no_name):
             yield LocalHazard(
-                call.id,
-                f"`{view.written(call.id)}` gets `{view.written(given)}` as its `name`, which must be a string: in a graph this raises",
+                call.op,
+                f"`{view.written(call.op)}` gets `{view.written(given)}` as its `name`, which must be a string: in a graph this raises",
             )
 
 
-def _is_called(view: ContextView, call: ops.Call, name: str) -> bool:
-    """Whether the call is of that function, and not of one (`tf.map_fn`) that calls it with other arguments."""
-    return any(isinstance(value, LibraryValue) and value.name == name for value in members(view.value(call.function)))
-
-
-def _name_argument(call: ops.Call, name: str) -> OpId | None:
-    """The argument of a call that goes to the parameter `name` of an operation; None if none does."""
+def _is_method(name: str) -> bool:
     entity = registry.lookup(name)
-    if entity is None or not name.startswith("tensorflow.") or Trait.TENSOR_OPERATION not in entity.traits:
-        return None
-    for argument in call.arguments:
-        if argument.keyword == "name":
-            return argument.value
-    if any(argument.spread is not ops.Spread.PLAIN for argument in call.arguments) or entity.parameters is None:
-        return None
-    positional = [
-        parameter.name
-        for parameter in entity.parameters
-        if parameter.passing in (ParameterPassing.POSITIONAL, ParameterPassing.POSITIONAL_ONLY)
-    ]
-    if "name" not in positional or (positional and positional[0] == "self"):
-        return None
-    place = positional.index("name")
-    given = [argument.value for argument in call.arguments if argument.keyword is None]
-    return given[place] if place < len(given) else None
+    parameters = () if entity is None else entity.parameters or ()
+    return bool(parameters) and parameters[0].name == "self"
 
 
 def _is_no_name(value: Value) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import ObjectKind
@@ -27,61 +27,51 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import Call, Container, Display, Return
+from terra_refactor.facts.view import ContextView, has_trait, is_tensorflow_tensor, is_variable
 from terra_refactor.ir.ids import OpId
-from terra_refactor.ir.walk import operands, walk
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView, has_trait, is_tensorflow_tensor
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.spec import Trait
-
-_OPERATIONS: Final = frozenset(
-    {"tensorflow.print", "tensorflow.group", "tensorflow.no_op", "tensorflow.debugging.Assert"}
-)
-_ASSERTIONS: Final = (
-    "tensorflow.debugging.assert_",
-    "tensorflow.compat.v1.assert_",
-    "tensorflow.compat.v1.debugging.assert_",
-)
-_ITERATORS: Final = frozenset(f"builtins.{name}" for name in ("map", "zip", "filter", "enumerate", "reversed", "iter"))
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     if any(decoration(name)[0] is Decoration.GIVES_GRADIENT for name in view.function_facts.wrappers):
         return  # its callers get the first of what it returns
-    places = [op for op in view.code.ops if isinstance(op, ops.Return) and op.value is not None]
+    places = [(place.op, place.value) for place in view.code.of_kind(Return) if place.value is not None]
     alternatives = _without_start_values(members(view.context.returns))
     problems = [found for member in alternatives if (found := _problem(view, member, 0)) is not None]
     if not problems:
         # what is unknown at one `return` hides what another one returns
-        each = [view.value(place.value) for place in places if place.value is not None]
+        each = [view.value(number) for _, number in places]
         alternatives = _without_start_values(
             tuple(dict.fromkeys(member for value in each for member in members(value)))
         )
         each_problem = [_problem(view, member, 0) for member in alternatives]
         problems = [problem for problem in each_problem if problem is not None and not problem[1]]
-    for place in places:
-        if place.value is not None and _is_set(view, view.value(place.value)):
-            yield LocalHazard(place.id, "it returns a set: a traced function can only return tensors and None")
+    for place, number in places:
+        # a function's result as a whole no longer tells a set from a list
+        if isinstance(value := view.value(number), Reference) and view.object_kind(value) is ObjectKind.SET:
+            yield LocalHazard(place, "it returns a set: a traced function can only return tensors and None")
             return
-        if place.value is not None and _is_iterator(view, place.value):
-            yield LocalHazard(place.id, "it returns an iterator: a traced function can only return tensors and None")
+        if _is_iterator(view, number):
+            yield LocalHazard(place, "it returns an iterator: a traced function can only return tensors and None")
             return
-    for place in places:
-        if place.value is not None and _is_operation(view, place.value, 0):
+    for place, number in places:
+        if _is_operation(view, number, 0):
             message = (
-                f"`{view.written(place.value)}` gives None eagerly, and in a graph an operation, which it cannot return"
+                f"`{view.written(number)}` gives None eagerly, and in a graph an operation, which it cannot return"
             )
-            yield LocalHazard(place.id, message, boundary=True)
+            yield LocalHazard(place, message, boundary=True)
             return
     if not places:
         return
+    place, number = places[-1]
     if not problems:
-        yield from _variables(view, places[-1], members(view.context.returns))
+        yield from _variables(view, place, members(view.context.returns))
         return
-    op = places[-1]
     text, becomes_tensor = problems[0]
-    if becomes_tensor and op.value is not None and _raises(view, op.value):
+    if becomes_tensor and _raises(view, number):
         return
     if becomes_tensor:
         message = f"it returns {text}, which a graph returns as a tensor"
@@ -90,95 +80,96 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         assumption = None if called else f"callers take a tensor where it returns {text}"
         # the callers of a graph that is in use get a tensor already, which `%d`, `float` or an index take as well as a number
         in_use = "its callers do with it what a tensor does not: a key, `isinstance`, a method of `str`"
-        yield LocalHazard(op.id, message, assumption, boundary=True, in_use=in_use)
+        yield LocalHazard(place, message, assumption, boundary=True, in_use=in_use)
     elif len(problems) == len(alternatives):
-        yield LocalHazard(op.id, f"it returns {text}: a traced function can only return tensors and None")
+        yield LocalHazard(place, f"it returns {text}: a traced function can only return tensors and None")
     else:
         message = f"it may return {text}: a traced function can only return tensors and None"
-        yield LocalHazard(op.id, message, f"it never returns {text}")
+        yield LocalHazard(place, message, f"it never returns {text}")
 
 
 def _raises(view: ContextView, number: OpId) -> bool:
     """Whether the result comes out of a call that raises in a graph (TR301, TR302): nothing is returned then."""
-    call = view.op(view.behind_name(number))
-    fact = view.calls.get(call.id)
-    if not isinstance(call, ops.Call) or fact is None:
+    call = view.origin(number)
+    if not isinstance(call, Call):
         return False
     symbolic = any(view.holds_symbolic(argument.value) for argument in call.arguments)
     return any(
         has_trait(name, Trait.EAGER_ONLY) or (symbolic and has_trait(name, Trait.CONCRETE_ARRAYS))
-        for name in fact.library
+        for name in view.library_of(call.op)
     )
 
 
 def _is_iterator(view: ContextView, number: OpId) -> bool:
     """Whether the result is a generator, or what `map`, `zip` and the like make."""
-    made = view.op(view.behind_name(number))
-    if isinstance(made, ops.Comprehension):
-        return made.kind is ops.ComprehensionKind.GENERATOR
-    fact = view.calls.get(made.id)
-    return fact is not None and bool(_ITERATORS.intersection(fact.library))
+    made = view.origin(number)
+    if isinstance(made, Display):
+        return made.kind is Container.GENERATOR
+    names = () if made is None else view.library_of(made.op)
+    return any(has_trait(name, Trait.MAKES_ITERATOR) for name in names)
 
 
 def _is_operation(view: ContextView, number: OpId, depth: int) -> bool:
     """Whether the result is, directly or through functions, that of a call which gives an operation in a graph, and None eagerly."""
-    op = view.op(view.behind_name(number))
-    fact = view.calls.get(op.id)
-    if not isinstance(op, ops.Call) or fact is None or fact.unknown is not None:
+    call = view.origin(number)
+    fact = None if call is None else view.calls.get(call.op)
+    if not isinstance(call, Call) or fact is None or fact.unknown is not None:
         return False
-    if any(name in _OPERATIONS or name.startswith(_ASSERTIONS) for name in fact.library):
+    if any(has_trait(name, Trait.GIVES_OPERATION) for name in fact.library):
         return True
     if depth > 3 or fact.library:
         return False
     inner = [view.of(callee) for callee in fact.callees]
     return any(
-        _is_operation(callee, returned.value, depth + 1)
+        _is_operation(callee, returned, depth + 1)
         for callee in inner
         if callee.function_facts.hybrid is None
-        for returned in callee.returns()
-        if returned.value is not None
+        for _, returned in callee.returns()
     )
 
 
-def _variables(view: ContextView, place: ops.Return, alternatives: tuple[Value, ...]) -> Iterator[LocalHazard]:
+def _variables(view: ContextView, place: OpId, alternatives: tuple[Value, ...]) -> Iterator[LocalHazard]:
     """A variable comes out of a graph as a tensor with the value of that moment."""
     if not any(_holds_variable(member, 0) for member in alternatives) or not _is_read(view):
         return
     text = "the value of a variable, and do not change it or look again later"
     yield LocalHazard(
-        place.id,
+        place,
         "it returns a variable, which a graph returns as a tensor",
         f"its callers use what it returns as {text}",
         boundary=True,
     )
 
 
-def _holds_variable(value: Value, depth: int) -> bool:
+def _parts(value: Value) -> tuple[Value, ...]:
+    """The parts of a structure; () of what is none."""
     match value:
-        case TensorValue(kind=TensorKind.VARIABLE):
-            return True
-        case TupleValue(elements) if depth < 4:
-            return any(_holds_variable(member, depth + 1) for part in elements for member in members(part))
-        case FrozenList(elements, rest) if depth < 4:
-            parts = elements or (() if rest is None else (rest,))
-            return any(_holds_variable(member, depth + 1) for part in parts for member in members(part))
-        case FrozenDict(items, rest) if depth < 4:
-            parts = (*(item for _, item in items), *(() if rest is None else (rest,)))
-            return any(_holds_variable(member, depth + 1) for part in parts for member in members(part))
+        case TupleValue(elements):
+            return elements
+        case FrozenList(elements, rest):
+            return elements or (() if rest is None else (rest,))
+        case FrozenDict(items, rest):
+            return (*(item for _, item in items), *(() if rest is None else (rest,)))
         case _:
-            return False
+            return ()
+
+
+def _holds_variable(value: Value, depth: int) -> bool:
+    if is_variable(value):
+        return True
+    return depth < 4 and any(_holds_variable(each, depth + 1) for part in _parts(value) for each in members(part))
 
 
 def _is_read(view: ContextView) -> bool:
     """Whether some caller outside of graphs uses the result; of callers that are not known, it is taken that they do."""
-    callers = [caller for caller in view.callers if not view.facts.contexts[caller.context].in_graph]
     if not view.callers or view.function_facts.open_callers:
         return True
-    for caller in callers:
-        code = view.program.function(view.facts.contexts[caller.context].function)
-        if any(caller.op in operands(op) for op in walk(code.body)):
-            return True
-    return False
+    contexts = view.facts.contexts
+    return any(
+        not contexts[caller.context].in_graph
+        and bool(view.codes.of(contexts[caller.context].function).readers(caller.op))
+        for caller in view.callers
+    )
 
 
 def _without_start_values(alternatives: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -197,17 +188,6 @@ def _without_start_values(alternatives: tuple[Value, ...]) -> tuple[Value, ...]:
     )
 
 
-def _is_set(view: ContextView, value: Value) -> bool:
-    """Whether it certainly is a set, which a function's result as a whole no longer tells from a list."""
-    return isinstance(value, Reference) and view.facts.objects[value.object].kind is ObjectKind.SET
-
-
-def _first_problem(view: ContextView, parts: Iterable[Value], depth: int) -> tuple[str, bool] | None:
-    """The first part of a structure that is no tensor."""
-    found = (_problem(view, member, depth + 1) for part in parts for member in _without_start_values(members(part)))
-    return next((problem for problem in found if problem is not None), None)
-
-
 def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | None:
     """What is returned that is no tensor, and whether it would become one."""
     if depth > 4:
@@ -215,12 +195,9 @@ def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | 
     match value:
         case Constant(bool() | int() | float() | complex() | str() | bytes()) | Scalar():
             return "a Python value", True
-        case TupleValue(elements):
-            return _first_problem(view, elements, depth)
-        case FrozenList(elements, rest):
-            return _first_problem(view, elements or (() if rest is None else (rest,)), depth)
-        case FrozenDict(items, rest):
-            return _first_problem(view, (*(item for _, item in items), *(() if rest is None else (rest,))), depth)
+        case TupleValue() | FrozenList() | FrozenDict():
+            inner = (each for part in _parts(value) for each in _without_start_values(members(part)))
+            return next(filter(None, (_problem(view, each, depth + 1) for each in inner)), None)
         case Reference(number):
             facts = view.facts.objects[number]
             if facts.kind in (ObjectKind.INSTANCE, ObjectKind.CLASS):
@@ -299,4 +276,6 @@ step(tf.ones([3]))
     cure="Return the tensors and make the object outside of the function.",
     check=check,
     inherited=False,
+    wrong_in_graph=False,  # callers of a graph take what it returns for a tensor: without it they would get something else
+    needs_tensors=True,
 )

@@ -19,10 +19,11 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import Call, Display, Fact, Operation
+from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
+from terra_refactor.tf_model.graph_traits import is_of_tensorflow
 from terra_refactor.tf_model.operand_orders import operand_orders
 
 _OF_NUMBERS: Final = {PythonType.BOOL: BOOL, PythonType.INT: INT32, PythonType.FLOAT: FLOAT32}
@@ -38,7 +39,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             chosen = _chosen_dtype(view, tensor) if own is not None and other is None else None
             if chosen is not None:
                 yield LocalHazard(
-                    call.id,
+                    call.op,
                     f"`{view.written(number)}` stands before `{view.written(tensor)}`, which is of any dtype: in a graph it becomes {own}",
                     f"`{view.written(chosen)}` is {own}: in a graph `{view.written(number)}` is",
                 )
@@ -46,7 +47,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             if own is None or other is None or own == other or (own == FLOAT32 and other in INTEGER):
                 continue
             yield LocalHazard(
-                call.id,
+                call.op,
                 f"`{view.written(number)}` stands before `{view.written(tensor)}`, which is {other}: eagerly it is converted to that, in a "
                 f"graph it becomes {own}, which does not fit",
             )
@@ -55,12 +56,11 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 def _dtype_of_number(view: ContextView, number: OpId) -> DType | None:
     """The dtype that what certainly is no tensor gets in a graph; None for anything else."""
-    display = view.op(view.behind_name(number))
-    if isinstance(display, ops.BuildContainer) and display.elements:
-        found = {_dtype_of_number(view, element.value) for element in display.elements if not element.starred}
+    display = view.origin(number)
+    if isinstance(display, Display) and display.is_sequence and display.items:
+        found = {_dtype_of_number(view, item.value) for item in display.items if not item.starred}
         return found.pop() if len(found) == 1 else None
-    alternatives = members(view.value(number))
-    dtypes = {_made_of(member) for member in alternatives}
+    dtypes = {_made_of(member) for member in members(view.value(number))}
     return dtypes.pop() if len(dtypes) == 1 else None
 
 
@@ -77,35 +77,24 @@ def _made_of(value: Value) -> DType | None:
 
 def _dtype_of_tensor(view: ContextView, number: OpId) -> DType | None:
     """The dtype of what certainly is a tensor of TensorFlow."""
-    alternatives = members(view.value(number))
-    if not alternatives or not all(is_tensorflow_tensor(member) for member in alternatives):
+    if not view.all_of(number, is_tensorflow_tensor):
         return None
-    found = {member.type.dtype for member in alternatives if isinstance(member, TensorValue)}
+    found = {member.type.dtype for member in members(view.value(number)) if isinstance(member, TensorValue)}
     return found.pop() if len(found) == 1 else None
 
 
 def _chosen_dtype(view: ContextView, number: OpId) -> OpId | None:
     """The dtype, known to callers only, to which a tensor is converted: such code is meant for several."""
-    pending, seen = [number], {number}
-    while pending:
-        op = view.op(pending.pop())
-        found: list[OpId | None] = []
-        match op:
-            case ops.LoadName(name=name):
-                found = [store.value for store in view.code.stores.get(name, ()) if store.id < op.id]
-            case ops.Binary(left=left, right=right):
-                found = [left, right]
-            case ops.Call():
-                library = view.calls[op.id].library if op.id in view.calls else ()
-                wanted = view.library_argument(op, library[0], "dtype") if len(library) == 1 else None
-                if wanted is not None and library[0].startswith("tensorflow."):
-                    if any(_is_open_dtype(each) for each in members(view.value(wanted))):
-                        return wanted
-            case _:
-                pass
-        new = [each for each in found if each is not None and each not in seen]
-        pending.extend(new)
-        seen.update(new)
+
+    def operands(fact: Fact) -> tuple[OpId, ...]:
+        return fact.sides if isinstance(fact, Operation) and fact.is_arithmetic else ()
+
+    for fact in view.behind(number, operands):
+        library = view.library_of(fact.op)
+        if isinstance(fact, Call) and len(library) == 1 and is_of_tensorflow(library[0]):
+            wanted = view.library_argument(fact, library[0], "dtype")
+            if wanted is not None and view.any_of(wanted, _is_open_dtype):
+                return wanted
     return None
 
 

@@ -7,11 +7,12 @@ from typing import Final
 
 from terra_refactor.analysis.facts import ObjectKind, ParameterFacts
 from terra_refactor.domain.value import Constant, FrozenDict, Reference, TupleValue, Value, members
-from terra_refactor.ir import ops
+from terra_refactor.facts.codes import ClassOutline
+from terra_refactor.facts.records import AttributeRead, Call, Imported, ItemRead
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ClassOutline, ContextView
 
 _FRAMES: Final = frozenset({"DataFrame", "Series", "DataArray"})
 """Classes of pandas and xarray with `__array__`. Source: their manuals."""
@@ -26,7 +27,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         return  # an argument inside of a graph stays what it is
     own = 1 if view.function.kind is FunctionKind.METHOD else 0
     for parameter in view.facts.functions[view.function.id].parameters[own:]:
-        reads = [op.id for op in view.code.of_kind(ops.LoadName) if op.name == parameter.name]
+        reads = [read.op for read in view.code.reads_of(parameter.name)]
         found = _obstacle(view, parameter) or _taken_for_array(view, parameter, reads)
         if found is not None and reads:
             yield LocalHazard(reads[0], *found, boundary=True)
@@ -57,33 +58,33 @@ def _obstacle(view: ContextView, parameter: ParameterFacts) -> tuple[str, str | 
 
 def _taken_for_array(view: ContextView, parameter: ParameterFacts, reads: list[OpId]) -> tuple[str, None] | None:
     """What is asked of an object that a traced function gets a tensor for, since it can be made an array."""
-    loads: tuple[ops.LoadAttribute | ops.LoadItem, ...] = (
-        *view.code.of_kind(ops.LoadAttribute),
-        *view.code.of_kind(ops.LoadItem),
+    used = next(
+        (
+            fact.op
+            for fact in view.code.of_kind(AttributeRead)
+            if fact.owner in reads and fact.name not in _TENSORS_HAVE
+        ),
+        None,
     )
-    used = next((op.id for op in loads if op.object in reads and _is_of_its_class(view, op)), None)
+    used = used or next(
+        (fact.op for fact in view.code.of_kind(ItemRead) if fact.owner in reads and view.all_of(fact.index, _is_text)),
+        None,
+    )
     if used is None:
         return None
     for value in (member for each in parameter.values for member in members(each)):
-        facts = view.facts.objects[value.object] if isinstance(value, Reference) else None
-        if facts is None or facts.kind is not ObjectKind.INSTANCE:
-            continue
-        classes = view.codes.classes_named(facts.name)
-        if any("__array__" in each.methods for each in classes) or (not classes and facts.name in _FRAMES):
+        name = view.class_of(value)
+        classes = () if name is None else view.codes.classes_named(name)
+        if any("__array__" in each.methods for each in classes) or (not classes and name in _FRAMES):
             return (
-                f"`{view.written(used)}`: a traced function gets a tensor in place of the {facts.name} `{parameter.name}`",
+                f"`{view.written(used)}`: a traced function gets a tensor in place of the {name} `{parameter.name}`",
                 None,
             )
     return None
 
 
-def _is_of_its_class(view: ContextView, op: ops.LoadAttribute | ops.LoadItem) -> bool:
-    """Whether a tensor has no such attribute or item."""
-    if isinstance(op, ops.LoadAttribute):
-        return op.name not in _TENSORS_HAVE
-    return all(
-        isinstance(member, Constant) and isinstance(member.value, str) for member in members(view.value(op.index))
-    )
+def _is_text(value: Value) -> bool:
+    return isinstance(value, Constant) and isinstance(value.value, str)
 
 
 def _classes_of(view: ContextView, value: Value) -> tuple[ClassOutline, ...]:
@@ -102,14 +103,14 @@ def is_attrs_class(view: ContextView, outline: ClassOutline) -> bool:
             return True
         if not root and name in _ATTRS:
             body = view.codes.of(view.program.modules[outline.body.module].body.id)
-            return any(op.module in ("attr", "attrs") for op in body.of_kind(ops.ImportFrom))
+            return any(each.name is not None and each.module in ("attr", "attrs") for each in body.of_kind(Imported))
     return False
 
 
 def _options(view: ContextView, outline: ClassOutline) -> frozenset[str]:
     """What the fields of an attrs class say about its constructor."""
     code = view.codes.of(outline.body)
-    found = {argument.keyword for call in code.of_kind(ops.Call) for argument in call.arguments if argument.keyword}
+    found = {argument.keyword for call in code.of_kind(Call) for argument in call.arguments if argument.keyword}
     if any("kw_only=True" in decorator.replace(" ", "") for decorator in outline.decorators):
         found.add("kw_only")
     return frozenset(found)

@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind, ContextId
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import Region, RegionKind
+from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
+
+_DECIDING: Final = frozenset({RegionKind.IF, RegionKind.CHOICE, RegionKind.CONNECTIVE})
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -31,12 +33,12 @@ def _only_tensors_decide(view: ContextView, circle: Collection[ContextId]) -> bo
     Without any condition it ends by what the calls lead to (a method of another class), which the trace follows as well.
     """
     deciding = [
-        each.branches.get(op.id)
+        each.kind_of(region)
         for each in (view, *(view.of(context) for context in circle if context != view.context.id))
-        for op in each.code.ops
-        if isinstance(op, ops.If | ops.IfExpression | ops.ShortCircuit)
+        for region in each.code.of_kind(Region)
+        if region.kind in _DECIDING
     ]
-    return bool(deciding) and all(branch is not None and branch.kind is BranchKind.TENSOR for branch in deciding)
+    return bool(deciding) and all(kind is BranchKind.TENSOR for kind in deciding)
 
 
 def _circle(view: ContextView, start: ContextId) -> Collection[ContextId]:

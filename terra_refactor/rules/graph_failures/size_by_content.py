@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.domain.dim import Why
-from terra_refactor.ir import ops
+from terra_refactor.facts.open_sizes import is_used, open_first_size, size_in_words, sizes_read, uses_of_open_sizes
+from terra_refactor.facts.records import ItemRead
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
-from terra_refactor.rules.open_sizes import is_used, open_first_size, sizes_read, uses_of_open_sizes
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -22,22 +22,22 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if name == "tensorflow.unstack" and len(call.arguments) == 1:
             size = open_first_size(view.value(call.arguments[0].value))
             if size is not None and size.why is Why.CONTENT:
-                written = view.written(call.id)
-                found[call.id] = LocalHazard(
-                    call.id, f"how many parts `{written}` has only a run tells: in a graph this raises"
+                written = view.written(call.op)
+                found[call.op] = LocalHazard(
+                    call.op, f"how many parts `{written}` has only a run tells: in a graph this raises"
                 )
-    for op, size in sizes_read(view):
-        if size.why is not Why.CONTENT or size.is_tensor or not is_used(view, op.id):
-            continue
-        source = view.tensor_of_shape(op.source) if isinstance(op, ops.UnpackElement) else None
-        what = f"`{view.written(op.id)}`" if source is None else f"a size of `{view.written(source)}`"
-        cure = CureHint(CureKind.DYNAMIC_SIZE) if isinstance(op, ops.LoadItem) else None
-        found[op.id] = LocalHazard(
-            op.id, f"{what} is None while a graph is traced: only the content of the tensor tells it", cure=cure
-        )
+    for number, size in sizes_read(view):
+        if size.why is Why.CONTENT and not size.is_tensor and is_used(view, number):
+            cure = CureHint(CureKind.DYNAMIC_SIZE) if isinstance(view.made(number), ItemRead) else None
+            found[number] = LocalHazard(number, _message(view, number), cure=cure)
     for use in uses_of_open_sizes(view, {Why.CONTENT}):
         found.setdefault(use.op, LocalHazard(use.op, use.message))
     yield from found.values()
+
+
+def _message(view: ContextView, number: OpId) -> str:
+    what = size_in_words(view, number)
+    return f"{what} is None while a graph is traced: only the content of the tensor tells it"
 
 
 RULE: Final = Rule(

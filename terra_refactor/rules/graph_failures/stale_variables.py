@@ -6,92 +6,74 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.domain.value import Reference, members
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import AttributeRead, Call, Display, Fact
+from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import OpId
-from terra_refactor.ir.ops import Op
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
+from terra_refactor.tf_model.graph_traits import is_layer_class
+from terra_refactor.tf_model.spec import Trait
 
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
-_TAKES: Final = (".apply_gradients", ".apply", ".build", ".minimize")
-_GIVES_SHAPES: Final = ("keras.Input", "keras.layers.InputLayer", "keras.layers.Input")
+_SHAPES: Final = ("input_shape", "input_dim", "batch_input_shape", "batch_shape")
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    for read in view.reached(ops.LoadAttribute):
+    for read in view.reached(AttributeRead):
         if read.name not in _LISTS:
             continue
-        model = view.value(read.object)
-        if not isinstance(model, Reference) or not _is_unbuilt(view, model, read):
+        model = view.value(read.owner)
+        if not isinstance(model, Reference) or not _is_unbuilt(view, model, read.op):
             continue
-        use = _given_to_optimizer(view, read.id)
+        use = _given_to_optimizer(view, read.op)
         if use is not None:
             yield LocalHazard(
-                read.id,
-                f"`{view.written(read.id)}` is empty here, for the model is not built yet; `{view.written(use)}` gets the empty list",
+                read.op,
+                f"`{view.written(read.op)}` is empty here, for the model is not built yet; `{view.written(use)}` gets the empty list",
             )
 
 
-def _is_unbuilt(view: ContextView, model: Reference, read: ops.LoadAttribute) -> bool:
+def _is_unbuilt(view: ContextView, model: Reference, read: OpId) -> bool:
     """Whether the model is a `Sequential` without an input shape that is made in this function, and not called before the read."""
+    calls = [call for call in view.code.of_kind(Call) if call.op < read]
     made = next(
-        (
-            op
-            for op, name in view.library_calls()
-            if name == "keras.Sequential" and view.value(op.id) == model and op.id < read.id
-        ),
+        (call for call in calls if "keras.Sequential" in view.library_of(call.op) and view.value(call.op) == model),
         None,
     )
     if made is None or len(made.arguments) != 1:
         return False
-    display = view.op(view.behind_name(made.arguments[0].value))
-    if not isinstance(display, ops.BuildContainer) or not display.elements:
+    display = view.origin(made.arguments[0].value)
+    if not isinstance(display, Display) or not display.is_sequence or not display.items:
         return False
-    layers = [view.op(element.value) for element in display.elements]
-    if not all(isinstance(layer, ops.Call) and _has_no_shape(view, layer) for layer in layers):
+    if not all(_has_no_shape(view, view.made(item.value)) for item in display.items):
         return False
-    between = (op for op in view.code.ops[made.id + 1 : read.id] if op is not None)
-    return not any(_touches(view, op, model) for op in between)
+    return not any(_touches(view, call, model) for call in calls if call.op > made.op)
 
 
-def _has_no_shape(view: ContextView, layer: Op) -> bool:
-    assert isinstance(layer, ops.Call)
-    fact = view.calls.get(layer.id)
-    if fact is None or fact.callees or not fact.library or any(name in _GIVES_SHAPES for name in fact.library):
+def _has_no_shape(view: ContextView, layer: Fact | None) -> bool:
+    fact = None if layer is None else view.calls.get(layer.op)
+    if not isinstance(layer, Call) or fact is None or fact.callees or not fact.library:
         return False
-    if not all(name.startswith("keras.layers.") for name in fact.library):
+    if any(not is_layer_class(name) or has_trait(name, Trait.GIVES_INPUT_SHAPE) for name in fact.library):
         return False
-    keywords = {argument.keyword for argument in layer.arguments}
-    return keywords.isdisjoint({"input_shape", "input_dim", "batch_input_shape", "batch_shape"})
+    return all(layer.keyword(name) is None for name in _SHAPES)
 
 
-def _touches(view: ContextView, op: Op, model: Reference) -> bool:
-    """Whether an operation may build the model: it is called, one of its methods is, or it is handed on."""
-    if not isinstance(op, ops.Call):
-        return False
-    function = view.op(op.function)
-    receivers = [function.object] if isinstance(function, ops.LoadAttribute) else [op.function]
-    given = [*receivers, *(argument.value for argument in op.arguments)]
-    return any(model in members(view.value(number)) for number in given) or bool(view.calls[op.id].callees)
+def _touches(view: ContextView, call: Call, model: Reference) -> bool:
+    """Whether a call may build the model: it is called, one of its methods is, or it is handed on."""
+    given = [call.function if call.owner is None else call.owner, *(argument.value for argument in call.arguments)]
+    return any(model in members(view.value(number)) for number in given) or bool(view.calls[call.op].callees)
 
 
 def _given_to_optimizer(view: ContextView, number: OpId) -> OpId | None:
     """The optimizer's method that gets the list, in any way within this function."""
-    for call, name in view.library_calls():
-        if name.startswith("keras.optimizers.") and name.endswith(_TAKES):
-            if any(_reads(view, argument.value, number, 0) for argument in call.arguments):
-                return call.id
+
+    def handed_on(fact: Fact) -> list[OpId]:
+        return [argument.value for argument in fact.arguments] if isinstance(fact, Call) else []
+
+    for call, _ in view.calls_with(Trait.TAKES_VARIABLES):
+        if any(fact.op == number for argument in call.arguments for fact in view.behind(argument.value, handed_on)):
+            return call.op
     return None
-
-
-def _reads(view: ContextView, number: OpId, wanted: OpId, depth: int) -> bool:
-    number = view.behind_name(number)
-    if number == wanted:
-        return True
-    op = view.op(number)
-    if depth < 4 and isinstance(op, ops.Call):
-        return any(_reads(view, argument.value, wanted, depth + 1) for argument in op.arguments)
-    return False
 
 
 RULE: Final = Rule(

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.domain.dim import Why
-from terra_refactor.rules.open_sizes import uses_of_open_sizes
+from terra_refactor.facts.open_sizes import uses_of_open_sizes
+from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -70,4 +70,5 @@ result = flatten(tf.ones([2, 3]))
     ),
     cure="Use `tf.shape(x)[i]`, which is the size at run time.",
     check=check,
+    cured_by_shim=True,
 )

@@ -5,27 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.ir.walk import block_results, operands
+from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
-
-_CHANGING: Final = frozenset(f"tensorflow.TensorArray.{name}" for name in ("write", "unstack", "scatter", "split"))
+from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    calls = [call for call, name in view.library_calls() if name in _CHANGING]
-    if not calls:
-        return
-    used = {
-        number
-        for op in view.code.ops
-        if op is not None
-        for number in (*operands(op), *(result for _, result in block_results(op)))
-    }
-    for call in calls:
-        if call.id not in used:
+    for call, _ in view.calls_with(Trait.CHANGES_TENSOR_ARRAY):
+        if not view.code.readers(call.op, results=True):
             yield LocalHazard(
-                call.id, f"the result of `{view.written(call.id)}` is dropped: in a graph the array stays as it was"
+                call.op, f"the result of `{view.written(call.op)}` is dropped: in a graph the array stays as it was"
             )
 
 

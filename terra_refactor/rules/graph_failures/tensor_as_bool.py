@@ -7,119 +7,99 @@ from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind
 from terra_refactor.domain.dtype import BOOL
-from terra_refactor.domain.value import PythonType, Scalar, TensorValue, members
-from terra_refactor.ir import ops
+from terra_refactor.domain.value import PythonType, Scalar, TensorValue
+from terra_refactor.facts.records import Call, Choice, Container, Display, Operation, Region, RegionKind
+from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import OpId
-from terra_refactor.ir.walk import walk
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
-
-_COMPARING: Final = frozenset(f"builtins.{name}" for name in ("all", "any", "max", "min", "sorted"))
-"""Functions that ask for the truth of the elements of a list, or of comparisons of them."""
-
-
-_ASKING_CALLBACKS: Final = frozenset({"builtins.filter", "builtins.list.sort", "heapq.nlargest", "heapq.nsmallest"})
-"""What asks for the truth of what a function gives, or of comparisons."""
+from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _numbers_that_decide(view)
-    for op in view.reached(ops.If):
-        if view.is_symbolic(op.test) and any(isinstance(outer, ops.Comprehension) for outer in view.enclosing(op.id)):
+    for branch in view.reached(Region):
+        if branch.kind is not RegionKind.IF or branch.subject is None:
+            continue
+        if view.is_symbolic(branch.subject) and any(
+            outer.kind is RegionKind.COMPREHENSION for outer in view.enclosing(branch.op)
+        ):
             yield LocalHazard(
-                op.id, "the `if` of a comprehension asks for the truth of a tensor: in a graph this raises"
+                branch.op, "the `if` of a comprehension asks for the truth of a tensor: in a graph this raises"
             )
-        fact = view.branches.get(op.id)
-        if op.is_assert and fact is not None and fact.kind is BranchKind.TENSOR:
-            yield LocalHazard(op.id, "`assert` on a tensor: in a graph this raises")
-    for compare in view.reached(ops.Compare):
-        if compare.operator in ("in", "not in") and (view.is_symbolic(compare.left) or view.is_symbolic(compare.right)):
-            yield LocalHazard(
-                compare.id, f"`{compare.operator}` compares a tensor as a Python bool: in a graph this raises"
-            )
+        if branch.is_assert and view.kind_of(branch) is BranchKind.TENSOR:
+            yield LocalHazard(branch.op, "`assert` on a tensor: in a graph this raises")
+    for operation in view.reached(Operation):
+        if operation.symbol in ("in", "not in") and any(map(view.is_symbolic, operation.sides)):
+            message = f"`{operation.symbol}` compares a tensor as a Python bool: in a graph this raises"
+            yield LocalHazard(operation.op, message)
     for call, name in view.library_calls():
-        if name in _COMPARING and len(call.arguments) == 1:
-            given = view.op(view.behind_name(call.arguments[0].value))
-            if isinstance(given, ops.BuildContainer) and view.holds_symbolic(given.id):
-                yield LocalHazard(
-                    call.id, f"`{view.written(call.id)}` compares tensors as Python bools: in a graph this raises"
-                )
-        if name in ("builtins.max", "builtins.min") and len(call.arguments) > 1:
-            plain = [argument for argument in call.arguments if argument.keyword is None]
-            if len(plain) > 1 and any(view.is_symbolic(argument.value) for argument in plain):
-                yield LocalHazard(
-                    call.id, f"`{view.written(call.id)}` compares tensors as Python bools: in a graph this raises"
-                )
-        if name in _COMPARING or name in _ASKING_CALLBACKS:
-            yield from _asked_of_elements(view, call)
-        if name == "builtins.bool" and call.arguments and view.is_symbolic(call.arguments[0].value):
-            yield LocalHazard(call.id, "`bool(...)` of a tensor: in a graph this raises")
+        if name == "builtins.bool" and call.first is not None and view.is_symbolic(call.first):
+            yield LocalHazard(call.op, "`bool(...)` of a tensor: in a graph this raises")
+        compared = _compared(view, call, name)
+        if compared is not None:
+            yield LocalHazard(call.op, f"`{view.written(call.op)}` {compared}: in a graph this raises")
 
 
-def _asked_of_elements(view: ContextView, call: ops.Call) -> Iterator[LocalHazard]:
-    """`any(... for ...)` and the like over tensors; `sorted(..., key=f)`, `filter(f, ...)` where the function gives tensors."""
-    first = view.op(view.behind_name(call.arguments[0].value)) if call.arguments else None
-    if isinstance(first, ops.Comprehension):
-        collected = (op for op in walk(first.body) if isinstance(op, ops.CollectElement))
-        if any(_is_compared(view, op.value) for op in collected):
-            yield LocalHazard(
-                call.id,
-                f"`{view.written(call.id)}` asks for the truth of tensors, or of comparisons: in a graph this raises",
-            )
-    fact = view.calls.get(call.id)
-    branch = view.branches.get(call.id)
+def _compared(view: ContextView, call: Call, name: str) -> str | None:
+    """Which truth a function of Python asks for, of tensors that it is given or that it is to compare; None if of none."""
+    compares = "compares tensors as Python bools"
+    of_elements = has_trait(name, Trait.COMPARES_ELEMENTS)
+    first = None if call.first is None else view.origin(call.first)
+    display = first if isinstance(first, Display) else None
+    if of_elements and len(call.arguments) == 1 and display is not None and display.is_sequence:
+        if view.holds_symbolic(display.op):
+            return compares
+    if has_trait(name, Trait.COMPARES_ARGUMENTS) and len(call.positional) > 1:
+        if any(map(view.is_symbolic, call.positional)):
+            return compares
+    if not of_elements and not has_trait(name, Trait.COMPARES_RESULTS):
+        return None
+    asks = "asks for the truth of tensors, or of comparisons"
+    if display is not None and display.is_comprehension:
+        if any(_is_compared(view, item.value) for item in display.items):
+            return asks
+    branch, fact = view.branches.get(call.op), view.calls.get(call.op)
     if branch is not None and branch.kind is BranchKind.TENSOR:
-        yield LocalHazard(
-            call.id, f"`{view.written(call.id)}` compares tensors as Python bools: in a graph this raises"
-        )
-        return
-    for callee in () if fact is None else fact.callees:
-        inner = view.of(callee)
-        if any(op.value is not None and inner.is_symbolic(op.value) for op in inner.returns()):
-            yield LocalHazard(
-                call.id,
-                f"`{view.written(call.id)}` asks for the truth of tensors, or of comparisons: in a graph this raises",
-            )
-            return
+        return compares
+    # `sorted(..., key=f)`, `filter(f, ...)`
+    inner = [view.of(callee) for callee in (() if fact is None else fact.callees)]
+    return asks if any(callee.is_symbolic(value) for callee in inner for _, value in callee.returns()) else None
 
 
 def _is_compared(view: ContextView, number: OpId) -> bool:
     """Whether it is a tensor, or a tuple of which a tensor is the first member: what comparisons look at first."""
-    op = view.op(number)
-    if isinstance(op, ops.BuildContainer) and op.kind is not ops.ContainerKind.SET and op.elements:
-        return _is_compared(view, op.elements[0].value)
+    made = view.made(number)
+    if isinstance(made, Display) and made.is_sequence and made.kind is not Container.SET and made.items:
+        return _is_compared(view, made.items[0].value)
     return view.is_symbolic(number)
 
 
 def _numbers_that_decide(view: ContextView) -> Iterator[LocalHazard]:
     """Conditions on tensors that are no bools: eagerly what is not zero is true, but a graph takes bools only."""
-    for op in view.code.ops:
-        match op:
-            case ops.If(test=test, is_assert=False) | ops.IfExpression(test=test) | ops.While(test=test):
-                asked = [test]
-            case ops.ShortCircuit(left=left, value=right):
-                asked = [left, *([right] if view.is_symbolic(left) else [])]
-            case ops.Unary(operator="not", operand=operand):
-                asked = [operand]
-            case _:
-                continue
-        for number in asked:
-            if _is_number(view, number):
+    for number in range(len(view.code.facts)):
+        region, made = view.code.regions.get(number), view.code.facts[number]
+        if region is not None and region.is_assert:
+            continue
+        asked = view.code.tested_by(number)
+        if isinstance(made, Choice) and made.is_connective and view.is_symbolic(made.test):
+            asked = made.results
+        for each in asked:
+            if _is_number(view, each):
                 yield LocalHazard(
-                    op.id,
-                    f"`{view.written(number)}` is no bool, and decides: in a graph a condition must be a bool tensor",
+                    number,
+                    f"`{view.written(each)}` is no bool, and decides: in a graph a condition must be a bool tensor",
                 )
                 break
 
 
 def _is_number(view: ContextView, number: OpId) -> bool:
     """Whether it certainly is a tensor of numbers or strings."""
-    if not view.is_symbolic(number):
-        return False
-    return all(
-        (isinstance(member, Scalar) and member.type is not PythonType.BOOL)
-        or (isinstance(member, TensorValue) and member.type.dtype not in (None, BOOL))
-        for member in members(view.value(number))
+    return view.is_symbolic(number) and view.all_of(
+        number,
+        lambda member: (
+            (isinstance(member, Scalar) and member.type is not PythonType.BOOL)
+            or (isinstance(member, TensorValue) and member.type.dtype not in (None, BOOL))
+        ),
     )
 
 
@@ -178,4 +158,5 @@ step(tf.ones([3]))
     ),
     cure="Use `tf.debugging.assert_*`, `tf.reduce_any(tf.equal(...))`, or a condition that AutoGraph converts.",
     check=check,
+    cured_by_shim=True,
 )

@@ -5,40 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.value import DatasetValue, members
-from terra_refactor.ir import ops
+from terra_refactor.domain.value import DatasetValue
+from terra_refactor.facts.records import Call, Display, Unpacked
+from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
+from terra_refactor.tf_model.graph_traits import is_of_python
+from terra_refactor.tf_model.spec import Trait
 
-_ITERATING: Final = frozenset(
-    f"builtins.{name}"
-    for name in [
-        "all",
-        "any",
-        "dict",
-        "enumerate",
-        "filter",
-        "frozenset",
-        "iter",
-        "list",
-        "map",
-        "max",
-        "min",
-        "reversed",
-        "set",
-        "sorted",
-        "sum",
-        "tuple",
-        "zip",
-    ]
-)
-
-
-_CONVERTED_FOR_DATASETS: Final = frozenset(
-    f"builtins.{name}" for name in ["all", "any", "enumerate", "filter", "iter", "map", "zip"]
-)
-"""What AutoGraph has data sets' own functions for (`iter` gives TensorFlow's iterator)."""
 _ENDLESS: Final = "in a graph this never ends, because only a run could tell where the data set does"
 
 
@@ -53,53 +27,42 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 def _iterations(view: ContextView) -> Iterator[tuple[OpId, OpId, str, str]]:
     """Where Python itself iterates over something: the operation, what it iterates over, and what is said before and after that."""
-    for branch in view.branches.values():
-        op = view.op(branch.op)
-        if isinstance(op, ops.Comprehension):
-            yield op.id, op.iterable, "a comprehension iterates over ", ""
-    for unpacked in view.reached(ops.UnpackElement):
+    for display in view.reached(Display):
+        if display.iterable is not None:
+            yield display.op, display.iterable, "a comprehension iterates over ", ""
+        for item in display.items if display.is_sequence else ():
+            if item.starred:
+                yield display.op, item.value, "", " is spread"
+    for unpacked in view.reached(Unpacked):
         if unpacked.position == 0:
-            yield unpacked.id, unpacked.source, "", " is unpacked"
-    for display in view.reached(ops.BuildContainer):
-        for element in display.elements:
-            if element.starred:
-                yield display.id, element.value, "", " is spread"
-    for call, name in view.library_calls():
-        several = sum(argument.keyword is None for argument in call.arguments) > 1
-        if several and name in ("builtins.max", "builtins.min"):
-            continue  # they are compared: see TR304
-        if name in _ITERATING or name.startswith("itertools."):
-            given = [argument.value for argument in call.arguments if argument.keyword is None]
-            found = next((number for number in given if view.becomes_tensor(number)[0]), None)
-            if found is not None:
-                yield call.id, found, f"`{view.written(call.id)}` iterates over ", ""
-    for call in view.reached(ops.Call):
+            yield unpacked.op, unpacked.source, "", " is unpacked"
+    for call, name in view.calls_with(Trait.ITERATES):
+        if len(call.positional) > 1 and has_trait(name, Trait.COMPARES_ARGUMENTS):
+            continue  # see TR304
+        found = next((number for number in call.positional if view.becomes_tensor(number)[0]), None)
+        if found is not None:
+            yield call.op, found, f"`{view.written(call.op)}` iterates over ", ""
+    for call in view.reached(Call):
         for argument in call.arguments:
-            if argument.spread is ops.Spread.STAR:
-                yield call.id, argument.value, "", f" is spread into the arguments of `{view.written(call.function)}`"
+            if argument.spread == "*":
+                yield call.op, argument.value, "", f" is spread into the arguments of `{view.written(call.function)}`"
 
 
 def _over_data_sets(view: ContextView) -> Iterator[LocalHazard]:
-    for comprehension in view.reached(ops.Comprehension):
-        if _is_data_set(view, comprehension.iterable):
-            written = view.written(comprehension.iterable)
-            yield LocalHazard(comprehension.id, f"a comprehension iterates over the data set `{written}`: {_ENDLESS}")
-    for op in view.reached(ops.BuildContainer):
-        for element in op.elements:
-            if element.starred and _is_data_set(view, element.value):
-                yield LocalHazard(op.id, f"the data set `{view.written(element.value)}` is spread: {_ENDLESS}")
-    for unpacked in view.reached(ops.UnpackElement):
-        if unpacked.position == 0 and _is_data_set(view, unpacked.source):
-            yield LocalHazard(unpacked.id, f"the data set `{view.written(unpacked.source)}` is unpacked: {_ENDLESS}")
-    for call, name in view.library_calls():
-        if name in _ITERATING - _CONVERTED_FOR_DATASETS:
-            if any(_is_data_set(view, argument.value) for argument in call.arguments if argument.keyword is None):
-                yield LocalHazard(call.id, f"`{view.written(call.id)}` iterates over a data set: {_ENDLESS}")
-
-
-def _is_data_set(view: ContextView, number: int) -> bool:
-    alternatives = members(view.value(number))
-    return bool(alternatives) and all(isinstance(member, DatasetValue) for member in alternatives)
+    for display in view.reached(Display):
+        if display.iterable is not None and view.all_are(display.iterable, DatasetValue):
+            written = view.written(display.iterable)
+            yield LocalHazard(display.op, f"a comprehension iterates over the data set `{written}`: {_ENDLESS}")
+        for item in display.items if display.is_sequence else ():
+            if item.starred and view.all_are(item.value, DatasetValue):
+                yield LocalHazard(display.op, f"the data set `{view.written(item.value)}` is spread: {_ENDLESS}")
+    for unpacked in view.reached(Unpacked):
+        if unpacked.position == 0 and view.all_are(unpacked.source, DatasetValue):
+            yield LocalHazard(unpacked.op, f"the data set `{view.written(unpacked.source)}` is unpacked: {_ENDLESS}")
+    for call, name in view.calls_with(Trait.ITERATES):
+        if is_of_python(name) and not has_trait(name, Trait.ITERATES_DATASETS):
+            if any(view.all_are(number, DatasetValue) for number in call.positional):
+                yield LocalHazard(call.op, f"`{view.written(call.op)}` iterates over a data set: {_ENDLESS}")
 
 
 RULE: Final = Rule(
@@ -154,4 +117,5 @@ step(tf.ones([3]))
     ),
     cure="Work on the whole tensor, `tf.unstack` it, or use `tf.map_fn`.",
     check=check,
+    cured_by_shim=True,
 )

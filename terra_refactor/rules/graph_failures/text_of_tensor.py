@@ -7,27 +7,26 @@ from enum import IntEnum
 from typing import Final
 
 from terra_refactor.domain.effect import EffectKind
-from terra_refactor.domain.value import Constant, PythonType, Scalar, members
-from terra_refactor.ir import ops
+from terra_refactor.domain.value import Constant, PythonType, Scalar, Value
+from terra_refactor.facts.records import (
+    AttributeRead,
+    Call,
+    Choice,
+    Container,
+    Display,
+    ItemDeletion,
+    ItemRead,
+    ItemWrite,
+    NameWrite,
+    Operation,
+    Raise,
+    Text,
+)
+from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import OpId
-from terra_refactor.ir.ops import Op
-from terra_refactor.ir.walk import block_results, operands
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
+from terra_refactor.tf_model.spec import Trait
 
-_TEXT: Final = frozenset({"builtins.str", "builtins.repr", "builtins.ascii", "builtins.format"})
-_TEXT_METHODS: Final = (
-    "capitalize casefold center expandtabs format format_map join ljust lower lstrip removeprefix removesuffix replace "
-    "rjust rstrip strip swapcase title translate upper zfill"
-)
-_JOINED: Final = _TEXT | {f"builtins.str.{name}" for name in _TEXT_METHODS.split()}
-"""Functions whose result has the text that they are given in it."""
-_ONLY_ON_FAILURE: Final = (
-    "tensorflow.debugging.",
-    "tensorflow.Assert",
-    "tensorflow.compat.v1.assert",
-    "tensorflow.compat.v1.Assert",
-)
 _SHOWN: Final = frozenset({EffectKind.PRINT, EffectKind.LOG, EffectKind.INPUT_OUTPUT})
 
 
@@ -43,10 +42,8 @@ class _Use(IntEnum):
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    users: dict[OpId, list[Op]] | None = None
     for op, part in _texts(view):
-        users = _users(view) if users is None else users
-        use = _use(view, users, op)
+        use = _use(view, op)
         if use is _Use.SHOWN:
             continue
         written = view.written(part)
@@ -59,104 +56,82 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 def _texts(view: ContextView) -> Iterator[tuple[OpId, OpId]]:
     """The operations that make a text of a symbolic tensor, each with the tensor."""
-    for formatted in view.reached(ops.FormatString):
-        for part in formatted.parts:
-            # what has a format is TR319: a symbolic tensor raises there
-            if isinstance(part, ops.FormatField) and part.spec is None and _has_value(view, part.value):
-                yield formatted.id, part.value
-                break
+    for text in view.reached(Text):
+        # what has a format is TR319: a symbolic tensor raises there
+        found = next((value for value, has_spec in text.fields if not has_spec and _has_value(view, value)), None)
+        if found is not None:
+            yield text.op, found
     for call, name in view.library_calls():
-        if name in _TEXT or name == "builtins.str.format":
+        if has_trait(name, Trait.MAKES_TEXT) or name == "builtins.str.format":
             found = next((each.value for each in call.arguments if _has_value(view, each.value)), None)
             if found is not None:
-                yield call.id, found
-    for binary in view.reached(ops.Binary):
-        if binary.operator == "%" and _is_text(view, binary.left) and _has_value(view, binary.right):
-            yield binary.id, binary.right
+                yield call.op, found
+    for operation in view.reached(Operation):
+        if operation.symbol == "%" and operation.right is not None and view.all_of(operation.left, _is_text):
+            if _has_value(view, operation.right):
+                yield operation.op, operation.right
 
 
 def _has_value(view: ContextView, number: OpId) -> bool:
     """Whether the result has a value eagerly, and none in a graph: variables, wherever they were made, as well."""
-    display = view.op(view.behind_name(number))
-    if isinstance(display, ops.BuildContainer) and any(view.is_variable(element.value) for element in display.elements):
-        return True
+    display = view.origin(number)
+    if isinstance(display, Display) and display.is_sequence:
+        if any(view.is_variable(item.value) for item in display.items):
+            return True
     return view.holds_symbolic(number) or view.is_variable(number) or view.becomes_tensor(number)[0]
 
 
-def _is_text(view: ContextView, number: OpId) -> bool:
-    alternatives = members(view.value(number))
-    return bool(alternatives) and all(
-        (isinstance(member, Constant) and isinstance(member.value, str))
-        or (isinstance(member, Scalar) and member.type is PythonType.STR)
-        for member in alternatives
+def _is_text(value: Value) -> bool:
+    return (isinstance(value, Constant) and isinstance(value.value, str)) or (
+        isinstance(value, Scalar) and value.type is PythonType.STR
     )
 
 
-def _users(view: ContextView) -> dict[OpId, list[Op]]:
-    """The operations that read the result of each operation."""
-    found: dict[OpId, list[Op]] = {}
-    for op in view.code.ops:
-        if op is None:
-            continue
-        for number in operands(op):
-            found.setdefault(number, []).append(op)
-        for _, number in block_results(op):
-            found.setdefault(number, []).append(op)
-    return found
-
-
-def _use(view: ContextView, users: dict[OpId, list[Op]], text: OpId) -> _Use:
+def _use(view: ContextView, text: OpId) -> _Use:
     """What becomes of the text that an operation makes, within the function."""
     worst = _Use.SHOWN
     pending, seen = [text], {text}
-    while pending:
+    while pending and worst is not _Use.NEEDED:
         number = pending.pop()
-        for user in users.get(number, ()):
-            use, results = _step(view, users, user, number)
+        for user in view.code.readers(number, results=True):
+            use, results = _step(view, user, number)
             worst = max(worst, use)
-            new = [result for result in results if result not in seen]
-            seen.update(new)
-            pending.extend(new)
-        if worst is _Use.NEEDED:
-            break
+            pending.extend(result for result in results if result not in seen)
+            seen.update(results)
     return worst
 
 
-def _step(view: ContextView, users: dict[OpId, list[Op]], user: Op, number: OpId) -> tuple[_Use, list[OpId]]:
+def _step(view: ContextView, user: OpId, number: OpId) -> tuple[_Use, list[OpId]]:
     """How one operation uses a text, and the results that have the text in them."""
-    match user:
-        case ops.Binary(operator="+" | "%") | ops.FormatString() | ops.IfExpression() | ops.ShortCircuit():
-            return _Use.SHOWN, [user.id]
-        case ops.BuildContainer(kind=ops.ContainerKind.TUPLE):
-            return _Use.SHOWN, [user.id]
-        case ops.LoadAttribute():
-            return _Use.SHOWN, [user.id]
-        case ops.StoreName(scope=ops.Scope.LOCAL):
-            return _Use.SHOWN, [load.id for load in view.code.of_kind(ops.LoadName) if load.name == user.name]
-        case ops.Raise():
+    match view.made(user):
+        case Operation(symbol="+" | "%") | Text() | Choice() | Display(kind=Container.TUPLE) | AttributeRead():
+            return _Use.SHOWN, [user]
+        case NameWrite(name=name, is_own=True):
+            return _Use.SHOWN, [read.op for read in view.code.reads_of(name)]
+        case Raise():
             return _Use.SHOWN, []
-        case ops.Compare() | ops.LoadItem() | ops.DeleteItem():
+        case Operation(is_comparison=True) | ItemRead() | ItemDeletion():
             return _Use.NEEDED, []
-        case ops.StoreItem(index=index) if index == number:
+        case ItemWrite(index=index) if index == number:
             return _Use.NEEDED, []
-        case ops.Call():
-            return _called(view, users, user)
+        case Call() as call:
+            return _called(view, call)
         case _:
             return _Use.ELSEWHERE, []
 
 
-def _called(view: ContextView, users: dict[OpId, list[Op]], call: ops.Call) -> tuple[_Use, list[OpId]]:
-    if any(isinstance(user, ops.Raise) for user in users.get(call.id, ())):
+def _called(view: ContextView, call: Call) -> tuple[_Use, list[OpId]]:
+    if any(isinstance(view.made(user), Raise) for user in view.code.readers(call.op)):
         return _Use.SHOWN, []
     for effect in view.context.effects:
-        if effect.kind in _SHOWN and (effect.via[0] if effect.via else effect.site).op == call.id:
+        if effect.kind in _SHOWN and (effect.via[0] if effect.via else effect.site).op == call.op:
             return _Use.SHOWN, []
-    fact = view.calls.get(call.id)
+    fact = view.calls.get(call.op)
     if fact is None or fact.callees or fact.unknown is not None:
         return _Use.ELSEWHERE, []
-    if all(name in _JOINED for name in fact.library):
-        return _Use.SHOWN, [call.id]
-    if all(name.startswith(_ONLY_ON_FAILURE) for name in fact.library):
+    if all(has_trait(name, Trait.HANDS_ON_TEXT) for name in fact.library):
+        return _Use.SHOWN, [call.op]
+    if all(has_trait(name, Trait.ON_FAILURE_ONLY) for name in fact.library):
         return _Use.SHOWN, []
     return _Use.NEEDED, []
 
@@ -218,4 +193,5 @@ step(tf.ones([3]))
     ),
     cure="Give the tensor itself to `tf.print`, or make the text with `tf.strings.format` or `tf.strings.as_string`.",
     check=check,
+    cured_by_shim=True,
 )

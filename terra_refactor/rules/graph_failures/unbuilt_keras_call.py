@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.domain.value import Reference, members
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import AttributeRead, RegionKind
+from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView, has_trait
+from terra_refactor.tf_model.graph_traits import called_layer
 from terra_refactor.tf_model.spec import Trait
 
 
@@ -20,22 +21,16 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     if _defines_build(view, function.parent) or _is_called_first(view):
         return
     for call, name in view.library_calls():
-        layer = _layer_class(name)
+        layer = called_layer(name)
         if layer is None or not has_trait(layer, Trait.CREATES_STATE):
             continue
-        attribute = view.op(call.function)
-        if isinstance(attribute, ops.LoadAttribute) and isinstance(view.value(attribute.id), Reference):
+        if isinstance(view.made(call.function), AttributeRead) and isinstance(view.value(call.function), Reference):
             yield LocalHazard(
-                call.id,
+                call.op,
                 f"`{view.written(call.function)}` is built inside of a graph when `call` is traced first: "
                 "Keras does not find its variables, and training gives no gradients",
             )
             return
-
-
-def _layer_class(name: str) -> str | None:
-    """The class of a layer that a call runs: `keras.layers.Dense` of `keras.layers.Dense.__call__`."""
-    return name.removesuffix(".__call__") if name.startswith("keras.layers.") and name.endswith(".__call__") else None
 
 
 def _defines_build(view: ContextView, body: FunctionId) -> bool:
@@ -53,11 +48,7 @@ def _is_called_first(view: ContextView) -> bool:
         if any(not name.endswith(".__call__") for name in libraries):
             # `fit` and its kin, which trace
             continue
-        code = view.codes.of(context.function)
-        parent = code.parents[caller.op]
-        while parent is not None and not isinstance(code.ops[parent], ops.With):
-            parent = code.parents[parent]
-        if parent is None:
+        if all(region.kind is not RegionKind.WITH for region in view.codes.of(context.function).around(caller.op)):
             return True
     return not any(members(value) for name, value in view.context.parameters.items() if name == "self")
 

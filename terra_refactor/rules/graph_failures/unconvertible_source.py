@@ -6,20 +6,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import Region, RegionKind, Suspension
+from terra_refactor.facts.view import ContextView, unconverted_construct
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView, unconverted_construct
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     function = view.function
     if function.is_async or function.is_generator:
         what = "a coroutine" if function.is_async else "a generator"
-        first = next((op for op in view.code.ops if isinstance(op, ops.Yield | ops.YieldFrom | ops.Await)), None)
-        place = first if first is not None else next((op for op in view.code.ops if op is not None), None)
+        place = next((each.op for each in view.code.of_kind(Suspension)), view.code.first())
         if place is not None:
-            yield LocalHazard(place.id, f"it is {what}, which a traced function cannot return", boundary=True)
+            yield LocalHazard(place, f"it is {what}, which a traced function cannot return", boundary=True)
         reason = f"AutoGraph does not convert {what}"
     elif function.kind is FunctionKind.LAMBDA and _has_double(view):
         reason = "AutoGraph cannot tell two lambdas with the same parameters on one line apart"
@@ -27,16 +26,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         reason = f"AutoGraph leaves a function with {construct} as it is"
     else:
         return
-    for op in view.code.ops:
-        if op is None:
-            continue
-        fact = view.branches.get(op.id)
-        if (
-            fact is not None
-            and fact.kind is BranchKind.TENSOR
-            and isinstance(op, ops.If | ops.IfExpression | ops.While | ops.For | ops.ShortCircuit)
-        ):
-            yield LocalHazard(op.id, f"a tensor decides here, and {reason}: in a graph it raises")
+    for region in view.code.of_kind(Region):
+        if view.kind_of(region) is BranchKind.TENSOR and region.kind is not RegionKind.COMPREHENSION:
+            yield LocalHazard(region.op, f"a tensor decides here, and {reason}: in a graph it raises")
 
 
 def _has_double(view: ContextView) -> bool:

@@ -16,9 +16,9 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.ir import ops
+from terra_refactor.facts.codes import ClassOutline
+from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ClassOutline, ContextView
 
 _HASHABLE: Final = ("frozen=True", "eq=False", "unsafe_hash=True")
 """Arguments of `dataclass` with which its objects can be hashed (frozen ones if their fields can)."""
@@ -34,8 +34,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         names = {_unhashable(view, member) for member in given if member not in (NONE, UNBOUND)}
         if len(names) != 1 or None in names:
             continue
-        reads = [op.id for op in view.code.ops if isinstance(op, ops.LoadName) and op.name == parameter.name]
-        place = next(iter(reads), None)
+        place = next((read.op for read in view.code.reads_of(parameter.name)), None)
         if place is not None and names == {_FROZEN}:
             yield LocalHazard(
                 place,

@@ -7,24 +7,21 @@ from typing import Final
 
 from terra_refactor.analysis.facts import ContextId
 from terra_refactor.domain.value import Constant
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import Call, NameRead
+from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
-
-_READING: Final = frozenset({"tensorflow.io.read_file", "tensorflow.io.matching_files"})
-_WRITING: Final = frozenset({"tensorflow.io.write_file"})
-_PATH: Final = ("filename", "pattern")
+from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     if view.function.kind is FunctionKind.MODULE:
         return
     reached = {op: _reached(view, fact.library, fact.callees) for op, fact in view.calls.items()}
-    writes = [op for op, names in reached.items() if not names.isdisjoint(_WRITING)]
-    for read, names in sorted(reached.items()):
-        if names.isdisjoint(_READING):
+    writes = [op for op, traits in reached.items() if Trait.WRITES_FILE in traits]
+    for read, traits in sorted(reached.items()):
+        if Trait.READS_FILE not in traits:
             continue
         for write in writes:
             same = _is_same_file(view, read, write)
@@ -42,23 +39,22 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 yield LocalHazard(read, message, f"`{view.written(path)}` does not change between calls")
 
 
-def _reached(view: ContextView, library: tuple[str, ...], callees: tuple[ContextId, ...]) -> frozenset[str]:
-    """The functions of both kinds that a call leads to."""
-    found = set(library)
-    pending, seen = list(callees), set(callees)
-    while pending:
-        for call in view.facts.contexts[pending.pop()].calls:
-            found.update(call.library)
-            pending.extend(callee for callee in call.callees if callee not in seen)
-            seen.update(call.callees)
-    return frozenset(found & (_READING | _WRITING))
+def _reached(view: ContextView, library: tuple[str, ...], callees: tuple[ContextId, ...]) -> frozenset[Trait]:
+    """What of both a call leads to."""
+    inner = (name for context in view.called_from(callees) for call in context.calls for name in call.library)
+    return frozenset(
+        trait
+        for name in (*library, *inner)
+        for trait in (Trait.READS_FILE, Trait.WRITES_FILE)
+        if has_trait(name, trait)
+    )
 
 
 def _path(view: ContextView, number: OpId) -> OpId | None:
-    call, fact = view.op(number), view.calls[number]
-    if not isinstance(call, ops.Call) or len(fact.library) != 1 or fact.callees:
+    call, fact = view.made(number), view.calls[number]
+    if not isinstance(call, Call) or len(fact.library) != 1 or fact.callees:
         return None
-    return view.library_argument(call, fact.library[0], *_PATH)
+    return view.library_argument(call, fact.library[0], "filename", "pattern")
 
 
 def _is_same_file(view: ContextView, read: OpId, write: OpId) -> bool | None:
@@ -68,20 +64,20 @@ def _is_same_file(view: ContextView, read: OpId, write: OpId) -> bool | None:
     first, second = view.value(one), view.value(other)
     if isinstance(first, Constant) and isinstance(second, Constant):
         return first == second
-    sources = view.op(view.behind_name(one)), view.op(view.behind_name(other))
-    if sources[0].id == sources[1].id:
+    sources = view.origin(one), view.origin(other)
+    if sources[0] is sources[1]:
         return True
-    names = [source.name for source in sources if isinstance(source, ops.LoadName)]
-    return True if len(names) == 2 and names[0] == names[1] and not view.code.stores.get(names[0]) else None
+    names = [source.name for source in sources if isinstance(source, NameRead)]
+    return True if len(names) == 2 and names[0] == names[1] and not view.code.writes.get(names[0]) else None
 
 
 def _writes_files(view: ContextView) -> bool:
     """Whether anything in the program writes files through TensorFlow."""
     return any(
-        not _WRITING.isdisjoint(call.library)
+        has_trait(name, Trait.WRITES_FILE)
         for context in view.facts.contexts
         for call in context.calls
-        if call.library
+        for name in call.library
     )
 
 

@@ -66,4 +66,9 @@ augment(tf.zeros([2]), tf.constant(np.random.normal(), tf.float32))
     ),
     cure="Use `tf.random`, or pass the value as a tensor.",
     effects=frozenset({EffectKind.RANDOM, EffectKind.TIME, EffectKind.ITERATE}),
+    cured_by_shim=True,
+    wrong_in_graph=True,
+    counts_if_used=True,
+    effect_message="`{done}` runs only while a graph is traced; every later call gets the same value",
+    effect_messages={EffectKind.ITERATE: "`{done}` advances a Python iterator only while a graph is traced"},
 )

@@ -63,4 +63,5 @@ load(tf.constant("a.txt"))
     ),
     cure="Do it outside of the function, or use `tf.io`, which is part of the graph.",
     effects=frozenset({EffectKind.INPUT_OUTPUT}),
+    cured_by_shim=True,
 )

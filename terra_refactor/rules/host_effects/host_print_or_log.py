@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from terra_refactor.domain.effect import EffectKind
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import CureHint, CureKind, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
 
 
 def cure_of_effect(view: ContextView, number: OpId) -> CureHint | None:
@@ -69,4 +69,5 @@ for value in (1.0, 2.0):
     cure="Use `tf.print`, or print what the function returns.",
     cure_of_effect=cure_of_effect,
     effects=frozenset({EffectKind.PRINT, EffectKind.LOG}),
+    cured_by_shim=True,
 )

@@ -66,4 +66,7 @@ step(tf.ones([3]))
     ),
     cure="Return the value and let the caller keep it; keep counts in a `tf.Variable`.",
     effects=frozenset({EffectKind.STATE_WRITE}),
+    cured_by_shim=True,
+    wrong_in_graph=True,
+    effect_message="`{done}` runs only while a graph is traced; later calls do not change `{changed}`",
 )

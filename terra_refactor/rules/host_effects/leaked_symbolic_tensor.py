@@ -5,40 +5,28 @@ from __future__ import annotations
 from typing import Final
 
 from terra_refactor.domain.effect import EffectKind
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import Call, Write
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
+from terra_refactor.tf_model.spec import Trait
 
 _ADDING: Final = frozenset({"append", "appendleft", "add", "insert", "extend", "setdefault", "put"})
 
 
 def stores_tensor(view: ContextView, number: OpId) -> bool:
     """Whether what is written is a tensor of the trace, or a display that holds one."""
-    if _is_outside_of_graphs(view, number):
+    if view.is_within(number, Trait.LEAVES_GRAPH):
         return False
     if any(effect.keeps_tensor and not effect.via and effect.site.op == number for effect in view.context.effects):
         return True
-    match view.op(number):
-        case ops.StoreAttribute(value=value) | ops.StoreItem(value=value) | ops.StoreName(value=value):
-            return value is not None and _is_kept(view, value)
-        case ops.Call(function=function, arguments=arguments):
-            method = view.op(function)
-            if not isinstance(method, ops.LoadAttribute) or method.name not in _ADDING:
-                return False
+    match view.made(number):
+        case Write(value=value):
+            return _is_kept(view, value)
+        case Call(owner=int(), method=method, arguments=arguments) if method in _ADDING:
             return any(_is_kept(view, argument.value) for argument in arguments)
         case _:
             return False
-
-
-def _is_outside_of_graphs(view: ContextView, number: OpId) -> bool:
-    """Whether it happens in `with tf.init_scope()`, where tensors have values."""
-    return any(
-        isinstance(outer, ops.With)
-        and (fact := view.calls.get(outer.manager)) is not None
-        and "tensorflow.init_scope" in fact.library
-        for outer in view.enclosing(number)
-    )
 
 
 def _is_kept(view: ContextView, number: OpId) -> bool:
@@ -118,4 +106,8 @@ total = tf.reduce_sum(encode(tf.ones([3])))
     cure="Return the tensor, or assign it to a `tf.Variable`.",
     effects=frozenset({EffectKind.STATE_WRITE}),
     only_effects=stores_tensor,
+    cured_by_shim=True,
+    wrong_in_graph=True,
+    keeps_tensor=True,
+    effect_message="`{done}` keeps a symbolic tensor of the trace in `{changed}`, where it has no value after the call",
 )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind
+from terra_refactor.analysis.facts import ContextFacts, EntryKind
 from terra_refactor.domain.effect import EffectKind
-from terra_refactor.ir import ops
-from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.ir.index import CodeIndex
+from terra_refactor.facts.code import CodeFacts
+from terra_refactor.facts.records import AttributeRead, AttributeWrite, NameRead
+from terra_refactor.facts.view import ContextView
+from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
 
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
 
@@ -24,13 +24,13 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 def _captured_variables(view: ContextView) -> Iterator[LocalHazard]:
     """Variables of a function around it that are bound again after the function was made: a trace has the value of its time."""
-    read = {op.name: op.id for op in reversed(view.code.of_kind(ops.LoadName)) if op.scope is ops.Scope.FREE}
+    read = {each.name: each.op for each in reversed(view.code.of_kind(NameRead)) if each.is_captured}
     inner = view.function
     while read and inner.parent is not None:
         around = view.codes.of(inner.parent)
-        made = [op.id for op in around.of_kind(ops.MakeFunction) if op.function == inner.id]
+        made = around.maker_of(inner.id)
         for name, load in sorted(read.items()):
-            if len(made) == 1 and _is_bound_again(around, name, made[0]):
+            if made is not None and _is_bound_again(around, name, made.op):
                 yield LocalHazard(
                     load,
                     f"a graph keeps the value that `{name}` had when it was traced; the enclosing function rebinds it later",
@@ -40,64 +40,36 @@ def _captured_variables(view: ContextView) -> Iterator[LocalHazard]:
         inner = around.function
 
 
-def _is_bound_again(around: CodeIndex, name: str, made: OpId) -> bool:
+def _is_bound_again(around: CodeFacts, name: str, made: OpId) -> bool:
     """Whether a variable may get several values while a function that was made once is there."""
-    stores = [op.id for op in around.of_kind(ops.StoreName) if op.name == name and op.scope is ops.Scope.CELL]
-    later = [number for number in stores if number > made]
-    before = len(stores) - len(later) + any(parameter.name == name for parameter in around.function.parameters)
-    return bool(later) and (before + len(later) > 1 or any(_is_repeated(around, number, made) for number in later))
-
-
-def _is_repeated(around: CodeIndex, number: OpId, made: OpId) -> bool:
-    """Whether a loop repeats an operation, and not the one that makes the function."""
-    loops = _loops_around(around, number) - _loops_around(around, made)
-    return bool(loops)
-
-
-def _loops_around(around: CodeIndex, number: OpId) -> frozenset[OpId]:
-    found: set[OpId] = set()
-    parent = around.parents[number]
-    while parent is not None:
-        if isinstance(around.ops[parent], ops.For | ops.While):
-            found.add(parent)
-        parent = around.parents[parent]
-    return frozenset(found)
+    writes = [write.op for write in around.writes.get(name, ()) if write.is_shared]
+    later = [number for number in writes if number > made]
+    repeated = any(not loop.holds(made) for number in later for loop in around.loops_around(number))
+    return bool(later) and (len(writes) + around.has_parameter(name) > 1 or repeated)
 
 
 def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
     """Lists of trainable variables, where a script freezes or thaws layers between calls: state of Keras, which is no effect here."""
-    reads = [op for op in view.reached(ops.LoadAttribute) if op.name in _LISTS]
+    reads = [read for read in view.reached(AttributeRead) if read.name in _LISTS]
     if not reads or not any(_freezes_between_calls(view, context) for context in view.facts.contexts):
         return
-    for op in reads:
-        written = view.written(op.id)
+    for read in reads:
+        written = view.written(read.op)
         message = f"a graph keeps the value that `{written}` had when it was traced; `trainable` is set between calls"
-        yield LocalHazard(op.id, message, f"`{written}` does not change between calls")
+        yield LocalHazard(read.op, message, f"`{written}` does not change between calls")
 
 
 def _freezes_between_calls(view: ContextView, module: ContextFacts) -> bool:
     """Whether a module body sets some `trainable` after a call that reaches the function, and before another."""
     if module.entry is not EntryKind.MODULE:
         return False
-    sets = [op.id for op in view.codes.of(module.function).of_kind(ops.StoreAttribute) if op.name == "trainable"]
+    writes = view.codes.of(module.function).of_kind(AttributeWrite)
+    sets = [write.op for write in writes if write.name == "trainable"]
     if not sets:
         return False
-    calls = [call.op for call in module.calls if _reaches(view, call.callees, view.function.id)]
+    own = view.function.id
+    calls = [call.op for call in module.calls if any(each.function == own for each in view.called_from(call.callees))]
     return any(min(calls) < number < max(calls) for number in sets) if calls else False
-
-
-def _reaches(view: ContextView, callees: tuple[ContextId, ...], function: FunctionId) -> bool:
-    pending, seen = list(callees), set(callees)
-    while pending:
-        context = view.facts.contexts[pending.pop()]
-        if context.function == function:
-            return True
-        for call in context.calls:
-            for callee in call.callees:
-                if callee not in seen:
-                    seen.add(callee)
-                    pending.append(callee)
-    return False
 
 
 RULE: Final = Rule(
@@ -174,4 +146,6 @@ result = model.apply(tf.ones([2]))
     cure="Keep what changes in a `tf.Variable`, or pass it as an argument.",
     effects=frozenset({EffectKind.STATE_READ}),
     check=check,
+    cured_by_shim=True,
+    effect_message="a graph keeps the value that `{target}` had when it was traced; later changes are ignored",
 )

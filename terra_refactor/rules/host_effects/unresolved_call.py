@@ -52,4 +52,5 @@ def step(x):
     ),
     cure="Declare the library as pure in the configuration, or call it outside of the function.",
     effects=frozenset({EffectKind.UNKNOWN_CALL}),
+    effect_message="`{done}` cannot be resolved, so its side effects are unknown",
 )

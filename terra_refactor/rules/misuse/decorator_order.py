@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import Call
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
 
 _NOT_BELOW: Final[Mapping[str, str]] = {
     "builtins.property": "is no function: `TypeError: <property object> is not a callable object`",
@@ -22,16 +22,15 @@ _NOT_BELOW: Final[Mapping[str, str]] = {
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     below: dict[OpId, list[str]] = {}
-    for number in sorted(view.calls):
-        op = view.op(number)
-        if not isinstance(op, ops.Call) or op.decorates is None:
+    for call in view.code.of_kind(Call):
+        names = view.library_of(call.op)
+        if call.decorates is None:
             continue
-        names = view.calls[number].library
         if "tensorflow.function" in names:
-            wrong = next((name for name in reversed(below.get(op.decorates, [])) if name in _NOT_BELOW), None)
+            wrong = next((name for name in reversed(below.get(call.decorates, [])) if name in _NOT_BELOW), None)
             if wrong is not None:
-                yield LocalHazard(op.id, f"what is below this `tf.function` {_NOT_BELOW[wrong]}")
-        below.setdefault(op.decorates, []).extend(names)
+                yield LocalHazard(call.op, f"what is below this `tf.function` {_NOT_BELOW[wrong]}")
+        below.setdefault(call.decorates, []).extend(names)
 
 
 RULE: Final = Rule(

@@ -6,95 +6,82 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import ObjectKind
-from terra_refactor.domain.value import Reference
-from terra_refactor.ir import ops
+from terra_refactor.domain.value import Reference, Value
+from terra_refactor.facts.records import AttributeRead, Call, Fact, NameRead
+from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import OpId
-from terra_refactor.ir.walk import walk
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
+from terra_refactor.tf_model.spec import Trait
 
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    seen: dict[object, tuple[OpId, ops.Op]] = {}
-    for call, name in view.library_calls():
-        if not name.startswith("keras.optimizers.") or not name.endswith((".apply_gradients", ".apply", ".minimize")):
+    seen: dict[object, Fact] = {}
+    for call, name in view.calls_with(Trait.TAKES_VARIABLES):
+        if call.owner is None or name.endswith(".build") or _is_built_elsewhere(view):
             continue
-        method = view.op(call.function)
-        if not isinstance(method, ops.LoadAttribute) or _is_built_elsewhere(view):
+        optimizer, model = view.made(call.owner), _model_of(view, call)
+        if model is None or not isinstance(optimizer, NameRead | AttributeRead):
             continue
-        optimizer = view.op(method.object)
-        model = _model_of(view, call)
-        if model is None or not isinstance(optimizer, ops.LoadName | ops.LoadAttribute):
-            continue
-        key = (type(optimizer), optimizer.name, view.value(method.object))
+        key = (type(optimizer), optimizer.name, view.value(call.owner))
         other = seen.get(key)
-        if other is not None and isinstance(view.value(model.id), Reference):
-            if view.value(other[1].id) != view.value(model.id):
+        if other is not None and isinstance(view.value(model.op), Reference):
+            if view.value(other.op) != view.value(model.op):
                 yield LocalHazard(
-                    call.id,
-                    f"`{view.written(method.object)}` was given the variables of `{view.written(other[1].id)}` before: "
+                    call.op,
+                    f"`{view.written(call.owner)}` was given the variables of `{view.written(other.op)}` before: "
                     "an optimizer knows the variables of its first call only",
                 )
                 continue
-        seen.setdefault(key, (call.id, model))
-        if _is_captured_name(optimizer) and _gets_several(view, model):
+        seen.setdefault(key, model)
+        if isinstance(optimizer, NameRead) and optimizer.outlives_call and _gets_several(view, model):
             yield LocalHazard(
-                call.id,
-                f"`{view.written(method.object)}` gets the variables of several models (`{view.written(model.id)}` differs from call to "
+                call.op,
+                f"`{view.written(call.owner)}` gets the variables of several models (`{view.written(model.op)}` differs from call to "
                 "call): an optimizer knows the variables of its first call only",
             )
 
 
-def _is_captured_name(optimizer: ops.Op) -> bool:
-    return isinstance(optimizer, ops.LoadName) and optimizer.scope in (ops.Scope.GLOBAL, ops.Scope.FREE)
-
-
-def _model_of(view: ContextView, call: ops.Call) -> ops.LoadName | ops.LoadAttribute | None:
+def _model_of(view: ContextView, call: Call) -> NameRead | AttributeRead | None:
     """The model whose variables a call is given, directly or through `zip`; None unless there is exactly one."""
-    found: list[ops.LoadName | ops.LoadAttribute] = []
-    pending = [argument.value for argument in call.arguments]
-    for _ in range(20):
-        if not pending:
-            break
-        op = view.op(view.behind_name(pending.pop()))
-        if isinstance(op, ops.LoadAttribute) and op.name in _LISTS:
-            owner = view.op(op.object)
-            if isinstance(owner, ops.LoadName | ops.LoadAttribute):
-                found.append(owner)
-        elif isinstance(op, ops.Call) and set(view.calls[op.id].library) <= {"builtins.zip", "builtins.list"}:
-            pending.extend(argument.value for argument in op.arguments)
+
+    def zipped(fact: Fact) -> list[OpId]:
+        lists = isinstance(fact, Call) and set(view.library_of(fact.op)) <= {"builtins.zip", "builtins.list"}
+        return [argument.value for argument in fact.arguments] if isinstance(fact, Call) and lists else []
+
+    reads = {
+        read.op: read.owner
+        for argument in call.arguments
+        for read in view.behind(argument.value, zipped)
+        if isinstance(read, AttributeRead) and read.name in _LISTS
+    }
+    models = [view.made(owner) for owner in reads.values()]
+    found = [model for model in models if isinstance(model, NameRead | AttributeRead)]
     return found[0] if len(found) == 1 else None
 
 
 def _is_built_elsewhere(view: ContextView) -> bool:
     """Whether some optimizer is built explicitly: then it may know all variables."""
     return any(
-        name.startswith("keras.optimizers.") and name.endswith(".build")
+        has_trait(name, Trait.TAKES_VARIABLES) and name.endswith(".build")
         for context in view.facts.contexts
         for fact in context.calls
         for name in fact.library
     )
 
 
-def _gets_several(view: ContextView, model: ops.Op) -> bool:
+def _gets_several(view: ContextView, model: Fact) -> bool:
     """Whether the model is a parameter for which callers pass different objects."""
-    name = view.parameter_behind(model.id) if isinstance(model, ops.LoadName) else None
+    name = view.parameter_behind(model.op) if isinstance(model, NameRead) else None
     if name is None:
         return False
-    position = [parameter.name for parameter in view.function.parameters].index(name)
-    brought: set[Reference] = set()
-    for caller in view.callers:
-        context = view.facts.contexts[caller.context]
-        call = next((op for op in walk(view.program.function(context.function).body) if op.id == caller.op), None)
-        if not isinstance(call, ops.Call) or position >= len(call.arguments):
+    brought: set[Value] = set()
+    for caller, call in view.calls_of_function():
+        given = None if call is None else caller.given_for(call, view.function, name)
+        if given is None or not isinstance(value := caller.value(given), Reference):
             return False
-        argument = call.arguments[position]
-        value = context.value(argument.value)
-        if argument.keyword is not None or argument.spread is not ops.Spread.PLAIN or not isinstance(value, Reference):
-            return False
-        if view.facts.objects[value.object].kind is not ObjectKind.INSTANCE:
+        if view.object_kind(value) is not ObjectKind.INSTANCE:
             return False
         brought.add(value)
     return len(brought) > 1

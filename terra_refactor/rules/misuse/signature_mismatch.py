@@ -8,61 +8,49 @@ from typing import Final
 from typing_extensions import assert_never
 
 from terra_refactor.domain.value import NONE, Constant, SpecValue, TensorKind, TensorValue, Value, members
-from terra_refactor.ir import ops
+from terra_refactor.facts.declared_signature import Entry, Signature, declared_signature, traced_definition
+from terra_refactor.facts.records import Call
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind, ParameterKind
-from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.ir.walk import walk
-from terra_refactor.rules.declared_signature import Entry, Signature, declared_signature
+from terra_refactor.ir.ids import FunctionId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
 
 _PLAIN: Final = (ParameterKind.POSITIONAL, ParameterKind.POSITIONAL_ONLY)
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    yield from _definitions(view)
-    for number in view.calls:
-        call = view.op(number)
-        callees = view.traced_callees(number)
-        if not isinstance(call, ops.Call) or len(callees) != 1:
-            continue
-        signature = declared_signature(view, callees[0].function)
+    for call in view.reached(Call):
+        made = traced_definition(view, call)
+        if made is not None:
+            yield from _definition(view, call, made)
+        callees = view.traced_callees(call.op)
+        signature = declared_signature(view, callees[0].function) if len(callees) == 1 else None
         if signature is not None:
             problem = _contradiction(view, call, callees[0].function, signature)
             if problem is not None:
-                yield LocalHazard(call.id, problem)
+                yield LocalHazard(call.op, problem)
 
 
-def _definitions(view: ContextView) -> Iterator[LocalHazard]:
-    """Decorators whose signature does not fit the function below them."""
-    for number in view.calls:
-        call = view.op(number)
-        if not isinstance(call, ops.Call) or call.decorates is None:
-            continue
-        made = view.op(call.decorates)
-        if not isinstance(made, ops.MakeFunction) or "tensorflow.function" not in view.calls[number].library:
-            continue
-        code = view.program.function(made.function)
-        signature = declared_signature(view, made.function)
-        if signature is None or any(parameter.kind not in _PLAIN for parameter in code.parameters):
-            continue
-        if any(entry.is_none for entry in signature.entries):
-            yield LocalHazard(call.id, "an `input_signature` holds tensor specs only, and this one has a None")
-        elif len(signature.entries) > len(signature.parameters):
-            extra = len(signature.entries) - len(signature.parameters)
-            yield LocalHazard(call.id, f"the `input_signature` has {extra} more than {code.name} has parameters")
-        elif len(signature.entries) < signature.required:
-            missing = signature.parameters[len(signature.entries)]
-            yield LocalHazard(call.id, f"the `input_signature` says nothing of `{missing}`, which has no default")
+def _definition(view: ContextView, call: Call, made: FunctionId) -> Iterator[LocalHazard]:
+    """A decorator whose signature does not fit the function below it."""
+    code = view.program.function(made)
+    signature = declared_signature(view, made)
+    if signature is None or any(parameter.kind not in _PLAIN for parameter in code.parameters):
+        return
+    if any(entry.is_none for entry in signature.entries):
+        yield LocalHazard(call.op, "an `input_signature` holds tensor specs only, and this one has a None")
+    elif len(signature.entries) > len(signature.parameters):
+        extra = len(signature.entries) - len(signature.parameters)
+        yield LocalHazard(call.op, f"the `input_signature` has {extra} more than {code.name} has parameters")
+    elif len(signature.entries) < signature.required:
+        missing = signature.parameters[len(signature.entries)]
+        yield LocalHazard(call.op, f"the `input_signature` says nothing of `{missing}`, which has no default")
 
 
-def _contradiction(view: ContextView, call: ops.Call, identity: FunctionId, signature: Signature) -> str | None:
+def _contradiction(view: ContextView, call: Call, identity: FunctionId, signature: Signature) -> str | None:
     """What of a call the signature does not take."""
-    if any(argument.spread is not ops.Spread.PLAIN for argument in call.arguments):
-        return None
     code = view.program.function(identity)
-    receiver = code.kind is FunctionKind.METHOD and isinstance(view.op(call.function), ops.LoadAttribute)
-    if code.kind is FunctionKind.METHOD and not receiver:
+    if not call.is_plain or (code.kind is FunctionKind.METHOD and not view.is_bound(call, code)):
         return None
     for position, argument in enumerate(call.arguments):
         if argument.keyword is None and position >= len(signature.parameters):
@@ -87,16 +75,9 @@ def _contradiction(view: ContextView, call: ops.Call, identity: FunctionId, sign
 
 def _default(view: ContextView, identity: FunctionId, name: str) -> Constant | None:
     parent = view.program.function(identity).parent
-    if parent is None:
-        return None
-    for op in walk(view.program.function(parent).body):
-        if isinstance(op, ops.MakeFunction) and op.function == identity:
-            return _constant(view, parent, dict(op.defaults).get(name))
-    return None
-
-
-def _constant(view: ContextView, function: FunctionId, number: OpId | None) -> Constant | None:
-    contexts = view.facts.contexts_of(function)
+    made = None if parent is None else view.codes.of(parent).maker_of(identity)
+    number = None if made is None else dict(made.defaults).get(name)
+    contexts = () if parent is None else view.facts.contexts_of(parent)
     value = contexts[0].value(number) if contexts and number is not None else None
     return value if isinstance(value, Constant) else None
 

@@ -7,22 +7,17 @@ from typing import Final
 
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import TensorKind, TensorValue, members
-from terra_refactor.ir import ops
-from terra_refactor.rules.declared_signature import Entry, declared_signature
+from terra_refactor.facts.declared_signature import Entry, declared_signature, traced_definition
+from terra_refactor.facts.records import Call
+from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    for number in view.calls:
-        call = view.op(number)
-        if not isinstance(call, ops.Call) or call.decorates is None:
-            continue
-        made = view.op(call.decorates)
-        if not isinstance(made, ops.MakeFunction) or "tensorflow.function" not in view.calls[number].library:
-            continue
-        signature = declared_signature(view, made.function)
-        facts = view.facts.functions.get(made.function)
+    for call in view.reached(Call):
+        made = traced_definition(view, call)
+        signature = None if made is None else declared_signature(view, made)
+        facts = None if made is None else view.facts.functions.get(made)
         if signature is None or facts is None:
             continue
         for parameter in facts.parameters:
@@ -34,7 +29,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             if tensors and len(tensors) == len(values):
                 problem = _difference(entry, tensors)
                 if problem is not None:
-                    yield LocalHazard(call.id, f"`{parameter.name}`: {problem}")
+                    yield LocalHazard(call.op, f"`{parameter.name}`: {problem}")
 
 
 def _difference(entry: Entry, tensors: list[TensorValue]) -> str | None:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from terra_refactor.domain.effect import EffectKind
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import Call
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import CureHint, CureKind, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
 
 
 def cure_of_effect(view: ContextView, number: OpId) -> CureHint | None:
     """A constructor can be called elsewhere; `build` and its kin belong where they are."""
-    call = view.op(number)
-    names = view.calls[number].library
+    names = view.library_of(number)
     made = all(name.rpartition(".")[2][:1].isupper() for name in names)
-    return CureHint(CureKind.CREATION_OUTSIDE) if names and made and isinstance(call, ops.Call) else None
+    return CureHint(CureKind.CREATION_OUTSIDE) if names and made and isinstance(view.made(number), Call) else None
 
 
 RULE: Final = Rule(
@@ -81,4 +80,6 @@ scale.apply(tf.ones([3]))
     cure="Make it in `__init__`, in `build`, or in the module, and use it in the function.",
     effects=frozenset({EffectKind.VARIABLE_CREATION}),
     cure_of_effect=cure_of_effect,
+    of_set_up=True,
+    effect_message="`{done}` creates variables: a graph may do that only in its first trace",
 )

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.domain.value import Constant, RangeValue, Value
-from terra_refactor.ir import ops
-from terra_refactor.ir.walk import walk
+from terra_refactor.facts.records import Arm, Call, ItemRead, Operation, Region, RegionKind
+from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
 
 MANY: Final = 100
 """From so many iterations on, the trace is worth a word."""
@@ -18,20 +17,26 @@ MANY: Final = 100
 def check(view: ContextView) -> Iterator[LocalHazard]:
     if not view.context.in_graph:
         return
-    for loop in view.code.ops:
-        if not isinstance(loop, ops.For):
+    for loop in view.code.of_kind(Region):
+        if loop.kind is not RegionKind.FOR or loop.iterated is None:
             continue
-        count = length_of_range(view.value(loop.iterable))
+        count = length_of_range(view.value(loop.iterated))
         if count is None or count < MANY:
             continue
+        computing: tuple[Call | ItemRead | Operation, ...] = (
+            *view.code.of_kind(Call),
+            *view.code.of_kind(ItemRead),
+            *view.code.of_kind(Operation),
+        )
         operations = sum(
-            is_tensorflow_tensor(view.value(op.id))
-            for op in walk(loop.body)
-            if isinstance(op, ops.Call | ops.Binary | ops.LoadItem)
+            loop.holds(fact.op, Arm.FIRST)
+            and is_tensorflow_tensor(view.value(fact.op))
+            and not (isinstance(fact, Operation) and not fact.is_arithmetic)
+            for fact in computing
         )
         if operations:
             yield LocalHazard(
-                loop.id,
+                loop.op,
                 f"the loop is unrolled while the graph is traced: {count} times about {operations} operations; `tf.range` would keep one "
                 "copy of its body",
             )

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.domain.value import TensorValue, members
+from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -19,10 +19,10 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             isinstance(member, TensorValue) and member.type.shape is not None and member.type.shape[:1] == (1,)
             for member in given
         )
-        if single and view.innermost_loop(call.id) is not None:
+        if single and view.innermost_loop(call.op) is not None:
             yield LocalHazard(
-                call.id,
-                f"`{view.written(call.id)}` predicts one item in each iteration: every call sets up a data set, callbacks and a loop",
+                call.op,
+                f"`{view.written(call.op)}` predicts one item in each iteration: every call sets up a data set, callbacks and a loop",
             )
 
 

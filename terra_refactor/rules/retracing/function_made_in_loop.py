@@ -5,43 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.value import FunctionValue, members
-from terra_refactor.ir import ops
-from terra_refactor.ir.walk import walk
-from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
+from terra_refactor.domain.value import FunctionValue, Value
+from terra_refactor.facts.records import Call, NameWrite, Region
+from terra_refactor.facts.view import ContextView
+from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Retraces, Rule, RuleKind, Samples, Severity
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for call, name in view.library_calls():
-        if name != "tensorflow.function" or not _gives_traced_function(view, call):
+        if name != "tensorflow.function" or not view.any_of(call.op, _is_traced_function):
             continue
-        loop = view.innermost_loop(call.id)
+        loop = view.innermost_loop(call.op)
         if loop is not None and _is_called_in(view, call, loop):
             yield LocalHazard(
-                call.id,
+                call.op,
                 "this `tf.function` is created and called in a loop: each iteration traces it again",
                 cure=CureHint(CureKind.HOISTED_FUNCTION),
             )
 
 
-def _gives_traced_function(view: ContextView, call: ops.Call) -> bool:
+def _is_traced_function(value: Value) -> bool:
     # `tf.function(jit_compile=True)` gives a decorator, which is applied by another call
-    return any(
-        isinstance(member, FunctionValue) and member.hybrid is not None for member in members(view.value(call.id))
-    )
+    return isinstance(value, FunctionValue) and value.hybrid is not None
 
 
-def _is_called_in(view: ContextView, made: ops.Call, loop: ops.Op) -> bool:
+def _is_called_in(view: ContextView, made: Call, loop: Region) -> bool:
     """Whether the loop calls what the call made; a list of functions that are made in a loop is fine."""
-    inside = tuple(walk((loop,)))
-    names = {op.name for op in inside if isinstance(op, ops.StoreName) and op.value == made.id}
-    for op in inside:
-        if isinstance(op, ops.Call):
-            function = view.op(op.function)
-            if function.id == made.id or (isinstance(function, ops.LoadName) and function.name in names):
-                return True
-    return False
+    names = {write.name for write in view.code.of_kind(NameWrite) if write.value == made.op and loop.holds(write.op)}
+    return any(
+        loop.holds(call.op) and (call.function == made.op or call.called_name in names)
+        for call in view.code.of_kind(Call)
+    )
 
 
 RULE: Final = Rule(
@@ -101,4 +95,5 @@ for _ in range(3):
     ),
     cure="Make it once, outside of the loop.",
     check=check,
+    retraces=Retraces(("new function",), "make the `tf.function` once"),
 )

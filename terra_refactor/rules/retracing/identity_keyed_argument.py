@@ -6,48 +6,42 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import ObjectKind
-from terra_refactor.domain.value import BoundMethod, FunctionValue, Reference, Value, members
-from terra_refactor.ir import ops
+from terra_refactor.domain.value import BoundMethod, FunctionValue, Reference, Value
+from terra_refactor.facts.records import AttributeRead, Call, Fact, FunctionMade
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
-from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
+from terra_refactor.rules.rule import LocalHazard, Retraces, Rule, RuleKind, Samples, Severity
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for number in view.calls:
-        call = view.op(number)
-        if not isinstance(call, ops.Call) or not view.traced_callees(number) or view.innermost_loop(number) is None:
+        call = view.made(number)
+        if not isinstance(call, Call) or not view.traced_callees(number) or view.innermost_loop(number) is None:
             continue
-        for argument in call.arguments:
-            what = _new_object(view, argument.value)
-            if what is not None:
-                yield LocalHazard(
-                    call.id,
-                    f"{what} is a new object in every iteration: `{view.written(call.function)}` is traced for each",
-                )
-                break
+        what = next(filter(None, (_new_object(view, argument.value) for argument in call.arguments)), None)
+        if what is not None:
+            yield LocalHazard(
+                call.op,
+                f"{what} is a new object in every iteration: `{view.written(call.function)}` is traced for each",
+            )
 
 
 def _new_object(view: ContextView, number: OpId) -> str | None:
     """What an argument is, if each evaluation of it makes another object that a graph is keyed by."""
-    op = view.op(number)
-    alternatives = members(view.value(number))
-    if not alternatives or not all(_is_made_by(view, op, member) for member in alternatives):
+    made = view.made(number)
+    if not view.all_of(number, lambda member: _is_made_by(view, made, member)):
         return None
-    return "the lambda" if isinstance(op, ops.MakeFunction) else f"`{view.written(number)}`"
+    return "the lambda" if isinstance(made, FunctionMade) else f"`{view.written(number)}`"
 
 
-def _is_made_by(view: ContextView, op: ops.Op, value: Value) -> bool:
+def _is_made_by(view: ContextView, fact: Fact | None, value: Value) -> bool:
     """Whether evaluating the operation makes the value. A loop that is followed for each element gives one object for each."""
-    match op, value:
-        case (ops.MakeFunction(), FunctionValue()) | (
-            ops.LoadAttribute(),
-            BoundMethod(FunctionValue(), Reference()),
-        ):
+    match fact, value:
+        case (FunctionMade(), FunctionValue()) | (AttributeRead(), BoundMethod(FunctionValue(), Reference())):
             return True
-        case ops.Call(), Reference(made):
+        case Call(op=op), Reference(made):
             facts = view.facts.objects[made]
-            here = facts.function == view.context.function and facts.op == op.id
+            here = facts.function == view.context.function and facts.op == op
             return facts.kind is ObjectKind.INSTANCE and here
         case _:
             return False
@@ -107,4 +101,5 @@ for _ in range(4):
     ),
     cure="Make the object once, outside of the loop, or use it in the function without passing it.",
     check=check,
+    retraces=Retraces(("object", "variable"), "pass the same object in each call"),
 )

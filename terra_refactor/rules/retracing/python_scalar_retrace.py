@@ -8,32 +8,31 @@ from typing import Final
 from terra_refactor.analysis.facts import FunctionFacts
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import NONE, Constant, PythonType, Scalar, TensorValue, Value, members
-from terra_refactor.ir import ops
-from terra_refactor.ir.function import FunctionKind
+from terra_refactor.facts.records import Call, Operation
+from terra_refactor.facts.view import ContextView, has_trait, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
-from terra_refactor.ir.walk import operands, walk
-from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView, is_tensorflow_tensor
+from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Retraces, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.spec import Trait
 
 MIN_VALUES: Final = 3
 """Fewer distinct values (a flag, a mode) are meant to have a graph each."""
+_ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "**"})
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for number in view.calls:
-        call = view.op(number)
+        call = view.made(number)
         callees = view.traced_callees(number)
         loop = view.innermost_loop(number)
-        if not isinstance(call, ops.Call) or not callees or loop is None:
+        if not isinstance(call, Call) or not callees or loop is None:
             continue
         if any(dict(callee.hybrid or ()).get("input_signature", NONE) != NONE for callee in callees):
             # a signature makes tensors of them
             continue
-        changing = {op.name for op in walk((loop,)) if isinstance(op, ops.StoreName)}
         for position, argument in enumerate(call.arguments):
-            if _changes(view, argument.value, changing) and _varies(view.value(argument.value)):
+            if view.changes_in(loop, argument.value) and _varies(view.value(argument.value)):
                 yield LocalHazard(
-                    call.id,
+                    call.op,
                     f"`{view.written(argument.value)}` is a Python value that changes from call to call: "
                     f"`{view.written(call.function)}` is traced for each value",
                     cure=_cure(view, call, position, callees),
@@ -41,29 +40,18 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 break
 
 
-_CONVERTS: Final = frozenset({"tensorflow.cast", "tensorflow.range", "tensorflow.convert_to_tensor"})
-
-
-def _cure(view: ContextView, call: ops.Call, position: int, callees: tuple[FunctionFacts, ...]) -> CureHint | None:
+def _cure(view: ContextView, call: Call, position: int, callees: tuple[FunctionFacts, ...]) -> CureHint | None:
     """A tensor in its place means the same if the callees use it as one wherever they use it."""
-    if any(argument.spread is not ops.Spread.PLAIN for argument in call.arguments):
-        return None
-    dtypes = {_dtype_of(member) for member in members(view.value(call.arguments[position].value))}
-    if len(dtypes) != 1 or None in dtypes:
+    given = call.arguments[position].value
+    dtypes = {_dtype_of(member) for member in members(view.value(given))}
+    if not call.is_plain or len(dtypes) != 1 or None in dtypes:
         return None
     dtype = dtypes.pop()
     for callee in callees:
         code = view.program.function(callee.function)
-        names = [parameter.name for parameter in code.parameters]
-        bound = code.kind is FunctionKind.METHOD and isinstance(view.op(call.function), ops.LoadAttribute)
-        keyword = call.arguments[position].keyword
-        place = names.index(keyword) if keyword in names else position + int(bound)
-        if place >= len(names):
+        name = next((each.name for each in code.parameters if view.given_for(call, code, each.name) == given), None)
+        if name is None or not all(_is_used_as_tensor(view.of(number), name, dtype) for number in callee.contexts):
             return None
-        for number in callee.contexts:
-            inner = ContextView(view.codes, view.facts, view.facts.contexts[number])
-            if not _is_used_as_tensor(inner, names[place], dtype):
-                return None
     return CureHint(CureKind.TENSOR_ARGUMENT, (("argument", str(position)),))
 
 
@@ -75,41 +63,28 @@ def _dtype_of(value: Value) -> str | None:
 
 def _is_used_as_tensor(view: ContextView, name: str, dtype: str | None) -> bool:
     """Whether every use of a parameter is a conversion, or an operator with a tensor of that dtype."""
-    if any(isinstance(op, ops.StoreName) and op.name == name for op in view.code.ops):
+    if view.code.writes.get(name):
         return False
-    reads = {op.id for op in view.code.ops if isinstance(op, ops.LoadName) and op.name == name}
-    for op in view.code.ops:
-        if op is None or reads.isdisjoint(operands(op)):
-            continue
-        match op:
-            case ops.Call() if op.id in view.calls and set(view.calls[op.id].library) <= _CONVERTS:
-                continue
-            case ops.Binary(operator="+" | "-" | "*" | "/" | "**", left=left, right=right):
-                others = [number for number in (left, right) if number not in reads]
-                if others and all(_is_tensor_of(view.value(number), dtype) for number in others):
-                    continue
-        return False
+    reads = {read.op for read in view.code.reads_of(name)}
+
+    def is_tensor(number: OpId) -> bool:
+        return all(
+            isinstance(member, TensorValue) and is_tensorflow_tensor(member) and member.type.dtype == dtype
+            for member in members(view.value(number))
+        )
+
+    for use in {use for read in reads for use in view.code.readers(read)}:
+        match view.made(use):
+            case Call() if use in view.calls:
+                if not all(has_trait(name, Trait.CONVERTS_NUMBERS) for name in view.library_of(use)):
+                    return False
+            case Operation(symbol=symbol, right=int(), sides=sides) if symbol in _ARITHMETIC:
+                others = [number for number in sides if number not in reads]
+                if not others or not all(map(is_tensor, others)):
+                    return False
+            case _:
+                return False
     return True
-
-
-def _is_tensor_of(value: Value, dtype: str | None) -> bool:
-    return all(
-        isinstance(member, TensorValue) and is_tensorflow_tensor(member) and member.type.dtype == dtype
-        for member in members(value)
-    )
-
-
-def _changes(view: ContextView, number: OpId, changing: set[str]) -> bool:
-    """Whether an expression reads a variable that the loop sets."""
-    match view.op(number):
-        case ops.LoadName(name=name):
-            return name in changing
-        case ops.Binary(left=left, right=right):
-            return _changes(view, left, changing) or _changes(view, right, changing)
-        case ops.FormatString(parts=parts):
-            return any(not isinstance(part, str) and _changes(view, part.value, changing) for part in parts)
-        case _:
-            return False
 
 
 def _varies(value: Value) -> bool:
@@ -179,4 +154,5 @@ for number in range(4):
     ),
     cure="Pass `tf.constant(value)`.",
     check=check,
+    retraces=Retraces(("value", "structure"), "a graph is made for each value"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.rule import Retraces, Rule, RuleKind, Samples, Severity
 
 RULE: Final = Rule(
     id="TR202",
@@ -43,4 +43,5 @@ for size in (3, 4, 5, 6):
 """,
     ),
     cure="Add `reduce_retracing=True`.",
+    retraces=Retraces(("shape",), "add `reduce_retracing=True`, or an `input_signature`"),
 )

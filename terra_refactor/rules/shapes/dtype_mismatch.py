@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.spec import ErrorKind
 
 RULE: Final = Rule(
     id="TR403",
@@ -30,4 +31,5 @@ c = a + tf.cast(b, tf.float32)
 """,
     ),
     cure="Make the shapes (or dtypes) agree where the message says they differ.",
+    failure=ErrorKind.DTYPE,
 )

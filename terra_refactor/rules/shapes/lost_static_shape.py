@@ -6,44 +6,18 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.domain.roots import HERE
-from terra_refactor.domain.value import TensorValue, Value, members
+from terra_refactor.domain.value import TensorValue, Value
+from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
-
-_IMAGES: Final = frozenset(
-    {
-        "tensorflow.compat.v1.image.resize",
-        "tensorflow.compat.v1.image.resize_images",
-        "tensorflow.image.central_crop",
-        "tensorflow.image.resize",
-    }
-)
-_LAYERS: Final = frozenset(
-    f"keras.layers.{name}.__call__"
-    for name in (
-        "AveragePooling2D",
-        "BatchNormalization",
-        "Conv1D",
-        "Conv2D",
-        "Conv3D",
-        "Dense",
-        "Flatten",
-        "GRU",
-        "LSTM",
-        "MaxPooling2D",
-        "SimpleRNN",
-    )
-)
+from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    for call, name in view.library_calls():
-        if name not in _IMAGES and name not in _LAYERS:
-            continue
+    for call, name in view.calls_with(Trait.NEEDS_RANK):
         data = view.library_argument(call, name, "images", "image", "inputs", "sequences", "sequence")
-        if data is not None and _has_no_rank(view.value(data)):
+        if data is not None and view.all_of(data, _has_no_rank):
             yield LocalHazard(
-                call.id,
+                call.op,
                 f"`{view.written(data)}` has a shape that a graph does not know, not even its rank, since a Python function or a decoded "
                 "file gives it; this operation needs the rank",
             )
@@ -51,10 +25,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 def _has_no_rank(value: Value) -> bool:
     """Whether a graph certainly does not know the rank."""
-    alternatives = members(value)
-    return bool(alternatives) and all(
-        isinstance(member, TensorValue) and member.traced.rank & HERE for member in alternatives
-    )
+    return isinstance(value, TensorValue) and bool(value.traced.rank & HERE)
 
 
 RULE: Final = Rule(

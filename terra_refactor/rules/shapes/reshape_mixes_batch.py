@@ -11,9 +11,10 @@ from typing import Final
 from terra_refactor.domain.dim import Dim, eager
 from terra_refactor.domain.shape import format_shape
 from terra_refactor.domain.value import TensorKind, TensorValue, Value, members
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import Display
+from terra_refactor.facts.view import ContextView
+from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
 from terra_refactor.tf_model.arguments import integer
 
 _RESHAPES: Final = frozenset({"tensorflow.reshape", "keras.ops.reshape"})
@@ -21,30 +22,25 @@ _RESHAPES: Final = frozenset({"tensorflow.reshape", "keras.ops.reshape"})
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for call, name in view.library_calls():
-        if name not in _RESHAPES or any(failure.op == call.id for failure in view.context.failures):
+        if name not in _RESHAPES or any(failure.op == call.op for failure in view.context.failures):
             continue
-        data, wanted = (
-            view.library_argument(call, name, "tensor", "x"),
-            view.library_argument(call, name, "shape", "newshape"),
-        )
-        if data is None or wanted is None:
+        data = view.library_argument(call, name, "tensor", "x")
+        wanted = view.library_argument(call, name, "shape", "newshape")
+        target = None if wanted is None else _target(view, wanted)
+        if data is None or target is None:
             continue
-        target = _target(view, wanted)
-        alternatives = members(view.value(data))
-        if target is None or not alternatives:
-            continue
-        messages = [_mixed(value, target) for value in alternatives]
-        if all(message is not None for message in messages) and messages[0] is not None:
-            yield LocalHazard(call.id, messages[0])
+        messages = [_mixed(value, target) for value in members(view.value(data))]
+        if messages and messages[0] is not None and None not in messages:
+            yield LocalHazard(call.op, messages[0])
 
 
-def _target(view: ContextView, wanted: int) -> tuple[int, ...] | None:
+def _target(view: ContextView, wanted: OpId) -> tuple[int, ...] | None:
     """The sizes after the first one of a shape that is written as `[-1, ...]`; None for any other."""
-    op = view.op(wanted)
-    if not isinstance(op, ops.BuildContainer) or len(op.elements) < 2 or any(part.starred for part in op.elements):
+    written = view.made(wanted)
+    if not isinstance(written, Display) or not written.is_sequence or any(item.starred for item in written.items):
         return None
-    sizes = [eager(integer(view.value(part.value))) for part in op.elements]
-    if sizes[0] != -1:
+    sizes = [eager(integer(view.value(item.value))) for item in written.items]
+    if len(sizes) < 2 or sizes[0] != -1:
         return None
     rest = tuple(size for size in sizes[1:] if isinstance(size, int) and size > 0)
     return rest if len(rest) == len(sizes) - 1 else None

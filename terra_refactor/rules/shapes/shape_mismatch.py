@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.spec import ErrorKind
 
 RULE: Final = Rule(
     id="TR401",
@@ -33,4 +34,5 @@ c = tf.matmul(a, b)
 """,
     ),
     cure="Make the shapes (or dtypes) agree where the message says they differ.",
+    failure=ErrorKind.SHAPE,
 )

@@ -20,47 +20,15 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import Call, Display, Fact, ItemRead, Operation
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.view import ContextView
+from terra_refactor.tf_model.along_axes import AxisChoice, choice_of, operator_of, wants_classes
 
 _DIFFERENCES: Final = frozenset({"-", "==", "!="})
 """Operators whose operands are meant to go together one by one, so that unknown sizes are taken to be the same."""
 _OPERATORS: Final = frozenset({"+", "*", "/", "//", "<", "<=", ">", ">="})
-_FUNCTIONS: Final = {
-    "tensorflow.math.subtract": "-",
-    "tensorflow.math.squared_difference": "-",
-    "tensorflow.math.equal": "==",
-    "tensorflow.math.not_equal": "!=",
-    "tensorflow.math.add": "+",
-    "tensorflow.math.multiply": "*",
-    "tensorflow.math.divide": "/",
-    "tensorflow.math.greater": ">",
-    "tensorflow.math.less": "<",
-}
-_CHOICES: Final = {
-    "tensorflow.math.argmax": ("input", 0, "always 0"),
-    "tensorflow.math.argmin": ("input", 0, "always 0"),
-    "tensorflow.compat.v1.argmax": ("input", 0, "always 0"),
-    "tensorflow.compat.v1.argmin": ("input", 0, "always 0"),
-    "tensorflow.nn.softmax": ("logits", -1, "always 1"),
-    "tensorflow.nn.log_softmax": ("logits", -1, "always 0"),
-    "tensorflow.compat.v1.math.softmax": ("logits", -1, "always 1"),
-    "tensorflow.compat.v1.math.log_softmax": ("logits", -1, "always 0"),
-    "keras.activations.softmax": ("x", -1, "always 1"),
-    "keras.ops.softmax": ("x", -1, "always 1"),
-    "keras.ops.argmax": ("x", 0, "always 0"),
-}
-"""Functions that choose along an axis: the parameter with the data, the axis if none is given, the result where the axis has size 1."""
-_CROSS_ENTROPIES: Final = frozenset(
-    {
-        "tensorflow.nn.softmax_cross_entropy_with_logits",
-        "tensorflow.compat.v1.nn.softmax_cross_entropy_with_logits",
-        "tensorflow.compat.v1.nn.softmax_cross_entropy_with_logits_v2",
-    }
-)
-"""Losses that want a row of classes for each example, and take all axes but the last together."""
 _SOFTMAX: Final = (
     Constant("softmax"),
     LibraryValue("keras.activations.softmax"),
@@ -80,39 +48,41 @@ _WIDENING: Final = (
 )
 
 
+_CONVERTING: Final = ("cast", "constant", "convert_to_tensor")
+_COUNTING: Final = ("range", "arange", "linspace")
+
+
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for op, operator, left, right in _elementwise(view):
         message = _outer(view, operator, left, right)
         if message is not None:
             yield LocalHazard(op, message)
     for call, name in view.library_calls():
-        if name in _CHOICES:
-            message = _choice(view, call, name)
+        choice = choice_of(name)
+        if choice is not None:
+            message = _choice(view, call, name, choice)
         elif name == "keras.layers.Dense":
             message = _dense(view, call, name)
-        elif name in _CROSS_ENTROPIES:
+        elif wants_classes(name):
             message = _labels_without_classes(view, call, name)
         else:
             message = None
         if message is not None:
-            yield LocalHazard(call.id, message)
+            yield LocalHazard(call.op, message)
 
 
 def _elementwise(view: ContextView) -> Iterator[tuple[OpId, str, OpId, OpId]]:
     """Operations on two operands, one by one: number, operator, operands."""
-    for binary in view.reached(ops.Binary):
-        if binary.operator in _DIFFERENCES or binary.operator in _OPERATORS:
-            yield binary.id, binary.operator, binary.left, binary.right
-    for compare in view.reached(ops.Compare):
-        if compare.operator in _DIFFERENCES or compare.operator in _OPERATORS:
-            yield compare.id, compare.operator, compare.left, compare.right
+    for operation in view.reached(Operation):
+        if operation.right is not None and operation.symbol in _DIFFERENCES | _OPERATORS:
+            yield operation.op, operation.symbol, operation.left, operation.right
     for call, name in view.library_calls():
-        operator = _FUNCTIONS.get(name.replace("compat.v1.", ""))
+        operator = operator_of(name)
         if operator is None:
             continue
         left, right = view.library_argument(call, name, "x"), view.library_argument(call, name, "y")
         if left is not None and right is not None:
-            yield call.id, operator, left, right
+            yield call.op, operator, left, right
 
 
 def _outer(view: ContextView, operator: str, left: OpId, right: OpId) -> str | None:
@@ -157,60 +127,50 @@ def _sole_tensor(value: Value) -> TensorValue | None:
     return alternatives[0]
 
 
-def _is_widened(view: ContextView, number: OpId, depth: int = 0) -> bool:
+def _is_widened(view: ContextView, number: OpId) -> bool:
     """Whether an axis is added on purpose where the operand is written (or where the local variable that holds it is)."""
-    if depth > 4:
-        return False
-    op = view.op(number)
-    if isinstance(op, ops.LoadItem):
-        index = view.value(op.index)
-        parts = index.elements if isinstance(index, TupleValue) else (index,)
-        return NONE in parts
-    if isinstance(op, ops.Call):
-        function = view.op(op.function)
-        name = function.name if isinstance(function, ops.LoadAttribute | ops.LoadName) else ""
-        if name in _WIDENING:
+
+    def parts(fact: Fact) -> tuple[OpId, ...]:
+        match fact:
+            case Call(first=int() as first):
+                return (first,)
+            case Operation(is_comparison=False, sides=sides):
+                return sides
+            case _:
+                return ()
+
+    for fact in view.behind(number, parts):
+        if isinstance(fact, ItemRead):
+            index = view.value(fact.index)
+            if NONE in (index.elements if isinstance(index, TupleValue) else (index,)):
+                return True
+        elif isinstance(fact, Call) and fact.method in _WIDENING:
             return True
-        return any(_is_widened(view, argument.value, depth + 1) for argument in op.arguments[:1])
-    if isinstance(op, ops.LoadName):
-        return any(
-            store.name == op.name and store.value is not None and _is_widened(view, store.value, depth + 1)
-            for store in view.reached_stores()
-        )
-    if isinstance(op, ops.Binary):
-        return _is_widened(view, op.left, depth + 1) or _is_widened(view, op.right, depth + 1)
-    if isinstance(op, ops.Unary):
-        return _is_widened(view, op.operand, depth + 1)
     return False
 
 
-def _is_made_up(view: ContextView, number: OpId, depth: int = 0) -> bool:
+def _is_made_up(view: ContextView, number: OpId) -> bool:
     """Whether an operand is a list of numbers to compare with, such as `tf.range(n)`, rather than data."""
-    op = view.op(number)
-    if depth > 4:
-        return False
-    if isinstance(op, ops.LoadName):
-        return any(
-            store.name == op.name and store.value is not None and _is_made_up(view, store.value, depth + 1)
-            for store in view.reached_stores()
-        )
-    if not isinstance(op, ops.Call):
-        return False
-    function = view.op(op.function)
-    name = function.name if isinstance(function, ops.LoadAttribute | ops.LoadName) else ""
-    if name in ("cast", "constant", "convert_to_tensor") and op.arguments:
-        inner = op.arguments[0].value
-        return _is_made_up(view, inner, depth + 1) or isinstance(view.op(inner), ops.BuildContainer)
-    return name in ("range", "arange", "linspace")
+
+    def converted(fact: Fact) -> tuple[OpId, ...]:
+        is_conversion = isinstance(fact, Call) and fact.method in _CONVERTING
+        return (fact.first,) if isinstance(fact, Call) and is_conversion and fact.first is not None else ()
+
+    def is_list(fact: Fact) -> bool:
+        written = [view.made(each) for each in converted(fact)]
+        if any(isinstance(each, Display) and each.is_sequence for each in written):
+            return True
+        return isinstance(fact, Call) and fact.method in _COUNTING
+
+    return any(map(is_list, view.behind(number, converted)))
 
 
-def _choice(view: ContextView, call: ops.Call, name: str) -> str | None:
-    parameter, default, outcome = _CHOICES[name]
-    data = view.library_argument(call, name, parameter)
+def _choice(view: ContextView, call: Call, name: str, choice: AxisChoice) -> str | None:
+    data = view.library_argument(call, name, choice.parameter)
     if data is None:
         return None
     given = view.library_argument(call, name, "axis", "dimension", "dim")
-    axis = default if given is None else _axis(view.value(given), default)
+    axis = choice.axis if given is None else _axis(view.value(given), choice.axis)
     if axis is None:
         return None
     for context in view.facts.contexts_of(view.context.function):
@@ -221,10 +181,10 @@ def _choice(view: ContextView, call: ops.Call, name: str) -> str | None:
     if shape is None:
         return None
     what = name.rpartition(".")[2]
-    return f"{what} along axis {axis} of shape {format_shape(shape)}, which has size 1: the result is {outcome}"
+    return f"{what} along axis {axis} of shape {format_shape(shape)}, which has size 1: the result is {choice.outcome}"
 
 
-def _labels_without_classes(view: ContextView, call: ops.Call, name: str) -> str | None:
+def _labels_without_classes(view: ContextView, call: Call, name: str) -> str | None:
     """What is wrong where labels have all axes of the logits but the last: the examples of the one meet the classes of the other."""
     given = [view.library_argument(call, name, parameter) for parameter in ("labels", "logits")]
     if None in given or view.library_argument(call, name, "axis", "dim") is not None:
@@ -262,7 +222,7 @@ def _chooses_from_one(value: Value, axis: int) -> bool:
     return shape is not None and len(shape) == 2 and axis in (1, -1) and shape[1] == 1 and shape[0] != 1
 
 
-def _dense(view: ContextView, call: ops.Call, name: str) -> str | None:
+def _dense(view: ContextView, call: Call, name: str) -> str | None:
     units, activation = view.library_argument(call, name, "units"), view.library_argument(call, name, "activation")
     if units is None or activation is None or view.value(units) != Constant(1):
         return None

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from terra_refactor.classify.answers import Answers, Question
-from terra_refactor.rules.watch import Look, Notes
+from terra_refactor.facts.watch import Look, Notes
 
 Numbers = dict[str, int]
 

@@ -16,12 +16,12 @@ from terra_refactor.analysis.interpreter import Interpreter
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.config import Config
 from terra_refactor.errors import SourceError, UsageError
+from terra_refactor.facts.watch import Watch
 from terra_refactor.ide.code_lens import code_lenses
 from terra_refactor.ide.hover import hover
 from terra_refactor.ide.session import Session, StaleError
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.record.child.places import definitions
-from terra_refactor.rules.watch import Watch
 from terra_refactor.syntax.source import source_from_text
 from terra_refactor.workspace.workspace import Options, analyze
 

@@ -17,6 +17,7 @@ import pytest
 
 from terra_refactor.classify.decision import Classification, Decision
 from terra_refactor.config import Config
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ide.session import Session
 from terra_refactor.ir.program import Program
 from terra_refactor.report.schema import build_report
@@ -30,7 +31,6 @@ from terra_refactor.report.to_rdjson import to_rdjson
 from terra_refactor.report.to_sarif import to_sarif
 from terra_refactor.rules import registry
 from terra_refactor.rules.rule import Finding, LocalHazard
-from terra_refactor.rules.view import ContextView
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
 from terra_refactor.workspace import loading, watchdog
 from terra_refactor.workspace.judgement import RepeatedJudge

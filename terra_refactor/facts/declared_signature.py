@@ -10,12 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from terra_refactor.domain.value import NONE, SpecValue, Value
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import Call, Display, FunctionMade
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.ir.ops import Op
-from terra_refactor.ir.walk import walk
-from terra_refactor.rules.view import ContextView
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +42,28 @@ class Signature:
         return self.entries[position] if position < len(self.entries) else None
 
 
+def traced_definition(view: ContextView, call: Call) -> FunctionId | None:
+    """The function that a call makes a traced one, as its decorator."""
+    made = None if call.decorates is None else view.made(call.decorates)
+    is_decorator = isinstance(made, FunctionMade) and "tensorflow.function" in view.library_of(call.op)
+    return made.function if isinstance(made, FunctionMade) and is_decorator else None
+
+
 def declared_signature(view: ContextView, identity: FunctionId) -> Signature | None:
     """The signature of a traced function; `view` may be that of any function of the program."""
     code = view.program.function(identity)
     options = dict(view.facts.functions[identity].hybrid or ())
     if options.get("input_signature", NONE) == NONE or code.parent is None:
         return None
-    parent = view.program.function(code.parent)
-    table = {op.id: op for op in walk(parent.body)}
-    written = _written_signature(table, identity)
     contexts = view.facts.contexts_of(code.parent)
-    if written is None or not contexts:
+    if not contexts:
         return None
-    display = table.get(written)
-    if isinstance(display, ops.LoadName):
-        stores = [op for op in table.values() if isinstance(op, ops.StoreName) and op.name == display.name]
-        display = table.get(stores[0].value) if len(stores) == 1 and stores[0].value is not None else None
-    if not isinstance(display, ops.BuildContainer) or any(element.starred for element in display.elements):
+    outer = ContextView(view.codes, view.facts, contexts[0])
+    written = _written_signature(outer, identity)
+    display = None if written is None else outer.origin(written)
+    if not isinstance(display, Display) or not display.is_sequence or any(item.starred for item in display.items):
         return None
-    entries = tuple(_entry(contexts[0].value(element.value)) for element in display.elements)
+    entries = tuple(_entry(outer.value(item.value)) for item in display.items)
     if any(entry.spec is None and not entry.is_none for entry in entries):
         return None
     return Signature(entries, *_parameters(code))
@@ -75,32 +76,22 @@ def _parameters(code: Function) -> tuple[tuple[str, ...], int]:
     return tuple(parameter.name for parameter in parameters), sum(not each.has_default for each in parameters)
 
 
-def _written_signature(table: dict[OpId, Op], identity: FunctionId) -> OpId | None:
+def _written_signature(outer: ContextView, identity: FunctionId) -> OpId | None:
     """The argument `input_signature` of the decorator, or of `tf.function(f, ...)`."""
-    makes = {op.id for op in table.values() if isinstance(op, ops.MakeFunction) and op.function == identity}
-    for op in table.values():
-        if not isinstance(op, ops.Call):
-            continue
-        if op.decorates in makes:
-            maker = table.get(op.function)
-        elif op.arguments and _is_of(table, op.arguments[0].value, makes):
-            maker = op
+    made = outer.code.maker_of(identity)
+    for call in outer.code.of_kind(Call) if made is not None else ():
+        if made is not None and call.decorates == made.op:
+            maker = outer.made(call.function)
+        elif call.first is not None and outer.origin(call.first) is made:
+            maker = call
         else:
             continue
-        if isinstance(maker, ops.Call):
-            for argument in maker.arguments:
-                if argument.keyword == "input_signature":
-                    return argument.value
+        if isinstance(maker, Call):
+            found = maker.keyword("input_signature")
+            if found is not None:
+                return found
     return None
 
 
-def _is_of(table: dict[OpId, Op], number: OpId, makes: set[OpId]) -> bool:
-    op = table.get(number)
-    if isinstance(op, ops.LoadName):
-        stores = [other for other in table.values() if isinstance(other, ops.StoreName) and other.name == op.name]
-        return len(stores) == 1 and stores[0].value in makes
-    return number in makes
-
-
-def _entry(value: Value | None) -> Entry:
+def _entry(value: Value) -> Entry:
     return Entry(value, False) if isinstance(value, SpecValue) else Entry(None, value == NONE)

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from terra_refactor.ir import ops
+from terra_refactor.facts.code import CodeFacts
+from terra_refactor.facts.records import AttributeWrite, ClassMade, NameRead
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId
-from terra_refactor.ir.index import CodeIndex
 from terra_refactor.ir.program import Program
 
 
 class ClassFamilies:
     """The classes of a program, each with those that it derives from. Made when it is first asked."""
 
-    def __init__(self, program: Program, index_of: Callable[[FunctionId], CodeIndex]) -> None:
+    def __init__(self, program: Program, index_of: Callable[[FunctionId], CodeFacts]) -> None:
         self._program = program
         self._index_of = index_of
         self._known: tuple[frozenset[str], ...] | None = None
@@ -41,11 +41,11 @@ class ClassFamilies:
         for module in self._program.modules.values():
             for function in module.functions:
                 code = self._index_of(function.id)
-                for store in code.of_kind(ops.StoreAttribute):
-                    if store.name != attribute:
+                for write in code.of_kind(AttributeWrite):
+                    if write.name != attribute:
                         continue
-                    owner, own = code.ops[store.object], self._class_of(function.id)
-                    if not isinstance(owner, ops.LoadName) or owner.name != "self" or own is None:
+                    owner, own = code.facts[write.owner], self._class_of(function.id)
+                    if not isinstance(owner, NameRead) or owner.name != "self" or own is None:
                         return None
                     found.add(own)
         return frozenset(found)
@@ -62,10 +62,8 @@ class ClassFamilies:
             for module in self._program.modules.values():
                 for function in module.functions:
                     code = self._index_of(function.id)
-                    for made in code.of_kind(ops.MakeClass):
-                        written = (code.ops[base.value] for base in made.bases)
-                        names = {op.name for op in written if isinstance(op, ops.LoadName | ops.LoadAttribute)}
-                        bases.setdefault(made.name, set()).update(names)
+                    for made in code.of_kind(ClassMade):
+                        bases.setdefault(made.name, set()).update(filter(None, code.names_of_bases(made)))
             self._known = tuple(_ancestors(name, bases) for name in bases)
         return self._known
 

@@ -14,11 +14,11 @@ from typing import Generic, TypeAlias, TypeVar, overload
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId, ProgramFacts
 from terra_refactor.domain.value import Value
+from terra_refactor.facts.code import CodeFacts
+from terra_refactor.facts.codes import ClassOutline, Codes
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.ir.index import CodeIndex
 from terra_refactor.ir.program import Program
-from terra_refactor.rules.view import ClassOutline, Codes
 
 Look: TypeAlias = "tuple[str, object]"
 """What was looked at: `context`, `function` (its facts), `code`, `module`, `path` (of a module), `classes` (of a name), `place` (the
@@ -139,7 +139,7 @@ class _Codes(Codes):
         self._inner = inner
         self._notes = notes
 
-    def of(self, identity: FunctionId) -> CodeIndex:
+    def of(self, identity: FunctionId) -> CodeFacts:
         self._notes.add(("code", identity))
         return self._inner.of(identity)
 

@@ -25,7 +25,8 @@ from terra_refactor.domain.value import (
     as_symbolic,
     members,
 )
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import Container, Display, Literal, NameRead, NameWrite, RegionKind, Return
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.control import Flow, Node, NodeId, NodeKind, Site
 from terra_refactor.ir.dataflow import (
     UNBOUND_HERE,
@@ -37,7 +38,6 @@ from terra_refactor.ir.dataflow import (
     reaching,
 )
 from terra_refactor.ir.ids import OpId
-from terra_refactor.rules.view import ContextView
 
 _STAGED: Final = (BranchKind.TENSOR, BranchKind.DATASET)
 _NOWHERE: Final = frozenset({UNBOUND_HERE})
@@ -131,6 +131,13 @@ class Staging:
         found = self._reaching(once=first).get(place)
         return None if found is None else found.get(name, _NOWHERE)
 
+    def definitions_of(self, read: OpId) -> list[Definition]:
+        """What may have given a name its value where it is read; none of what is no name."""
+        fact = self._view.made(read)
+        if not isinstance(fact, NameRead):
+            return []
+        return [each for place in self.flow.by_op.get(read, ()) for each in self.definitions(fact.name, place) or ()]
+
     def alternatives(self, name: str, place: NodeId, *, first: bool = False) -> list[Value]:
         """What a name may be at a node, in one trace or another; a container is given by its kind."""
         found = self.definitions(name, place, first=first) or ()
@@ -181,37 +188,12 @@ class Staging:
                 yield inner
 
     def _kind(self, site: Site) -> BranchKind | None:
-        fact = self._view.branches.get(site.op)
-        op = self._view.op(site.op)
-        if isinstance(op, ops.If) and op.is_assert:
-            return None
-        return None if fact is None else fact.kind
+        region = self._view.code.regions[site.op]
+        return None if region.is_assert else self._view.kind_of(region)
 
     def _is_merged(self, flag: str, place: NodeId) -> bool:
         found = self.definitions(flag, place) or ()
         return any(each.kind is DefinitionKind.MERGED for each in found)
-
-    def stores(self, load: ops.LoadName) -> list[ops.StoreName]:
-        """The assignments that may have given a name what is read there, through what the graph merges."""
-        found: dict[OpId, ops.StoreName] = {}
-        waiting = [
-            each for place in self.flow.by_op.get(load.id, ()) for each in self.definitions(load.name, place) or ()
-        ]
-        seen = set(waiting)
-        while waiting:
-            each = waiting.pop()
-            if each.kind is DefinitionKind.MERGED:
-                site = self.flow.sites[each.place]
-                places = (site.before, site.ends[0]) if site.is_loop else site.ends
-                inner = {part for place in places for part in self.definitions(load.name, place) or ()}
-                waiting.extend(inner - seen)
-                seen |= inner
-            elif each.kind is DefinitionKind.STORED:
-                node = self.flow.nodes[each.place]
-                op = None if node.op is None else self._view.op(node.op)
-                if isinstance(op, ops.StoreName):
-                    found[op.id] = op
-        return [found[number] for number in sorted(found)]
 
     def _reaching(self, *, once: bool = False) -> dict[NodeId, Definitions]:
         known = self._solved.get(once)
@@ -233,9 +215,9 @@ class Staging:
         )
 
     def _is_reached(self, node: Node) -> bool:
-        op = None if node.op is None else self._view.op(node.op)
-        if isinstance(op, ops.StoreName | ops.Return) and op.value is not None:
-            return self._view.context.values[op.value] is not None
+        fact = None if node.op is None else self._view.made(node.op)
+        if isinstance(fact, NameWrite | Return) and fact.value is not None:
+            return self._view.context.values[fact.value] is not None
         return True
 
     def _is_feasible(self, number: int, arm: int, found: Definitions) -> bool:
@@ -243,8 +225,8 @@ class Staging:
         if number in self.staged:
             return True
         if site.is_loop:
-            fact, op = self._view.branches.get(site.op), self._view.op(site.op)
-            if isinstance(op, ops.While) and isinstance(self._view.op(op.test), ops.Literal):
+            fact, loop = self._view.branches.get(site.op), self._view.code.regions[site.op]
+            if loop.kind is RegionKind.WHILE and isinstance(self._view.made(loop.subject or 0), Literal):
                 return arm == 0
             return fact is not None and fact.taken[arm]
         if not site.flags:
@@ -264,11 +246,10 @@ class Staging:
                 return self._content(self._view.context.parameters.get(name, UNKNOWN))
             case DefinitionKind.STORED:
                 node = self.flow.nodes[definition.place]
-                op = None if node.op is None else self._view.op(node.op)
-                match op:
-                    case ops.Return() if node.flag is None:
-                        return NONE if op.value is None else self._displayed(op.value)
-                    case ops.StoreName(value=int() as stored):
+                match None if node.op is None else self._view.made(node.op):
+                    case Return(value=returned) if node.flag is None:
+                        return NONE if returned is None else self._displayed(returned)
+                    case NameWrite(value=stored):
                         return self._content(self._view.value(stored))
                     case _:
                         return Constant(bool(node.flag))
@@ -281,17 +262,16 @@ class Staging:
     def _displayed(self, number: OpId) -> Value:
         """What an operation gives; of a display its content, which nothing else can have changed where it stands."""
         view = self._view
-        op = view.op(number)
-        match op:
-            case ops.BuildDict(items=items):
+        match view.made(number):
+            case Display(kind=Container.DICT, is_comprehension=False, items=items):
                 keys = [NONE if item.key is None else view.value(item.key) for item in items]
                 if all(isinstance(key, Constant) and key != NONE for key in keys):
                     return FrozenDict(
                         tuple((key, self._displayed(item.value)) for key, item in zip(keys, items, strict=True))
                     )
-            case ops.BuildContainer(kind=ops.ContainerKind.LIST, elements=elements):
-                if not any(element.starred for element in elements):
-                    return FrozenList(tuple(self._displayed(element.value) for element in elements))
+            case Display(kind=Container.LIST, is_comprehension=False, items=items):
+                if not any(item.starred for item in items):
+                    return FrozenList(tuple(self._displayed(item.value) for item in items))
             case _:
                 pass
         return self._content(view.value(number))

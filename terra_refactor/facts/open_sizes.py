@@ -15,22 +15,29 @@ from terra_refactor.domain.dtype import FLOATING
 from terra_refactor.domain.roots import HERE, LEVELS
 from terra_refactor.domain.traced import has_open_size
 from terra_refactor.domain.value import Constant, PythonType, Scalar, ShapeValue, TensorValue, Value, members
-from terra_refactor.ir import ops
+from terra_refactor.facts.records import (
+    Call,
+    Choice,
+    Display,
+    Fact,
+    ItemRead,
+    NameRead,
+    NameWrite,
+    Operation,
+    Unpacked,
+    Write,
+)
+from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
-from terra_refactor.ir.walk import operands
-from terra_refactor.rules.view import ContextView, has_trait
+from terra_refactor.tf_model.graph_traits import is_of_python
 from terra_refactor.tf_model.spec import Trait
 
-_NUMBERS: Final = frozenset({"builtins.int", "builtins.float", "builtins.range", "builtins.abs", "builtins.round"})
-_TAKES_NONE: Final = frozenset({"tensorflow.ensure_shape", "tensorflow.TensorSpec", "tensorflow.TensorShape"})
 _BECAUSE: Final = {
     Why.BATCH: "it is not fixed",
     Why.DECLARED: "it is not fixed",
     Why.CONTENT: "only the content of a tensor tells it",
 }
-_COMPUTED: Final = (ops.Binary, ops.Unary, ops.ShortCircuit, ops.IfExpression)
-"""What gives a size that is made of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,29 +86,33 @@ def _open_sizes(value: Value, roots: int) -> Iterator[OpenDim]:
                 yield dim
 
 
-def sizes_read(view: ContextView, roots: int = HERE) -> Iterator[tuple[ops.Op, OpenDim]]:
-    """The operations that give an open size which is not computed from others here, or was read before."""
-    values = view.context.values
-    for op in view.code.ops:
-        value = None if op is None else values[op.id]
-        if op is None or value is None or isinstance(op, _COMPUTED):
+def sizes_read(view: ContextView, roots: int = HERE) -> Iterator[tuple[OpId, OpenDim]]:
+    """The results that are an open size which is not computed from others here, or was read before."""
+    for number, value in enumerate(view.context.values):
+        size = None if value is None else open_size(value, roots)
+        if size is None:
             continue
-        size = open_size(value, roots)
-        if size is None or (isinstance(op, ops.LoadName) and view.code.stores.get(op.name)):
+        made = view.code.facts[number]
+        if isinstance(made, Operation | Choice) or (isinstance(made, NameRead) and view.code.writes.get(made.name)):
             continue
-        yield op, size
+        yield number, size
 
 
 def needs_number(view: ContextView, size: OpId, use: OpId, why: Why) -> str:
     """The message that a size is None where an operation needs a number."""
-    return f"{_unknown(view, size, why)}, and `{view.written(use)}` needs a number"
+    return f"{unknown_size(view, size, why)}, and `{view.written(use)}` needs a number"
 
 
-def _unknown(view: ContextView, size: OpId, why: Why) -> str:
-    op = view.op(size)
-    tensor = view.tensor_of_shape(op.source) if isinstance(op, ops.UnpackElement) else None
-    what = f"`{view.written(size)}`" if tensor is None else f"a size of `{view.written(tensor)}`"
-    return f"{what} is None while the graph is traced: {_BECAUSE[why]}"
+def unknown_size(view: ContextView, size: OpId, why: Why) -> str:
+    """The message that a size is None."""
+    return f"{size_in_words(view, size)} is None while the graph is traced: {_BECAUSE[why]}"
+
+
+def size_in_words(view: ContextView, size: OpId) -> str:
+    """A size as it is written, or whose it is."""
+    made = view.made(size)
+    tensor = view.tensor_of_shape(made.source) if isinstance(made, Unpacked) else None
+    return f"`{view.written(size)}`" if tensor is None else f"a size of `{view.written(tensor)}`"
 
 
 def uses_of_open_sizes(view: ContextView, wanted: Set[Why], level: int = 0) -> Iterator[SizeUse]:
@@ -113,36 +124,37 @@ def uses_of_open_sizes(view: ContextView, wanted: Set[Why], level: int = 0) -> I
         return  # no graph
     roots = HERE << level
     found = False
-    for op, size in sizes_read(view, roots):
+    for number, size in sizes_read(view, roots):
         if size.why in wanted:
-            for use in (_uses_of_length if size.is_tensor else _uses_of_size)(view, op.id, size):
+            for use in (_uses_of_length if size.is_tensor else _uses_of_size)(view, number, size):
                 found = True
                 yield use
-    for call in view.code.of_kind(ops.Call):
-        fact = view.calls.get(call.id)
+    for call in view.code.of_kind(Call):
+        fact = view.calls.get(call.op)
         if fact is None:
             continue
         if _needs_numbers(view, call):
             yield from _whole_shapes(view, wanted, call, roots)
             one = fact.open_size
             if not found and one is not None and _is_open(one, roots) and one.why in wanted:
-                yield SizeUse(call.id, _of_several(view, call.id, call.id, one.why))
+                yield SizeUse(call.op, _of_several(view, call.op, call.op, one.why))
         if level + 1 < LEVELS:
-            yield from _uses_in_callees(view, wanted, call.id, level)
+            yield from _uses_in_callees(view, wanted, call.op, level)
 
 
 def _uses_of_size(view: ContextView, size: OpId, dim: OpenDim) -> Iterator[SizeUse]:
-    uses = [*numbers_made_of(view, size)]
-    if uses and not asks_for_none(view, size):
-        is_curable = isinstance(view.op(size), ops.LoadItem) and may_be_tensor(view, uses)
+    uses = list(_numbers_made_of(view, size))
+    if uses and not _asks_for_none(view, size):
+        is_curable = isinstance(view.made(size), ItemRead) and _may_be_tensor(view, uses)
         yield SizeUse(size, needs_number(view, size, uses[0], dim.why), is_curable)
     elif dim.why is not Why.DECLARED:
         # who declares a signature may mean the comparison to be false
         for use in _uses(view, size):
-            if isinstance(use, ops.Compare) and use.operator in ("==", "!="):
-                if any(_is_integer(view.value(side)) for side in (use.left, use.right)):
-                    always = f"and `{view.written(use.id)}` is always {use.operator == '!='}"
-                    yield SizeUse(use.id, f"{_unknown(view, size, dim.why)}, {always}")
+            fact = view.made(use)
+            if isinstance(fact, Operation) and fact.symbol in ("==", "!="):
+                if any(view.all_of(side, _is_integer) for side in fact.sides):
+                    always = f"and `{view.written(use)}` is always {fact.symbol == '!='}"
+                    yield SizeUse(use, f"{unknown_size(view, size, dim.why)}, {always}")
 
 
 def _uses_of_length(view: ContextView, size: OpId, dim: OpenDim) -> Iterator[SizeUse]:
@@ -151,11 +163,11 @@ def _uses_of_length(view: ContextView, size: OpId, dim: OpenDim) -> Iterator[Siz
     use = next(_uses_with_floats(view, size, set()), None)
     if use is not None:
         yield SizeUse(size, f"{written}, and `{view.written(use)}` has a float on the other side")
-    elif _decides(view, size):
+    elif any(size in map(view.behind_name, view.code.tested_by(use)) for use in _uses(view, size)):
         yield SizeUse(size, f"{written}, and a condition must be a bool")
 
 
-def _whole_shapes(view: ContextView, wanted: Set[Why], call: ops.Call, roots: int) -> Iterator[SizeUse]:
+def _whole_shapes(view: ContextView, wanted: Set[Why], call: Call, roots: int) -> Iterator[SizeUse]:
     for argument in call.arguments:
         tensor = view.tensor_of_shape(argument.value)
         shape = view.value(argument.value if tensor is None else tensor)
@@ -163,7 +175,7 @@ def _whole_shapes(view: ContextView, wanted: Set[Why], call: ops.Call, roots: in
             continue
         found = next((dim for dim in _open_sizes(shape, roots) if dim.why in wanted), None)
         if found is not None:
-            yield SizeUse(call.id, _of_several(view, argument.value, call.id, found.why))
+            yield SizeUse(call.op, _of_several(view, argument.value, call.op, found.why))
 
 
 def _of_several(view: ContextView, sizes: OpId, use: OpId, why: Why) -> str:
@@ -194,152 +206,134 @@ def _has_open(view: ContextView, roots: int) -> bool:
     return False
 
 
-def _decides(view: ContextView, number: OpId) -> bool:
-    """Whether the program asks a number for its truth."""
-    for use in _uses(view, number):
-        match use:
-            case ops.Unary(operator="not") | ops.If() | ops.IfExpression() | ops.While():
-                return True
-            case ops.ShortCircuit(left=left) if view.behind_name(left) == number:
-                return True
-    return False
-
-
 def _uses_with_floats(view: ContextView, number: OpId, seen: set[OpId]) -> Iterator[OpId]:
     """The operators that combine an integer, directly or after others of its kind, with a float."""
     if number in seen:
         return
     seen.add(number)
     for use in _uses(view, number, everywhere=True):
-        if isinstance(use, ops.Binary):
-            other = use.right if use.left == number else use.left
-            if _is_float(view.value(other)):
-                yield use.id
-            elif use.operator != "/" and _is_integer(view.value(other)):
-                yield from _uses_with_floats(view, use.id, seen)
+        fact = view.made(use)
+        if isinstance(fact, Operation) and fact.is_arithmetic:
+            other = next(other for side, other in reversed(fact.pairs) if side == number or other != number)
+            if view.all_of(other, _is_float):
+                yield use
+            elif fact.symbol != "/" and view.all_of(other, _is_integer):
+                yield from _uses_with_floats(view, use, seen)
 
 
 def _is_integer(value: Value) -> bool:
-    alternatives = members(value)
-    return bool(alternatives) and all(
-        (isinstance(member, Constant) and type(member.value) is int)
-        or (isinstance(member, Scalar) and member.type is PythonType.INT)
-        for member in alternatives
+    return (isinstance(value, Constant) and type(value.value) is int) or (
+        isinstance(value, Scalar) and value.type is PythonType.INT
     )
 
 
 def _is_float(value: Value) -> bool:
     """Whether a value is certainly a float, or a tensor of floats."""
-    alternatives = members(value)
-    return bool(alternatives) and all(
-        (isinstance(member, Constant) and type(member.value) is float)
-        or (isinstance(member, Scalar) and member.type is PythonType.FLOAT)
-        or (isinstance(member, TensorValue) and member.type.dtype in FLOATING)
-        for member in alternatives
+    return (
+        (isinstance(value, Constant) and type(value.value) is float)
+        or (isinstance(value, Scalar) and value.type is PythonType.FLOAT)
+        or (isinstance(value, TensorValue) and value.type.dtype in FLOATING)
     )
 
 
-def asks_for_none(view: ContextView, number: OpId) -> bool:
+def _asks_for_none(view: ContextView, number: OpId) -> bool:
     """Whether the function looks whether the size is known."""
-    return any(
-        isinstance(op, ops.Compare | ops.ShortCircuit | ops.If | ops.IfExpression)
-        and (not isinstance(op, ops.Compare) or op.operator in ("is", "is not", "==", "!="))
-        for use in _uses(view, number)
-        if (op := use) is not None
-    )
+    for use in _uses(view, number):
+        fact = view.made(use)
+        if isinstance(fact, Operation):
+            if fact.symbol in ("is", "is not", "==", "!="):
+                return True
+        elif view.code.tested_by(use):
+            return True
+    return False
 
 
-def _uses(view: ContextView, number: OpId, *, everywhere: bool = False) -> Iterator[ops.Op]:
+def _uses(view: ContextView, number: OpId, *, everywhere: bool = False) -> list[OpId]:
     """The operations that read a result, directly or through a local variable that is set once (or to other things, too: `everywhere`)."""
     names = {
-        op.name
-        for op in view.code.of_kind(ops.StoreName)
-        if op.value == number and (everywhere or view.stored_once(op.name) == number)
+        write.name
+        for write in view.code.of_kind(NameWrite)
+        if write.value == number and (everywhere or view.stored_once(write.name) == number)
     }
-    results = {number, *_reads(view, names)}
-    for op in view.code.ops:
-        if op is not None and not results.isdisjoint(operands(op)):
-            yield op
+    return sorted({use for read in (number, *_reads(view, names)) for use in view.code.readers(read)})
 
 
 def _reads(view: ContextView, names: Set[str]) -> Iterator[OpId]:
     """The reads of variables where a graph still does not know the size: a test for None may have come before."""
-    for op in view.code.ops:
-        if isinstance(op, ops.LoadName) and op.name in names and has_open_size(view.value(op.id)):
-            yield op.id
+    for name in names:
+        for read in view.code.reads_of(name):
+            if has_open_size(view.value(read.op)):
+                yield read.op
 
 
 def is_used(view: ContextView, number: OpId, seen: frozenset[OpId] = frozenset()) -> bool:
     """Whether anything is done with the size but `is None`, and to put it where it is read again."""
-    names = {op.name for op in view.code.ops if isinstance(op, ops.StoreName) and op.value == number}
-    reads = {number, *_reads(view, names)}
-    for op in view.code.ops:
-        if op is None or op.id in seen or reads.isdisjoint(operands(op)):
-            continue
-        match op:
-            case ops.StoreName() | ops.StoreItem() | ops.StoreAttribute() | ops.CollectElement():
+    names = {write.name for write in view.code.of_kind(NameWrite) if write.value == number}
+    for use in {use for read in (number, *_reads(view, names)) for use in view.code.readers(read)} - seen:
+        match view.made(use):
+            case Write() | Operation(symbol="is" | "is not"):
                 pass
-            case ops.Compare(operator="is" | "is not"):
-                pass
-            case ops.BuildContainer() | ops.BuildDict():
-                if is_used(view, op.id, seen | {op.id}):
+            case Display():
+                if is_used(view, use, seen | {use}):
                     return True
-            case ops.Call():
-                if not _hands_on(view, op):
+            case Call():
+                if not _hands_on(view, use):
                     return True
+            case None if use not in view.code.regions:
+                pass  # a comprehension collects it
             case _:
                 return True
     return False
 
 
-def _hands_on(view: ContextView, call: ops.Call) -> bool:
+def _hands_on(view: ContextView, call: OpId) -> bool:
     """Whether a call keeps the size, or gives it to a function of the program, whose reads of it are looked at."""
-    fact = view.calls.get(call.id)
+    fact = view.calls.get(call)
     if fact is None:
         return True
     if fact.unknown is not None:
         return False
-    return all(name.startswith(("builtins.", "collections.")) and name not in _NUMBERS for name in fact.library)
+    return all(is_of_python(name) and not has_trait(name, Trait.NEEDS_NUMBER) for name in fact.library)
 
 
-def numbers_made_of(view: ContextView, number: OpId) -> Iterator[OpId]:
+def _numbers_made_of(view: ContextView, number: OpId) -> Iterator[OpId]:
     """The operations that need a result to be a number: arithmetic, comparisons of order, shapes."""
     for use in _uses(view, number):
-        match use:
-            case ops.Binary() | ops.Unary(operator="-" | "+"):
-                yield use.id
-            case ops.Compare(operator="<" | "<=" | ">" | ">="):
-                yield use.id
-            case ops.Call():
-                if _needs_numbers(view, use):
-                    yield use.id
-            case ops.BuildContainer():
-                for outer in _uses(view, use.id):
-                    if isinstance(outer, ops.Call) and _needs_numbers(view, outer):
-                        yield outer.id
+        match view.made(use):
+            case Operation(symbol=symbol, is_comparison=True):
+                if symbol in ("<", "<=", ">", ">="):
+                    yield use
+            case Operation(symbol=symbol):
+                if symbol not in ("not", "~"):
+                    yield use
+            case Call() as call if _needs_numbers(view, call):
+                yield use
+            case Display(is_sequence=True):
+                for outer in _uses(view, use):
+                    fact = view.made(outer)
+                    if isinstance(fact, Call) and _needs_numbers(view, fact):
+                        yield outer
 
 
-def may_be_tensor(view: ContextView, uses: Sequence[OpId]) -> bool:
+def _may_be_tensor(view: ContextView, uses: Sequence[OpId]) -> bool:
     """Whether a tensor of int32 will do wherever the number is used: in shapes, and together with integers."""
 
-    def accepts(op: ops.Op) -> bool:
-        if isinstance(op, ops.Binary):
+    def accepts(fact: Fact | None) -> bool:
+        if isinstance(fact, Operation) and fact.is_arithmetic:
             return (
-                op.operator != "/"
-                and not op.in_place
-                and _is_integer(view.value(op.left))
-                and _is_integer(view.value(op.right))
+                fact.symbol != "/" and not fact.in_place and all(view.all_of(each, _is_integer) for each in fact.sides)
             )
-        return isinstance(op, ops.Call | ops.Unary | ops.Compare)
+        return isinstance(fact, Call | Operation)
 
-    return all(accepts(view.op(use)) for use in uses)
+    return all(accepts(view.made(use)) for use in uses)
 
 
-def _needs_numbers(view: ContextView, call: ops.Call) -> bool:
-    fact = view.calls.get(call.id)
+def _needs_numbers(view: ContextView, call: Call) -> bool:
+    fact = view.calls.get(call.op)
     if fact is None or fact.callees or fact.unknown is not None or not fact.library:
         return False
     return all(
-        name in _NUMBERS or (has_trait(name, Trait.TENSOR_OPERATION) and name not in _TAKES_NONE)
+        has_trait(name, Trait.NEEDS_NUMBER)
+        or (has_trait(name, Trait.TENSOR_OPERATION) and not has_trait(name, Trait.TAKES_OPEN_SIZES))
         for name in fact.library
     )

@@ -1,0 +1,354 @@
+"""The facts of one function's code, from one pass over its operations.
+
+Computes: a record for each operation that rules ask about, what holds each, what reads each result. Needs: a function. Gives: `CodeFacts`.
+It knows no values: what a context makes of the same code is in `ContextView`. Ignores: what only says how a name came into the module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+from terra_refactor.analysis.describe import written_form
+from terra_refactor.facts.records import (
+    DECISIONS,
+    Argument,
+    Arm,
+    AttributeRead,
+    AttributeWrite,
+    Call,
+    Choice,
+    ClassMade,
+    Container,
+    Display,
+    Fact,
+    FunctionMade,
+    Handler,
+    Imported,
+    Item,
+    ItemDeletion,
+    ItemRead,
+    ItemWrite,
+    Literal,
+    NameRead,
+    NameWrite,
+    NextItem,
+    Operation,
+    Part,
+    Raise,
+    Region,
+    RegionKind,
+    Return,
+    Slice,
+    Suspension,
+    Text,
+    Unpacked,
+)
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import Function
+from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.ops import Op
+from terra_refactor.ir.walk import HAS_BLOCKS, block_results, blocks, operands, walk
+
+FactType = TypeVar("FactType", bound=Fact)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFacts:
+    """The facts of one function. Made once for each."""
+
+    function: Function
+    facts: tuple[Fact | None, ...]
+    """By operation; None for one that says nothing."""
+    regions: Mapping[OpId, Region]
+    parents: tuple[OpId | None, ...]
+    """The region that holds each operation."""
+    writes: Mapping[str, tuple[NameWrite, ...]]
+    """What sets each name, in order."""
+    _ops: tuple[Op | None, ...]
+    _kinds: Mapping[type[Fact], tuple[Fact, ...]]
+    _readers: dict[bool, dict[OpId, tuple[OpId, ...]]] = field(default_factory=dict)
+
+    def of_kind(self, *kinds: type[FactType]) -> tuple[FactType, ...]:
+        """The facts of some kinds, in order within each."""
+        found = tuple(fact for kind in kinds for fact in self._kinds.get(kind, ()))
+        return cast("tuple[FactType, ...]", found)
+
+    def reads_of(self, name: str) -> tuple[NameRead, ...]:
+        """Where a name is read, in order."""
+        return tuple(read for read in self.of_kind(NameRead) if read.name == name)
+
+    def inputs(self, number: OpId, *, results: bool = False) -> tuple[OpId, ...]:
+        """The results that an operation uses itself; with `results` also those of the blocks that it holds."""
+        op = self._ops[number]
+        if op is None:
+            return ()
+        return (*operands(op), *(result for _, result in block_results(op))) if results else operands(op)
+
+    def readers(self, number: OpId, *, results: bool = False) -> tuple[OpId, ...]:
+        """The operations that use a result, in order; `results` as in `inputs`."""
+        known = self._readers.get(results)
+        if known is None:
+            found: dict[OpId, list[OpId]] = {}
+            for op in range(len(self._ops)):
+                for read in dict.fromkeys(self.inputs(op, results=results)):
+                    found.setdefault(read, []).append(op)
+            known = self._readers[results] = {read: tuple(users) for read, users in found.items()}
+        return known.get(number, ())
+
+    def tested_by(self, number: OpId) -> tuple[OpId, ...]:
+        """What an operation asks for its truth: the test of a branch or loop, what stands left of `and` and `or`, the operand of `not`."""
+        region, fact = self.regions.get(number), self.facts[number]
+        if region is not None and region.kind in DECISIONS and region.subject is not None:
+            return (region.subject,)
+        return (fact.left,) if isinstance(fact, Operation) and fact.symbol == "not" else ()
+
+    def written(self, number: OpId) -> str:
+        """How a result is written in the source."""
+        return written_form(self._ops.__getitem__, number)
+
+    def around(self, number: OpId) -> Iterator[Region]:
+        """The regions that hold an operation, innermost first."""
+        parent = self.parents[number]
+        while parent is not None:
+            yield self.regions[parent]
+            parent = self.parents[parent]
+
+    def loops_around(self, number: OpId) -> Iterator[Region]:
+        """The loops that repeat an operation, innermost first."""
+        return (region for region in self.around(number) if region.repeats(number))
+
+    def set_in(self, region: Region, name: str) -> tuple[NameWrite, ...]:
+        """The assignments to a name in a region."""
+        return tuple(write for write in self.writes.get(name, ()) if region.holds(write.op))
+
+    def behind(self, number: OpId) -> Iterator[Fact]:
+        """All that a result is computed from, through variables of the function, whatever sets them."""
+        waiting, seen = [number], {number}
+        while waiting:
+            each = waiting.pop()
+            fact = self.facts[each]
+            if fact is not None:
+                yield fact
+            further = [*self.inputs(each)]
+            if isinstance(fact, NameRead):
+                further += [write.value for write in self.writes.get(fact.name, ())]
+            waiting += [other for other in dict.fromkeys(further) if other not in seen]
+            seen.update(further)
+
+    def has_parameter(self, name: str) -> bool:
+        """Whether a parameter has that name."""
+        return any(parameter.name == name for parameter in self.function.parameters)
+
+    def given_to(self, read: NameRead) -> tuple[NameWrite, ...]:
+        """The assignments that may have given a variable what is read there: those before it, and later ones of a loop around both."""
+        loops = {loop.op for loop in self.loops_around(read.op)}
+        return tuple(
+            write
+            for write in self.writes.get(read.name, ())
+            if write.op < read.op or any(loop.op in loops for loop in self.loops_around(write.op))
+        )
+
+    def names_of_bases(self, made: ClassMade) -> tuple[str | None, ...]:
+        """The last parts of the names of a class's bases; None of a base that is no name."""
+        written = (self.facts[base] for base in made.bases)
+        return tuple(base.name if isinstance(base, NameRead | AttributeRead) else None for base in written)
+
+    def maker_of(self, function: FunctionId) -> FunctionMade | None:
+        """Where a function is defined in this one."""
+        return next((made for made in self.of_kind(FunctionMade) if made.function == function), None)
+
+    def first(self) -> OpId | None:
+        """The first operation; None of an empty body."""
+        return next((op.id for op in self._ops if op is not None), None)
+
+
+def code_facts(function: Function) -> CodeFacts:
+    """The facts of a function."""
+    found: list[Op | None] = [None] * function.op_count
+    facts: list[Fact | None] = [None] * function.op_count
+    parents: list[OpId | None] = [None] * function.op_count
+    kinds: dict[type[Fact], list[Fact]] = {}
+    regions: dict[OpId, Region] = {}
+    writes: dict[str, list[NameWrite]] = {}
+    for op in walk(function.body):
+        found[op.id] = op
+        region = _region(op) if type(op) in HAS_BLOCKS else None
+        if region is not None:
+            regions[op.id] = region
+            kinds.setdefault(Region, []).append(region)
+            for block in blocks(op):
+                for inner in block:
+                    parents[inner.id] = op.id
+        holder = parents[op.id]
+        fact = _record(op, found, None if holder is None else regions[holder])
+        if fact is None:
+            continue
+        facts[op.id] = fact
+        kinds.setdefault(type(fact), []).append(fact)
+        if type(fact) is NameWrite:
+            writes.setdefault(fact.name, []).append(fact)
+    return CodeFacts(
+        function,
+        tuple(facts),
+        regions,
+        tuple(parents),
+        {name: tuple(setting) for name, setting in writes.items()},
+        tuple(found),
+        {kind: tuple(each) for kind, each in kinds.items()},
+    )
+
+
+# --- records --------------------------------------------------------------------------------------------------------------------------
+
+
+def _next_item(number: OpId, holder: Region | None) -> NextItem:
+    source = None if holder is None or holder.kind is RegionKind.TRY else holder.subject
+    return NextItem(number, source, holder is not None and holder.is_loop)
+
+
+def _call(op: Op, found: list[Op | None]) -> Call:
+    assert isinstance(op, ops.Call)
+    callee = found[op.function]
+    is_method = isinstance(callee, ops.LoadAttribute)
+    return Call(
+        op.id,
+        op.function,
+        callee.object if isinstance(callee, ops.LoadAttribute) else None,
+        callee.name if is_method or isinstance(callee, ops.LoadName) else "",  # type: ignore[union-attr]
+        tuple(Argument(each.value, each.keyword, each.spread.value) for each in op.arguments),
+        op.decorates,
+    )
+
+
+def _comprehension(op: Op) -> Display:
+    assert isinstance(op, ops.Comprehension)
+    items = []
+    nested: set[OpId] = set()
+    for inner in walk(op.body):
+        # what an inner comprehension collects is its own
+        if isinstance(inner, ops.Comprehension):
+            nested.update(each.id for each in walk(inner.body))
+        elif isinstance(inner, ops.CollectElement) and inner.id not in nested:
+            items.append(Item(inner.value, inner.key))
+    return Display(op.id, Container(op.kind.value), tuple(items), op.iterable)
+
+
+def _record(op: Op, found: list[Op | None], holder: Region | None) -> Fact | None:
+    match op:
+        case ops.Literal(value=value):
+            return Literal(op.id, value)
+        case ops.LoadName(name=name, scope=scope):
+            return NameRead(op.id, name, scope)
+        case ops.LoadAttribute(object=owner, name=name):
+            return AttributeRead(op.id, owner, name)
+        case ops.StoreName(value=int() as value):
+            return NameWrite(op.id, value, op.name, op.scope, op.is_expression)
+        case ops.Call():
+            return _call(op, found)
+        case ops.LoadItem(object=owner, index=index):
+            return ItemRead(op.id, owner, index)
+        case ops.Binary(operator=symbol, left=left, right=right, in_place=in_place):
+            return Operation(op.id, symbol, left, right, in_place=in_place)
+        case ops.Compare(operator=symbol, left=left, right=right):
+            return Operation(op.id, symbol, left, right, is_comparison=True)
+        case ops.Unary(operator=symbol, operand=left):
+            return Operation(op.id, symbol, left, None)
+        case ops.BuildContainer(kind=kind, elements=elements):
+            return Display(op.id, Container(kind.value), tuple(Item(e.value, None, e.starred) for e in elements))
+        case ops.BuildDict(items=items):
+            return Display(op.id, Container.DICT, tuple(Item(e.value, e.key, e.key is None) for e in items))
+        case ops.Comprehension():
+            return _comprehension(op)
+        case ops.StoreAttribute(value=int() as value):
+            return AttributeWrite(op.id, value, op.object, op.name)
+        case ops.StoreItem(object=owner, index=index, value=value):
+            return ItemWrite(op.id, value, owner, index)
+        case ops.DeleteItem(object=owner, index=index):
+            return ItemDeletion(op.id, owner, index)
+        case ops.Return(value=value):
+            return Return(op.id, value)
+        case ops.Raise(exception=exception):
+            return Raise(op.id, exception)
+        case ops.ShortCircuit(operator=symbol, left=left, value=right):
+            return Choice(op.id, symbol, left, (left, right))
+        case ops.IfExpression(test=test):
+            return Choice(op.id, "if", test, (op.then_value, op.else_value))
+        case ops.BuildSlice():
+            return Slice(op.id, tuple(bound for bound in (op.lower, op.upper, op.step) if bound is not None))
+        case ops.UnpackElement(source=source, position=position):
+            return Unpacked(op.id, source, position)
+        case ops.FormatString(parts=parts):
+            fields = (part for part in parts if isinstance(part, ops.FormatField))
+            return Text(op.id, tuple((part.value, part.spec is not None) for part in fields))
+        case ops.MakeFunction(function=function, defaults=defaults):
+            return FunctionMade(op.id, function, defaults)
+        case ops.MakeClass(name=name, body=body, bases=bases):
+            return ClassMade(op.id, name, body, tuple(base.value for base in bases))
+        case ops.Import(module=module):
+            return Imported(op.id, module, None, 0)
+        case ops.ImportFrom(module=module, level=level, name=name):
+            return Imported(op.id, module, name, level)
+        case ops.ImportStar(module=module, level=level):
+            return Imported(op.id, module, "*", level)
+        case ops.NextItem():
+            return _next_item(op.id, holder)
+        case ops.Await() | ops.Yield() | ops.YieldFrom():
+            return Suspension(op.id)
+        case _:
+            return None
+
+
+# --- regions --------------------------------------------------------------------------------------------------------------------------
+
+
+def _parts(*arms: tuple[Arm, ops.Block]) -> tuple[Part, ...]:
+    return tuple(Part(arm, block[0].id, _end(block)) for arm, block in arms if block)
+
+
+def _end(block: ops.Block) -> OpId:
+    """The number behind the last operation of a block and of the blocks in it."""
+    while True:
+        last = block[-1]
+        inner = [each for each in blocks(last) if each]
+        if not inner:
+            return last.id + 1
+        block = inner[-1]
+
+
+def _region(op: Op) -> Region | None:
+    first, otherwise = Arm.FIRST, Arm.ELSE
+    match op:
+        case ops.If(test=test):
+            parts = _parts((first, op.then_block), (otherwise, op.else_block))
+            return Region(op.id, RegionKind.IF, parts, test, is_assert=op.is_assert, is_case=op.is_case)
+        case ops.IfExpression(test=test):
+            return Region(op.id, RegionKind.CHOICE, _parts((first, op.then_block), (otherwise, op.else_block)), test)
+        case ops.ShortCircuit(left=left, block=block):
+            return Region(op.id, RegionKind.CONNECTIVE, _parts((first, block)), left)
+        case ops.For(iterable=iterable, body=body):
+            return Region(op.id, RegionKind.FOR, _parts((first, body), (otherwise, op.else_block)), iterable)
+        case ops.While(test=test, body=body):
+            parts = _parts((Arm.TEST, op.test_block), (first, body), (otherwise, op.else_block))
+            return Region(op.id, RegionKind.WHILE, parts, test)
+        case ops.Comprehension(iterable=iterable, body=body):
+            return Region(op.id, RegionKind.COMPREHENSION, _parts((first, body)), iterable)
+        case ops.Try(body=body, handlers=handlers):
+            inner = [part for handler in handlers for part in (handler.type_block, handler.body)]
+            parts = _parts(
+                (first, body),
+                *((Arm.HANDLER, each) for each in inner),
+                (otherwise, op.else_block),
+                (Arm.FINAL, op.final_block),
+            )
+            caught = tuple(
+                Handler(each.type, any(isinstance(last, ops.Raise) for last in each.body)) for each in handlers
+            )
+            return Region(op.id, RegionKind.TRY, parts, None, handlers=caught)
+        case ops.With(manager=manager, body=body):
+            return Region(op.id, RegionKind.WITH, _parts((first, body)), manager)
+        case ops.Lazy(block=block):
+            return Region(op.id, RegionKind.LAZY, _parts((first, block)), None)
+        case _:
+            return None

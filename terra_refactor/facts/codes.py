@@ -1,0 +1,160 @@
+"""The facts of all functions of a program, each made when it is first asked for.
+
+Computes: look-ups over functions: who reads an attribute, which classes have a name. Needs: the program. Gives: `Codes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from terra_refactor.facts.budget import LookBudget
+from terra_refactor.facts.class_families import ClassFamilies
+from terra_refactor.facts.code import CodeFacts, code_facts
+from terra_refactor.facts.records import AttributeRead, Call, ClassMade, Literal, NameRead
+from terra_refactor.ir.control import Flow, flow_of
+from terra_refactor.ir.dataflow import Names, live_names
+from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFlow:
+    """The control flow of a function as AutoGraph makes it, with the names that are live at each node."""
+
+    function: Function
+    flow: Flow
+    live: tuple[Names, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Classes:
+    """The operations that make classes in one function, by the body of the class."""
+
+    code: CodeFacts
+    by_body: Mapping[FunctionId, ClassMade]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassOutline:
+    """What the source says of a class apart from its operations."""
+
+    body: FunctionId
+    decorators: tuple[str, ...]
+    """As they are written."""
+    methods: frozenset[str]
+    """The functions that are defined in its body, classes and lambdas among them."""
+
+
+_ANY_ATTRIBUTE = "*"
+_BY_NAME = ("getattr", "hasattr", "vars")
+
+
+def _attributes_read(code: CodeFacts) -> Iterator[str]:
+    for read in code.of_kind(AttributeRead):
+        yield _ANY_ATTRIBUTE if read.name == "__dict__" else read.name
+    for call in code.of_kind(Call):
+        if call.called_name in _BY_NAME and call.first is not None:
+            asked = code.facts[call.arguments[1].value] if len(call.arguments) > 1 else None
+            owner = code.facts[call.first]
+            if isinstance(asked, Literal) and isinstance(asked.value, str):
+                yield asked.value
+            elif isinstance(owner, NameRead) and owner.name == "self":
+                yield _ANY_ATTRIBUTE
+
+
+class Codes:
+    """The facts of the functions of a program, each made when it is first asked for.
+
+    What `earlier` has of a function whose body is the same is taken over.
+    """
+
+    def __init__(self, program: Program, earlier: Codes | None = None) -> None:
+        self.program = program
+        self._earlier = {} if earlier is None else earlier._indexes
+        self._indexes: dict[FunctionId, CodeFacts] = {}
+        self._classes: dict[FunctionId, _Classes] = {}
+        self._flows: dict[FunctionId, StaticFlow] = {}
+        self._outlines: dict[str, tuple[ClassOutline, ...]] | None = None
+        self.budget = LookBudget()
+        self._readers: dict[str, tuple[FunctionId, ...]] | None = None
+        self._families = ClassFamilies(program, self.of)
+
+    def readers_of(self, attribute: str, *, by_name: bool = False) -> tuple[FunctionId, ...]:
+        """The functions that read an attribute of that name, of whatever object, or ask an object for one by a computed name.
+
+        With `by_name`, of the latter only methods, which as a rule ask their own object.
+        """
+        readers = self._all_readers()
+        of_any = readers.get(_ANY_ATTRIBUTE, ())
+        return (
+            *readers.get(attribute, ()),
+            *(each for each in of_any if self._families.may_read(each, attribute, by_name=by_name)),
+        )
+
+    def _all_readers(self) -> dict[str, tuple[FunctionId, ...]]:
+        if self._readers is None:
+            found: dict[str, dict[FunctionId, None]] = {}
+            for module in self.program.modules.values():
+                for function in module.functions:
+                    for name in _attributes_read(self.of(function.id)):
+                        found.setdefault(name, {})[function.id] = None
+            self._readers = {name: tuple(functions) for name, functions in found.items()}
+        return self._readers
+
+    def classes_named(self, name: str) -> tuple[ClassOutline, ...]:
+        """The classes of the program that have that name."""
+        if self._outlines is None:
+            self._outlines = _outlines(self.program)
+        return self._outlines.get(name, ())
+
+    def class_made_of(self, parent: FunctionId, body: FunctionId) -> ClassMade | None:
+        """Where `parent` makes the class with that body; None if there is none."""
+        code = self.of(parent)
+        known = self._classes.get(parent)
+        if known is None or known.code is not code:
+            known = _Classes(code, {made.body: made for made in code.of_kind(ClassMade)})
+            self._classes[parent] = known
+        return known.by_body.get(body)
+
+    def flow(self, identity: FunctionId) -> StaticFlow:
+        """The control flow of a function, and what is live in it. Made when it is first asked for."""
+        code = self.of(identity)
+        known = self._flows.get(identity)
+        if known is None or known.function.body is not code.function.body:
+            flow = flow_of(code.function)
+            known = self._flows[identity] = StaticFlow(code.function, flow, live_names(flow))
+        return known
+
+    def of(self, identity: FunctionId) -> CodeFacts:
+        """The facts of the function with that identity."""
+        index = self._indexes.get(identity)
+        if index is None:
+            function = self.program.function(identity)
+            known = self._earlier.get(identity)
+            if known is not None and known.function.body is function.body:
+                index = known if known.function is function else replace(known, function=function)
+            else:
+                index = code_facts(function)
+            self._indexes[identity] = index
+        return index
+
+    def forget_earlier(self) -> None:
+        """Lets go of the earlier indexes."""
+        self._earlier = {}
+
+
+def _outlines(program: Program) -> dict[str, tuple[ClassOutline, ...]]:
+    """The outlines of all classes by their names."""
+    found: dict[str, list[ClassOutline]] = {}
+    for module in program.modules.values():
+        methods: dict[FunctionId | None, set[str]] = {}
+        for code in module.functions:
+            methods.setdefault(code.parent, set()).add(code.name)
+        for code in module.functions:
+            if code.kind is FunctionKind.CLASS_BODY:
+                decorators = tuple(decorator.text for decorator in code.decorators)
+                outline = ClassOutline(code.id, decorators, frozenset(methods.get(code.id, ())))
+                found.setdefault(code.name, []).append(outline)
+    return {name: tuple(outlines) for name, outlines in found.items()}

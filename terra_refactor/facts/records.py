@@ -1,0 +1,458 @@
+"""Facts about the code of one function: what is read, written, called, computed, decided and repeated where.
+
+Computes: nothing. Gives: the records of `CodeFacts`. A record is named by its place (`op`, the operation that it is about) and holds the
+places of the results that it uses, by their roles. What Python writes in several ways and rules take for one thing is one record: displays
+and comprehensions, `and`, `or` and conditional expressions, operators and comparisons.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from terra_refactor.ir.function import Function, ParameterKind
+from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.ops import LiteralValue, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Base of all records."""
+
+    op: OpId
+
+
+# --- what gives a value ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Fact):
+    """A constant."""
+
+    value: LiteralValue
+
+
+@dataclass(frozen=True, slots=True)
+class NameRead(Fact):
+    """A variable is read."""
+
+    name: str
+    scope: Scope
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a variable of this function, whoever else captures it."""
+        return self.scope in (Scope.LOCAL, Scope.CELL)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a variable of this function that nobody else captures."""
+        return self.scope is Scope.LOCAL
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether it is a variable of an enclosing function."""
+        return self.scope is Scope.FREE
+
+    @property
+    def outlives_call(self) -> bool:
+        """Whether it is a variable of the module or of an enclosing function."""
+        return self.scope in (Scope.GLOBAL, Scope.FREE)
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeRead(Fact):
+    """`owner.name`."""
+
+    owner: OpId
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRead(Fact):
+    """`owner[index]`."""
+
+    owner: OpId
+    index: OpId
+
+
+@dataclass(frozen=True, slots=True)
+class Slice(Fact):
+    """`lower:upper:step` of a subscript: those that are written."""
+
+    bounds: tuple[OpId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked(Fact):
+    """One of the targets that `source` is unpacked to, counted from the left."""
+
+    source: OpId
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class NextItem(Fact):
+    """What a loop, a comprehension or a `with` hands to its target, and from where; None of the exception of a handler."""
+
+    source: OpId | None
+    is_element: bool
+    """Whether it is an element of its source; what a `with` gives is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Fact):
+    """An operator: arithmetic, a comparison, or with `left` alone one of a single operand."""
+
+    symbol: str
+    left: OpId
+    right: OpId | None
+    is_comparison: bool = False
+    in_place: bool = False
+
+    @property
+    def sides(self) -> tuple[OpId, ...]:
+        """The operands."""
+        return (self.left,) if self.right is None else (self.left, self.right)
+
+    @property
+    def pairs(self) -> tuple[tuple[OpId, OpId], ...]:
+        """Both operands, each with the other one; () if there is one."""
+        return () if self.right is None else ((self.left, self.right), (self.right, self.left))
+
+    @property
+    def is_arithmetic(self) -> bool:
+        """Whether it computes something from two operands."""
+        return self.right is not None and not self.is_comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Fact):
+    """`a if test else b`, `a and b`, `a or b`: by `test` one of two results."""
+
+    symbol: str
+    test: OpId
+    results: tuple[OpId, OpId]
+
+    @property
+    def is_connective(self) -> bool:
+        """Whether it is `and` or `or`."""
+        return self.symbol != "if"
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a call; `spread` is `*`, `**` or empty."""
+
+    value: OpId
+    keyword: str | None
+    spread: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Fact):
+    """A call, with its arguments."""
+
+    function: OpId
+    owner: OpId | None
+    """The object of `object.method(...)`; None of another call."""
+    method: str
+    """The name of that method; of another call that of the variable that is called, or empty."""
+    arguments: tuple[Argument, ...]
+    decorates: OpId | None
+    """The definition that it decorates, where it applies a decorator."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no argument is spread."""
+        return not any(argument.spread for argument in self.arguments)
+
+    @property
+    def positional(self) -> tuple[OpId, ...]:
+        """The arguments without a keyword, in order."""
+        return tuple(argument.value for argument in self.arguments if argument.keyword is None)
+
+    @property
+    def first(self) -> OpId | None:
+        """The first argument."""
+        return self.arguments[0].value if self.arguments else None
+
+    @property
+    def called_name(self) -> str:
+        """The name of the variable that is called; empty of a method."""
+        return "" if self.owner is not None else self.method
+
+    def keyword(self, name: str) -> OpId | None:
+        """The argument with that keyword."""
+        return next((argument.value for argument in self.arguments if argument.keyword == name), None)
+
+    def argument(self, position: int, name: str) -> OpId | None:
+        """The argument at a position or with a keyword."""
+        named, given = self.keyword(name), self.positional
+        return named if named is not None else given[position] if position < len(given) else None
+
+    def given_for(self, code: Function, name: str, *, is_bound: bool) -> OpId | None:
+        """What it gives for a parameter of a function; None for its default, or where that cannot be told."""
+        if not self.is_plain:
+            return None
+        named = self.keyword(name)
+        if named is not None:
+            return named
+        by_position = (ParameterKind.POSITIONAL, ParameterKind.POSITIONAL_ONLY)
+        places = [parameter.name for parameter in code.parameters if parameter.kind in by_position]
+        position = places.index(name) - int(is_bound) if name in places else -1
+        given = self.positional
+        return given[position] if 0 <= position < len(given) else None
+
+
+class Container(Enum):
+    """What a display or a comprehension makes."""
+
+    TUPLE = "tuple"
+    LIST = "list"
+    SET = "set"
+    DICT = "dict"
+    GENERATOR = "generator"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An element of a display: a value, of a dict with its key, or what is spread."""
+
+    value: OpId
+    key: OpId | None = None
+    starred: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Display(Fact):
+    """A container that is written with its elements, or as a comprehension."""
+
+    kind: Container
+    items: tuple[Item, ...]
+    """Of a comprehension what it collects."""
+    iterable: OpId | None = None
+    """What a comprehension goes through."""
+
+    @property
+    def is_comprehension(self) -> bool:
+        """Whether it is one, or a generator expression."""
+        return self.iterable is not None
+
+    @property
+    def is_sequence(self) -> bool:
+        """Whether it is a tuple, list or set with its elements."""
+        return self.iterable is None and self.kind is not Container.DICT
+
+    @property
+    def hashed(self) -> tuple[OpId, ...]:
+        """What is hashed to make it: elements of a set, keys of a dict."""
+        match self.kind:
+            case Container.SET:
+                return tuple(item.value for item in self.items)
+            case Container.DICT:
+                return tuple(item.key for item in self.items if item.key is not None)
+            case _:
+                return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Fact):
+    """An f-string: the values in it, each with whether a format is given."""
+
+    fields: tuple[tuple[OpId, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionMade(Fact):
+    """A `def` or `lambda`, with the defaults of its parameters."""
+
+    function: FunctionId
+    defaults: tuple[tuple[str, OpId], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassMade(Fact):
+    """A `class` statement."""
+
+    name: str
+    body: FunctionId
+    bases: tuple[OpId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Imported(Fact):
+    """`import module`, or `from module import name`; `level` counts the leading dots."""
+
+    module: str
+    name: str | None
+    """None of a module as a whole, `*` of all of its names."""
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Suspension(Fact):
+    """`yield`, `yield from` or `await`."""
+
+
+# --- what changes something, or ends the call -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Write(Fact):
+    """Base of what gives a variable, an attribute or an item a value."""
+
+    value: OpId
+
+
+@dataclass(frozen=True, slots=True)
+class NameWrite(Write):
+    """A variable is set."""
+
+    name: str
+    scope: Scope
+    is_expression: bool
+    """Whether it is written `:=`."""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a variable of this function that nobody else captures."""
+        return self.scope is Scope.LOCAL
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether it is a variable of an enclosing function."""
+        return self.scope is Scope.FREE
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is a variable of this function that nested ones capture."""
+        return self.scope is Scope.CELL
+
+    @property
+    def outlives_call(self) -> bool:
+        """Whether it is a variable of the module or of an enclosing function."""
+        return self.scope in (Scope.GLOBAL, Scope.FREE)
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeWrite(Write):
+    """`owner.name = value`."""
+
+    owner: OpId
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ItemWrite(Write):
+    """`owner[index] = value`."""
+
+    owner: OpId
+    index: OpId
+
+
+@dataclass(frozen=True, slots=True)
+class ItemDeletion(Fact):
+    """`del owner[index]`."""
+
+    owner: OpId
+    index: OpId
+
+
+@dataclass(frozen=True, slots=True)
+class Return(Fact):
+    """`return value`."""
+
+    value: OpId | None
+
+
+@dataclass(frozen=True, slots=True)
+class Raise(Fact):
+    """`raise`."""
+
+    exception: OpId | None
+
+
+# --- what decides whether, and how often, something runs ------------------------------------------------------------------------------
+
+
+class RegionKind(Enum):
+    """What holds other operations."""
+
+    IF = "if"
+    CHOICE = "conditional expression"
+    CONNECTIVE = "and, or"
+    WHILE = "while"
+    FOR = "for"
+    COMPREHENSION = "comprehension"
+    TRY = "try"
+    WITH = "with"
+    LAZY = "not run where it stands"
+
+
+LOOPS = frozenset({RegionKind.FOR, RegionKind.WHILE, RegionKind.COMPREHENSION})
+DECISIONS = frozenset({RegionKind.IF, RegionKind.CHOICE, RegionKind.CONNECTIVE, RegionKind.WHILE})
+
+
+class Arm(Enum):
+    """A part of a region."""
+
+    FIRST = "first"
+    """The body; of an `if` the side where its test holds; of `and` and `or` what is on the right."""
+    ELSE = "else"
+    TEST = "test"
+    HANDLER = "handler"
+    FINAL = "finally"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The operations of one arm: those from `start` to `end`, the end not included."""
+
+    arm: Arm
+    start: OpId
+    end: OpId
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """A handler of a `try`: what it catches, and whether it raises itself in the end."""
+
+    caught: OpId | None
+    raises: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Region(Fact):
+    """A statement or expression that holds others. These are numbered one after the other, behind it."""
+
+    kind: RegionKind
+    parts: tuple[Part, ...]
+    subject: OpId | None
+    """What it tests, goes through or enters."""
+    is_assert: bool = False
+    is_case: bool = False
+    handlers: tuple[Handler, ...] = ()
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether it repeats what it holds."""
+        return self.kind in LOOPS
+
+    @property
+    def iterated(self) -> OpId | None:
+        """What a `for` or a comprehension goes through; None of anything else."""
+        return self.subject if self.kind in (RegionKind.FOR, RegionKind.COMPREHENSION) else None
+
+    @property
+    def has_else(self) -> bool:
+        """Whether anything is written under its `else`."""
+        return any(part.arm is Arm.ELSE and part.end > part.start for part in self.parts)
+
+    def holds(self, number: OpId, *arms: Arm) -> bool:
+        """Whether an operation is in it, or in one of these arms of it."""
+        return any(part.start <= number < part.end and (not arms or part.arm in arms) for part in self.parts)
+
+    def repeats(self, number: OpId) -> bool:
+        """Whether an operation runs in each iteration."""
+        return self.kind in LOOPS and self.holds(number, Arm.FIRST, Arm.TEST)

@@ -1,0 +1,184 @@
+"""What rules and decisions ask about library functions: how Python, a trace, a session and XLA each treat what they do.
+
+Computes: nothing. Gives: `GRAPH_TRAITS`, rows of `spec.Trait` that `traits.py` adds to its table, and a few questions about families of
+names. Each row names what was seen in TensorFlow 2.21 or what Python's manual says; the proofs are those of the rules that ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from terra_refactor.tf_model.name_table import within
+from terra_refactor.tf_model.spec import Trait
+
+_TEXT_METHODS: Final = within(
+    "builtins.str",
+    "capitalize casefold center expandtabs format format_map join ljust lower lstrip removeprefix removesuffix "
+    "replace rjust rstrip strip swapcase title translate upper zfill",
+)
+_ASSERTIONS: Final = within(
+    "tensorflow.debugging",
+    "assert_all_finite assert_equal assert_greater assert_greater_equal assert_integer assert_less assert_less_equal "
+    "assert_near assert_negative assert_non_negative assert_non_positive assert_none_equal assert_positive assert_rank "
+    "assert_rank_at_least assert_rank_in assert_same_float_dtype assert_scalar assert_shapes assert_type "
+    "assert_proper_iterable",
+)
+"""Those of `tensorflow.compat.v1` go by these names, too: see `name_table`."""
+_DECIDED_BY_SHAPE: Final = " ".join(
+    f"!tensorflow.debugging.assert_{name}" for name in ["shapes", "rank", "rank_at_least", "rank_in", "scalar", "type"]
+)
+_ONE_DTYPE: Final = " ".join(
+    (
+        within("tensorflow", "tensordot einsum where concat stack"),
+        within(
+            "tensorflow.math",
+            "add subtract multiply divide pow maximum minimum divide_no_nan multiply_no_nan squared_difference "
+            "floordiv atan2 equal not_equal less less_equal greater greater_equal",
+        ),
+        within("tensorflow.linalg", "matmul matvec"),
+    )
+)
+_RANKED_LAYERS: Final = (
+    "AveragePooling2D BatchNormalization Conv1D Conv2D Conv3D Dense Flatten GRU LSTM MaxPooling2D SimpleRNN"
+)
+
+GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
+    Trait.ITERATES: within(
+        "builtins",
+        "all any dict enumerate filter frozenset iter list map max min reversed set sorted sum tuple zip",
+    )
+    + " itertools.*",
+    Trait.ITERATES_DATASETS: within("builtins", "all any enumerate filter iter map zip"),
+    Trait.MAKES_ITERATOR: within("builtins", "map zip filter enumerate reversed iter"),
+    Trait.COMPARES_ELEMENTS: within("builtins", "all any max min sorted"),
+    Trait.COMPARES_RESULTS: "builtins.filter builtins.list.sort heapq.nlargest heapq.nsmallest",
+    Trait.COMPARES_ARGUMENTS: "builtins.max builtins.min",
+    Trait.ORDER_FREE: within("builtins", "all any dict frozenset len max min set sorted sum")
+    + " tensorflow.math.add_n",
+    Trait.KEEPS_ORDER: "builtins.list builtins.tuple",
+    Trait.VIEWS_DICT: within("builtins.dict", "items keys values"),
+    Trait.HASHES_ELEMENTS: "builtins.set builtins.frozenset builtins.dict.fromkeys collections.Counter",
+    Trait.NEEDS_VALUE_OF_FIRST: " ".join(
+        (
+            within("builtins.list", "pop insert index remove count"),
+            within("builtins.dict", "get pop setdefault"),
+            within("builtins.set", "add discard remove"),
+            "builtins.tuple.index builtins.tuple.count",
+        )
+    ),
+    Trait.MAKES_TEXT: "builtins.str builtins.repr builtins.ascii builtins.format",
+    Trait.HANDS_ON_TEXT: f"builtins.str builtins.repr builtins.ascii builtins.format {_TEXT_METHODS}",
+    Trait.KEEPS_ARGUMENT: within("builtins.list", "append insert extend")
+    + " builtins.set.add builtins.dict.setdefault collections.deque.append",
+    Trait.FILLS_LIST: within("builtins.list", "append extend insert"),
+    Trait.NEEDS_NUMBER: within("builtins", "int float range abs round"),
+    Trait.TAKES_OPEN_SIZES: "tensorflow.ensure_shape tensorflow.TensorSpec tensorflow.TensorShape",
+    Trait.READS_SIZE: "builtins.len builtins.range tensorflow.get_static_value tensorflow.Tensor.get_shape tensorflow.unstack",
+    Trait.NEEDS_RANK: "tensorflow.compat.v1.image.resize "
+    "tensorflow.image.central_crop tensorflow.image.resize "
+    + " ".join(f"keras.layers.{name}.__call__" for name in _RANKED_LAYERS.split()),
+    Trait.CONVERTS_NUMBERS: "tensorflow.cast tensorflow.range tensorflow.convert_to_tensor",
+    Trait.CONVERTS_ARRAYS: "tensorflow.convert_to_tensor tensorflow.constant",
+    Trait.ONE_DTYPE: _ONE_DTYPE,
+    Trait.RUNS_BRANCHES: within("tensorflow", "cond case switch_case"),
+    Trait.RUNS_BODY: within("tensorflow", "while_loop map_fn scan foldl foldr"),
+    Trait.GIVES_OPERATION: f"tensorflow.print tensorflow.group tensorflow.no_op tensorflow.debugging.Assert {_ASSERTIONS}",
+    Trait.ON_FAILURE_ONLY: "tensorflow.debugging.*",
+    Trait.DROPPED_BY_XLA: f"tensorflow.debugging.Assert tensorflow.debugging.check_numerics {_ASSERTIONS} {_DECIDED_BY_SHAPE}",
+    Trait.CHANGES_TENSOR_ARRAY: within("tensorflow.TensorArray", "write unstack scatter split"),
+    Trait.LOOP_OPTIONS: "tensorflow.autograph.experimental.set_loop_options",
+    Trait.LEAVES_GRAPH: "tensorflow.init_scope",
+    Trait.ENTERS_OTHER_GRAPH: "tensorflow.Graph.as_default",
+    Trait.ASKS_FOR_MODE: within("tensorflow", "executing_eagerly inside_function is_symbolic_tensor"),
+    Trait.FED_BY_SESSION: within("tensorflow.compat.v1", "placeholder sparse_placeholder"),
+    Trait.ASSIGNS_REFERENCE: within("tensorflow.compat.v1", "assign assign_add assign_sub"),
+    Trait.READS_VARIABLE: within("keras.backend", "eval get_value"),
+    Trait.ASKS_FOR_CLASS: "builtins.isinstance tensorflow.is_tensor",
+    Trait.READS_FILE: "tensorflow.io.read_file tensorflow.io.matching_files",
+    Trait.WRITES_FILE: "tensorflow.io.write_file",
+    Trait.TAKES_VARIABLES: within("keras.optimizers.Optimizer", "apply_gradients apply build minimize")
+    + " "
+    + within("keras.optimizers.legacy.Optimizer", "apply_gradients minimize"),
+    Trait.GIVES_INPUT_SHAPE: "keras.Input keras.layers.InputLayer",
+    Trait.COMPUTES_GRADIENT: "tensorflow.GradientTape.gradient tensorflow.GradientTape.jacobian tensorflow.gradients "
+    "tensorflow.compat.v1.train.Optimizer.minimize",
+    Trait.HANDS_BACK: "tensorflow.nest.* tensorflow.identity_n",
+    Trait.CALLS_UNCONVERTED: "tensorflow.nest.* tensorflow.custom_gradient tensorflow.recompute_grad "
+    "tensorflow.compat.v1.train.Optimizer.*",
+    Trait.CALLS_CONVERTED: "functools.partial functools.wraps",
+    Trait.CONVERTS_SOURCE: "tensorflow.autograph.to_graph tensorflow.autograph.to_code",
+    Trait.ENDS_EAGER: within("tensorflow.compat.v1", "disable_eager_execution disable_v2_behavior"),
+    Trait.EAGER_PROGRAMS: "tensorflow.GradientTape tensorflow.Tensor.numpy tensorflow.Variable.numpy "
+    "tensorflow.compat.v1.enable_eager_execution tensorflow.compat.v1.enable_v2_behavior",
+}
+"""Patterns by trait, as in `name_table`."""
+
+_SESSIONS: Final = frozenset(
+    within(
+        "tensorflow.compat.v1",
+        "InteractiveSession Session disable_eager_execution disable_v2_behavior get_variable "
+        "global_variables_initializer placeholder placeholder_with_default variable_scope",
+    ).split()
+)
+_FORMER: Final = ("tensorflow.compat.v1.layers.", "tensorflow.contrib.")
+_OF_PYTHON: Final = ("builtins.", "collections.")
+_MAKERS: Final = ("tensorflow.", "keras.", "numpy.", "tensorflow_probability.", "tensorflow_addons.")
+_LAYERS: Final = "keras.layers."
+_CALL: Final = ".__call__"
+_CATCHES_ALL: Final = frozenset({"builtins.Exception", "builtins.BaseException"})
+
+
+def is_of_python(name: str) -> bool:
+    """Whether a name is one of Python's built-in functions and containers."""
+    return name.startswith(_OF_PYTHON)
+
+
+def is_of_tensorflow(name: str) -> bool:
+    """Whether a name is one of TensorFlow's own."""
+    return name.startswith("tensorflow.")
+
+
+def is_of_sessions(name: str) -> bool:
+    """Whether only graphs of TensorFlow 1 need a function."""
+    return name in _SESSIONS or name.startswith(_FORMER)
+
+
+def is_of_keras(name: str) -> bool:
+    """Whether a name is one of Keras's own."""
+    return name.startswith("keras.")
+
+
+def is_method_of_tensor(name: str) -> bool:
+    """Whether a name is one of a method of tensors or variables."""
+    return name.startswith(("tensorflow.Tensor.", "tensorflow.Variable."))
+
+
+def makes_arrays(name: str) -> bool:
+    """Whether a library's functions give tensors or arrays, whatever they are given."""
+    return name.startswith(_MAKERS)
+
+
+def called_layer(name: str) -> str | None:
+    """The class of the layer that a call runs: `keras.layers.Dense` of `keras.layers.Dense.__call__`."""
+    return name.removesuffix(_CALL) if name.startswith(_LAYERS) and name.endswith(_CALL) else None
+
+
+def is_layer_class(name: str) -> bool:
+    """Whether a name is that of a class of layers."""
+    return name.startswith(_LAYERS) and not name.endswith(_CALL)
+
+
+def is_error_of_operation(name: str) -> bool:
+    """Whether an exception is one that operations raise when they run."""
+    return name.startswith("tensorflow.errors.")
+
+
+def makes_identifier(name: str) -> bool:
+    """Whether a function gives a new name in each call."""
+    return name.partition(".")[0] == "uuid"
+
+
+def catches_everything(name: str) -> bool:
+    """Whether a handler of that class sees the errors of operations among all others."""
+    return name in _CATCHES_ALL
