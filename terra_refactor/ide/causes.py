@@ -12,17 +12,17 @@ from collections.abc import Iterator
 from terra_refactor.classify.decision import Decision, Hazard
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.rules.host_effects.stale_host_state import RULE as STALE_STATE
 from terra_refactor.rules.rule import Finding, RelatedPlace
 from terra_refactor.syntax.location import Span
 
-_RULE = "TR106"
 _MOST = 8
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
 
 
 def writing_places(snapshot: Snapshot, finding: Finding) -> tuple[RelatedPlace, ...]:
     """The places that change what a finding of TR106 says is read, in the order of paths and lines."""
-    if finding.rule != _RULE:
+    if finding.rule != STALE_STATE.id:
         return ()
     read = {
         _identity(effect)

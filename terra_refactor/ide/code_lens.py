@@ -12,10 +12,12 @@ from terra_refactor.classify.decision import Action, Classification, Decision, L
 from terra_refactor.ide.explanations import assumptions_in_words, change_title, hazards_in_words, recorded_text
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.function import FunctionKind
+from terra_refactor.rules.graph_failures.non_tensor_return import RULE as NON_TENSOR_RETURN
+from terra_refactor.rules.misuse.variable_created_in_graph import RULE as VARIABLE_CREATED
 from terra_refactor.syntax.deep_stack import deeply
 from terra_refactor.syntax.location import Span
 
-_MAKING = frozenset({"TR318", "TR603"})
+_MAKING = frozenset({NON_TENSOR_RETURN.id, VARIABLE_CREATED.id})
 """Rules about what makes variables, layers or models in each call: a factory."""
 _SET_UP = frozenset({"__init__", "__new__", "__post_init__", "build", "__init_subclass__"})
 

@@ -11,6 +11,8 @@ from enum import Enum
 
 from terra_refactor.ide.causes import writing_places
 from terra_refactor.ide.snapshot import NAMED, Snapshot, name_span
+from terra_refactor.rules.misuse.deprecated_argument import RULE as DEPRECATED_ARGUMENT
+from terra_refactor.rules.no_benefit.no_tensor_work import RULE as NO_TENSOR_WORK
 from terra_refactor.rules.rule import RelatedPlace, Severity
 from terra_refactor.syntax.deep_stack import deeply
 from terra_refactor.syntax.location import Span
@@ -24,8 +26,8 @@ class Tag(Enum):
 
 
 _TAGS = {
-    "TR502": (Tag.UNNECESSARY,),  # a decorator that could go
-    "TR606": (Tag.DEPRECATED,),
+    NO_TENSOR_WORK.id: (Tag.UNNECESSARY,),  # a decorator that could go
+    DEPRECATED_ARGUMENT.id: (Tag.DEPRECATED,),
 }
 
 

@@ -23,6 +23,7 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.walk import walk
+from terra_refactor.rules.registry import rules_by_failure
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.edit import Edit
 from terra_refactor.syntax.lines import LineIndex
@@ -31,7 +32,7 @@ from terra_refactor.tf_model.ops.operators import operator_rule
 from terra_refactor.tf_model.registry import lookup
 from terra_refactor.tf_model.spec import BoundCall, OperationError
 
-RULES = frozenset({"TR401", "TR402", "TR403"})
+RULES = frozenset(rule.id for rule in rules_by_failure().values())
 _MATMUL = "tensorflow.linalg.matmul"
 
 

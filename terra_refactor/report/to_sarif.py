@@ -23,6 +23,7 @@ from terra_refactor.report.indented import indented_json
 from terra_refactor.report.places import Place, Places, path_as_uri, repository_root
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import Finding, Rule, RuleKind, Severity
+from terra_refactor.rules.tool.unreadable_file import RULE as UNREADABLE
 from terra_refactor.syntax.edit import Edit
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.fingerprints import fingerprints
@@ -233,7 +234,7 @@ class _Run:
             physical["region"] = {"startLine": error.line}
         return {
             "level": "error",
-            "descriptor": {"id": "TR903"},
+            "descriptor": {"id": UNREADABLE.id},
             "message": {"text": _sentence(error.message)},
             "locations": [{"physicalLocation": physical}],
         }

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from terra_refactor.classify.decision import Level
 from terra_refactor.classify.region import RegionDecision
 from terra_refactor.refactor.regions.region import Region, apply_regions
-from terra_refactor.rules.registry import all_rules
+from terra_refactor.rules.no_benefit.missed_extraction import RULE as MISSED_EXTRACTION
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.edit import Edit
 from terra_refactor.syntax.location import Span
@@ -60,8 +60,8 @@ def rewritten(source: Source, regions: Iterable[Region]) -> Source:
 
 
 def region_findings(regions: Iterable[FoundRegion]) -> tuple[Finding, ...]:
-    """TR507: the regions that should be functions."""
-    rule = all_rules()["TR507"]
+    """The regions that should be functions."""
+    rule = MISSED_EXTRACTION
     return tuple(
         Finding(
             rule.id,

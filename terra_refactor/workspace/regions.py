@@ -27,6 +27,7 @@ from terra_refactor.refactor.regions.candidates import Candidate, find_candidate
 from terra_refactor.refactor.regions.outline import Outliner, Placement
 from terra_refactor.refactor.regions.region import Region
 from terra_refactor.refactor.result import Outcome
+from terra_refactor.rules.host_effects.stale_host_state import RULE as STALE_STATE
 from terra_refactor.syntax.edit import Edit, minimal_edits
 from terra_refactor.syntax.lines import LineIndex
 from terra_refactor.syntax.location import Span
@@ -232,7 +233,7 @@ def _advance(trial: _Trial, decision: Decision | None) -> None:
         return
     trial.reason = decision.reason
     again = trial.outliner.bound_again(trial.candidate) - trial.passed
-    if again and any(hazard.rule == "TR106" for hazard in decision.hazards):
+    if again and any(hazard.rule == STALE_STATE.id for hazard in decision.hazards):
         # a name that means another object further down: the function is given the one of this loop
         trial.passed |= again
         _outline(trial)

@@ -17,7 +17,9 @@ from typing import Final
 
 from terra_refactor.classify.decision import Decision
 from terra_refactor.rules.registry import all_rules
-from terra_refactor.rules.rule import Finding
+from terra_refactor.rules.rule import Finding, Rule
+from terra_refactor.rules.tool.malformed_suppression import RULE as MALFORMED
+from terra_refactor.rules.tool.unused_suppression import RULE as UNUSED
 from terra_refactor.syntax.comments import Suppression, SuppressionKind, Suppressions, read_suppressions
 from terra_refactor.syntax.edit import Edit
 from terra_refactor.syntax.lines import LineIndex
@@ -25,7 +27,7 @@ from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.results import SuppressedFinding
 
-ABOUT_COMMENTS: Final = frozenset({"TR901", "TR902"})
+ABOUT_COMMENTS: Final = frozenset({UNUSED.id, MALFORMED.id})
 """Findings about suppression comments, which no comment suppresses."""
 _LIST = re.compile(r"\[([^\]]*)\]")
 
@@ -84,7 +86,7 @@ def _covering(here: Suppressions, rule: str, name: str, span: Span) -> Iterator[
 def _about(path: str, source: Source, here: Suppressions, used: set[tuple[Suppression, str]]) -> Iterator[Finding]:
     """What is to be said about the comments of one file."""
     for malformed in here.malformed:
-        yield _finding("TR902", path, malformed.span, f"the comment {malformed.message}")
+        yield _finding(MALFORMED, path, malformed.span, f"the comment {malformed.message}")
     by_comment: dict[Span, list[Suppression]] = {}
     for entry in here.entries:
         by_comment.setdefault(entry.span, []).append(entry)
@@ -92,7 +94,7 @@ def _about(path: str, source: Source, here: Suppressions, used: set[tuple[Suppre
         codes = [(entry, code) for entry in entries for code in entry.codes or ("",)]
         unknown = [code for _, code in codes if code and not _is_known(code)]
         if unknown:
-            yield _finding("TR902", path, span, f"the comment names {_listed(unknown)}, and there is no such rule")
+            yield _finding(MALFORMED, path, span, f"the comment names {_listed(unknown)}, and there is no such rule")
         unused = [(entry, code) for entry, code in codes if (entry, code) not in used and code not in unknown]
         if unused:
             names = [code for _, code in unused if code]
@@ -100,7 +102,7 @@ def _about(path: str, source: Source, here: Suppressions, used: set[tuple[Suppre
             verb = "have" if len(names) > 1 or not names else "has"
             message = f"{what} {verb} nothing to say here" if names else "no rule has anything to say here"
             fix = _removal(source.text, entries, {code for _, code in unused}) if not unknown else ()
-            yield _finding("TR901", path, span, message, fix)
+            yield _finding(UNUSED, path, span, message, fix)
 
 
 def _is_known(code: str) -> bool:
@@ -150,8 +152,7 @@ def _comment_removed(text: str, lines: LineIndex, span: Span) -> Edit:
     return Edit(line_start + len(before.rstrip(" \t")), line_end - len(after.lstrip(" \t")), "")
 
 
-def _finding(rule_id: str, path: str, span: Span, message: str, fix: tuple[Edit, ...] = ()) -> Finding:
-    rule = all_rules()[rule_id]
+def _finding(rule: Rule, path: str, span: Span, message: str, fix: tuple[Edit, ...] = ()) -> Finding:
     return Finding(rule.id, rule.name, rule.severity, path, span, message, fixable=bool(fix), fix=fix)
 
 

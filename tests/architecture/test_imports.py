@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -167,6 +168,17 @@ def test_rules_and_decisions_ask_for_facts_and_look_at_no_operations(room: str) 
         if name.startswith(OPERATIONS)
     }
     assert not looking, "these take operations apart; what they ask is a fact (terra_refactor/facts)"
+
+
+def test_a_rules_id_stands_in_its_file_only() -> None:
+    named = {
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
+        for path in ALL_FILES
+        if room_of(path) != "rules"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"TR\d{3}", node.value)
+    }
+    assert not named, "import the `RULE` of the rule's file, or ask for what it says of itself"
 
 
 def imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
