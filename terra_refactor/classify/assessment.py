@@ -36,6 +36,7 @@ from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import INTERNAL
 from terra_refactor.syntax.deep_stack import has_deep_stack
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.graph_traits import LAYER
 
 LOGGER = logging.getLogger(__name__)
 
@@ -186,7 +187,7 @@ def _may_build_models(hazards: HazardMap, found: FunctionFacts, contexts: tuple[
         view = hazards.view(context)
         for call, name in view.library_calls():
             given = view.parameter_behind(call.arguments[0].value) if call.arguments else None
-            if given in open_ones and registry.is_subclass(name.removesuffix(".__call__"), "keras.layers.Layer"):
+            if given in open_ones and registry.is_subclass(name.removesuffix(".__call__"), LAYER):
                 yield f"`{given}` is no symbolic tensor of Keras, with which a model is built"
 
 

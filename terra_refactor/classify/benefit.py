@@ -33,6 +33,7 @@ from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.costs import STEPPING, STEPS, Stepping
+from terra_refactor.tf_model.graph_traits import is_of_keras
 from terra_refactor.tf_model.spec import Trait
 
 DEFAULT_MIN_OPS: Final = 15
@@ -182,7 +183,7 @@ _OPERATIONS_OF_FUNCTION: Final = Question(_count_of_function, NOTHING)
 def _has_own_graph(name: str) -> bool:
     """Whether Keras runs what the call does in graphs of its own: `predict`, `fit`."""
     entity = registry.lookup(name)
-    return entity is not None and name.startswith("keras.") and Trait.EAGER_ONLY in entity.traits
+    return entity is not None and is_of_keras(name) and Trait.EAGER_ONLY in entity.traits
 
 
 def _own(view: ContextView, fact: Fact | None) -> Count:

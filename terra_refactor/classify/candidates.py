@@ -36,6 +36,7 @@ from terra_refactor.rules.retracing.identity_keyed_argument import RULE as IDENT
 from terra_refactor.rules.retracing.python_scalar_retrace import RULE as PYTHON_SCALAR
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.decorators import Decoration, decoration
+from terra_refactor.tf_model.graph_traits import KERAS_BASES, built_in
 from terra_refactor.tf_model.spec import Trait
 
 MAX_PYTHON_VALUES: Final = 3
@@ -53,16 +54,6 @@ _KERAS_METHODS: Final = frozenset(
         "get_config",
         "from_config",
     }
-)
-_KERAS_BASES: Final = (
-    "keras.layers.Layer",
-    "keras.losses.Loss",
-    "keras.metrics.Metric",
-    "keras.optimizers.Optimizer",
-    "keras.initializers.Initializer",
-    "keras.regularizers.Regularizer",
-    "keras.constraints.Constraint",
-    "keras.callbacks.Callback",
 )
 _BLOCKING: Final = {
     Decoration.PROPERTY: "it is a property",
@@ -205,7 +196,7 @@ def is_test_code(codes: Codes, facts: ProgramFacts, code: Function) -> bool:
 def _decorator_name(code: Function, text: str) -> str:
     """The name of a decorator as written, without its arguments; built-in ones by their canonical name."""
     name = text.partition("(")[0].strip()
-    return f"builtins.{name}" if "." not in name else name
+    return built_in(name) if "." not in name else name
 
 
 def _keras_reason(codes: Codes, facts: ProgramFacts, code: Function) -> str | None:
@@ -220,7 +211,7 @@ def _keras_reason(codes: Codes, facts: ProgramFacts, code: Function) -> str | No
 
 def is_keras_class(codes: Codes, facts: ProgramFacts, body: FunctionId) -> bool:
     """Whether the class of that body derives from a Keras base class, directly or through classes of the program."""
-    return derives_from(codes, facts, body, _KERAS_BASES)
+    return derives_from(codes, facts, body, KERAS_BASES)
 
 
 def derives_from(codes: Codes, facts: ProgramFacts, body: FunctionId, classes: Collection[str]) -> bool:

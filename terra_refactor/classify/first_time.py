@@ -31,11 +31,12 @@ from terra_refactor.facts.records import (
     RegionKind,
 )
 from terra_refactor.ir.ids import OpId
+from terra_refactor.tf_model.graph_traits import built_in
 from terra_refactor.tf_model.python_effects import MUTATING_METHODS
 
 _FLAGS: Final = frozenset({"built", "initialized", "is_built", "is_initialized", "build_done"})
 """Attributes that say so by their name: Keras sets `built` itself."""
-_FILLING: Final = frozenset().union(*(MUTATING_METHODS[f"builtins.{kind}"] for kind in ("list", "dict", "set"))) - {
+_FILLING: Final = frozenset().union(*(MUTATING_METHODS[built_in(kind)] for kind in ("list", "dict", "set"))) - {
     "clear",
     "pop",
     "popitem",

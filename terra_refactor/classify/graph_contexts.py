@@ -8,17 +8,21 @@ A change that takes a graph away must not count on it.
 from __future__ import annotations
 
 from collections.abc import Set
-from typing import Final
 
 from terra_refactor.analysis.facts import ContextId, ProgramFacts
+from terra_refactor.facts.view import has_trait
 from terra_refactor.ir.ids import FunctionId
-
-_SETTING: Final = ("tensorflow.config.run_functions_eagerly", "tensorflow.config.experimental_run_functions_eagerly")
+from terra_refactor.tf_model.spec import Trait
 
 
 def run_eagerly_all_the_same(facts: ProgramFacts) -> frozenset[ContextId]:
     """The contexts that are no graphs in a program that has TensorFlow run functions eagerly."""
-    asked = any(name in _SETTING for context in facts.contexts for call in context.calls for name in call.library)
+    asked = any(
+        has_trait(name, Trait.RUNS_GRAPHS_EAGERLY)
+        for context in facts.contexts
+        for call in context.calls
+        for name in call.library
+    )
     return frozenset(context.id for context in facts.contexts if not context.in_graph) if asked else frozenset()
 
 

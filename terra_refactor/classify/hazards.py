@@ -34,6 +34,7 @@ from terra_refactor.rules.graph_failures.tensor_as_bool import RULE as AS_BOOL
 from terra_refactor.rules.registry import all_rules, local_hazards, rule_about_kept_tensors, rules_by_effect
 from terra_refactor.rules.rule import CureHint, LocalHazard, Nature, Rule, RuleKind
 from terra_refactor.tf_model.decorators import Decoration, decoration
+from terra_refactor.tf_model.graph_traits import is_of_pipelines
 from terra_refactor.tf_model.spec import Trait
 
 MAX_HAZARDS = 60
@@ -195,7 +196,7 @@ class HazardMap:
         callbacks = self._host_callbacks(here)
         for call in context.calls:
             site = EffectSite(here.module, here.index, call.op)
-            converts = any(name.startswith("tensorflow.data.") for name in call.library)
+            converts = any(map(is_of_pipelines, call.library))
             if call.op in callbacks or converts:
                 continue
             for callee in call.callees:

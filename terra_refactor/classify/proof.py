@@ -60,14 +60,14 @@ from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import LocalHazard, Nature
-from terra_refactor.tf_model.graph_traits import makes_arrays
+from terra_refactor.tf_model.graph_traits import LOSS, makes_arrays
 from terra_refactor.tf_model.spec import Trait
 
 MAX_DEPTH: Final = 60
 """So many steps data flow is followed back; what is farther away is not proven."""
 _HOOKS: Final = frozenset({"call", "update_state", "result"})
 """Methods that Keras calls eagerly as well as in graphs."""
-_LOSSES: Final = frozenset({"keras.losses.Loss"})
+_LOSSES: Final = frozenset({LOSS})
 _HOLDERS: Final = (ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET)
 
 

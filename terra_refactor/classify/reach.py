@@ -16,6 +16,7 @@ from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import Bottom, ShapeValue, TensorValue, UnknownValue, members
 from terra_refactor.facts.records import AttributeRead
 from terra_refactor.facts.view import ContextView
+from terra_refactor.tf_model.graph_traits import NEXT
 from terra_refactor.tf_model.spec import Trait
 
 
@@ -102,7 +103,7 @@ def _reads_size(view: ContextView) -> bool:
 
 
 def _calls_unknown(view: ContextView) -> bool:
-    if any(call.unknown is not None or "builtins.next" in call.library for call in view.context.calls):
+    if any(call.unknown is not None or NEXT in call.library for call in view.context.calls):
         return True
     if isinstance(view.context.returns, Bottom):
         return True

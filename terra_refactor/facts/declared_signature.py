@@ -14,6 +14,7 @@ from terra_refactor.facts.records import Call, Display, FunctionMade
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.tf_model.graph_traits import TF_FUNCTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Signature:
 def traced_definition(view: ContextView, call: Call) -> FunctionId | None:
     """The function that a call makes a traced one, as its decorator."""
     made = None if call.decorates is None else view.made(call.decorates)
-    is_decorator = isinstance(made, FunctionMade) and "tensorflow.function" in view.library_of(call.op)
+    is_decorator = isinstance(made, FunctionMade) and TF_FUNCTION in view.library_of(call.op)
     return made.function if isinstance(made, FunctionMade) and is_decorator else None
 
 

@@ -20,6 +20,7 @@ from terra_refactor.analysis.facts import (
     ObjectKind,
     ProgramFacts,
 )
+from terra_refactor.domain.dtype import FLOAT32, INT32
 from terra_refactor.domain.value import (
     BOTTOM,
     Bottom,
@@ -61,12 +62,12 @@ from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.ops import Scope
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.graph_traits import made_by_autograph, method_of_tensor
 from terra_refactor.tf_model.spec import ParameterPassing, Trait
 
 FactType = TypeVar("FactType", bound=Fact)
 
 TAPES = frozenset({"GradientTape", "ForwardAccumulator"})
-_NUMBERS = (("builtins.int",), ("builtins.float",))
 _PARTS_OF_DICT = frozenset({"items", "values", "get", "pop"})
 _COPIES = frozenset({"dict", "list", "tuple", "sorted", "reversed", "enumerate", "zip"})
 _NOT_SYMBOLIC = (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR, TensorKind.KERAS)
@@ -472,7 +473,12 @@ class ContextView:
             # AutoGraph makes tensors of `int(x)` and `float(x)`
             call = self.origin(number)
             fact = None if call is None else self.calls.get(call.op)
-            if isinstance(call, Call) and len(call.arguments) == 1 and fact is not None and fact.library in _NUMBERS:
+            if (
+                isinstance(call, Call)
+                and len(call.arguments) == 1
+                and fact is not None
+                and made_by_autograph(fact.library) in (INT32, FLOAT32)
+            ):
                 parameter = self.argument_behind(call.arguments[0].value)
         return parameter is not None, parameter
 
@@ -584,7 +590,7 @@ def _becomes_symbolic(value: Value) -> bool:
 
 def is_eager_method(name: str) -> bool:
     """Whether only eager tensors have a method of that name."""
-    return has_trait(f"tensorflow.Tensor.{name}", Trait.EAGER_ONLY)
+    return has_trait(method_of_tensor(name), Trait.EAGER_ONLY)
 
 
 def has_trait(name: str, trait: Trait) -> bool:

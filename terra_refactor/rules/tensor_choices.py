@@ -21,13 +21,13 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.facts.view import ContextView
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.registry import is_keras_object
 
 _STRUCTURES: Final = frozenset(
     {"ExtensionType", "BatchableExtensionType", "NamedTuple", "TypedDict", "CompositeTensor", "tuple", "list", "dict"}
 )
 """Bases whose instances TensorFlow takes apart, or that are no objects to it."""
 _TAKEN_APART: Final = frozenset({"__tf_flatten__", "__tf_tensor__", "__array__", "__tensor__"})
-_KERAS: Final = ("keras.layers.", "keras.optimizers.", "keras.metrics.", "keras.losses.")
 
 
 def no_choice(view: ContextView, value: Value) -> str | None:
@@ -60,7 +60,7 @@ def _is_opaque(view: ContextView, name: str) -> bool:
     """Whether all classes of that name make objects that TensorFlow sees no tensors in."""
     outlines = view.codes.classes_named(name)
     if not outlines:
-        return any(registry.lookup(prefix + name) is not None for prefix in _KERAS)
+        return is_keras_object(name)
     for outline in outlines:
         if any(text.startswith(("attr.", "attrs.")) for text in outline.decorators) or _TAKEN_APART & outline.methods:
             return False

@@ -1,6 +1,8 @@
 """Functions that compute element by element, and functions that choose along an axis.
 
-Computes: nothing. Gives: `operator_of`, `choice_of`, `wants_classes`. Source: the documentation of each in TensorFlow 2.21 and Keras 3.15.
+Computes: nothing. Gives: `operator_of`, `choice_of`, `wants_classes`, `is_softmax`.
+
+Source: the documentation of each in TensorFlow 2.21 and Keras 3.15.
 """
 
 from __future__ import annotations
@@ -8,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+
+from terra_refactor.domain.value import Constant, LibraryValue, Value
 
 _OPERATORS: Final = {
     "tensorflow.math.subtract": "-",
@@ -50,6 +54,11 @@ _CHOICES: Final[Mapping[str, AxisChoice]] = {
     "keras.ops.softmax": AxisChoice("x", -1, "always 1"),
     "keras.ops.argmax": AxisChoice("x", 0, "always 0"),
 }
+_SOFTMAXES: Final = (
+    Constant("softmax"),
+    LibraryValue("keras.activations.softmax"),
+    LibraryValue("tensorflow.nn.softmax"),
+)
 _CROSS_ENTROPIES: Final = frozenset(
     {
         "tensorflow.nn.softmax_cross_entropy_with_logits",
@@ -72,3 +81,8 @@ def choice_of(name: str) -> AxisChoice | None:
 def wants_classes(name: str) -> bool:
     """Whether a loss wants a row of classes for each example, and takes all axes but the last together."""
     return name in _CROSS_ENTROPIES
+
+
+def is_softmax(value: Value) -> bool:
+    """Whether an activation is softmax."""
+    return value in _SOFTMAXES

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from terra_refactor.domain.dtype import FLOAT32, INT32, INT64, DType
 from terra_refactor.tf_model.name_table import within
 from terra_refactor.tf_model.spec import Trait
 
@@ -108,6 +109,9 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     "tensorflow.compat.v1.train.Optimizer.*",
     Trait.CALLS_CONVERTED: "functools.partial functools.wraps",
     Trait.CONVERTS_SOURCE: "tensorflow.autograph.to_graph tensorflow.autograph.to_code",
+    Trait.RESHAPES: "tensorflow.reshape keras.ops.reshape",
+    Trait.RUNS_GRAPHS_EAGERLY: "tensorflow.config.run_functions_eagerly "
+    "tensorflow.config.experimental_run_functions_eagerly",
     Trait.ENDS_EAGER: within("tensorflow.compat.v1", "disable_eager_execution disable_v2_behavior"),
     Trait.EAGER_PROGRAMS: "tensorflow.GradientTape tensorflow.Tensor.numpy tensorflow.Variable.numpy "
     "tensorflow.compat.v1.enable_eager_execution tensorflow.compat.v1.enable_v2_behavior",
@@ -122,10 +126,49 @@ _SESSIONS: Final = frozenset(
     ).split()
 )
 _FORMER: Final = ("tensorflow.compat.v1.layers.", "tensorflow.contrib.")
+# functions that a single rule is about
+APPEND: Final = "builtins.list.append"
+BOOL_OF: Final = "builtins.bool"
+COND: Final = "tensorflow.cond"
+CONVERT: Final = "tensorflow.convert_to_tensor"
+DENSE: Final = "keras.layers.Dense"
+FORMAT: Final = "builtins.format"
+FORMAT_METHOD: Final = "builtins.str.format"
+GETATTR: Final = "builtins.getattr"
+HASATTR: Final = "builtins.hasattr"
+ISINSTANCE: Final = "builtins.isinstance"
+LAYER: Final = "keras.layers.Layer"
+LEN: Final = "builtins.len"
+LIST: Final = "builtins.list"
+LOSS: Final = "keras.losses.Loss"
+NEXT: Final = "builtins.next"
+POPITEM: Final = "builtins.dict.popitem"
+PRINT: Final = "builtins.print"
+RANK: Final = "tensorflow.rank"
+SEQUENTIAL: Final = "keras.Sequential"
+TENSOR: Final = "tensorflow.Tensor"
+TENSOR_ARRAY: Final = "tensorflow.TensorArray"
+TF_FUNCTION: Final = "tensorflow.function"
+TYPE: Final = "builtins.type"
+UNSTACK: Final = "tensorflow.unstack"
+ZIP: Final = "builtins.zip"
+
+KERAS_BASES: Final = (
+    "keras.layers.Layer",
+    "keras.losses.Loss",
+    "keras.metrics.Metric",
+    "keras.optimizers.Optimizer",
+    "keras.initializers.Initializer",
+    "keras.regularizers.Regularizer",
+    "keras.constraints.Constraint",
+    "keras.callbacks.Callback",
+)
+"""Classes whose methods Keras calls and traces itself."""
 _OF_PYTHON: Final = ("builtins.", "collections.")
 _MAKERS: Final = ("tensorflow.", "keras.", "numpy.", "tensorflow_probability.", "tensorflow_addons.")
 _LAYERS: Final = "keras.layers."
 _CALL: Final = ".__call__"
+_MADE_BY_AUTOGRAPH: Final = {"builtins.int": INT32, "builtins.float": FLOAT32, "builtins.len": INT64}
 _CATCHES_ALL: Final = frozenset({"builtins.Exception", "builtins.BaseException"})
 
 
@@ -182,3 +225,28 @@ def makes_identifier(name: str) -> bool:
 def catches_everything(name: str) -> bool:
     """Whether a handler of that class sees the errors of operations among all others."""
     return name in _CATCHES_ALL
+
+
+def made_by_autograph(names: tuple[str, ...]) -> DType | None:
+    """The dtype of the tensor that AutoGraph makes of a call of these functions on a tensor, of `len` on a data set."""
+    return _MADE_BY_AUTOGRAPH.get(names[0]) if len(names) == 1 else None
+
+
+def method_of_tensor(name: str) -> str:
+    """The canonical name of a method of tensors."""
+    return f"{TENSOR}.{name}"
+
+
+def is_method_of_array(name: str) -> bool:
+    """Whether a name is one of a method of ndarrays."""
+    return name.startswith("numpy.ndarray.")
+
+
+def built_in(name: str) -> str:
+    """The canonical name of one of Python's own names."""
+    return f"builtins.{name}"
+
+
+def is_of_pipelines(name: str) -> bool:
+    """Whether a name is one of data sets."""
+    return name.startswith("tensorflow.data.")

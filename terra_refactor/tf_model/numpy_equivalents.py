@@ -28,6 +28,11 @@ class Equivalent:
     required: frozenset[str] = frozenset()
     """Parameters that NumPy has a default for which TensorFlow does not have."""
 
+    @property
+    def of_bools(self) -> bool:
+        """Whether it takes bools only."""
+        return self.name in ("reduce_any", "reduce_all")
+
 
 def _elementwise(names: str, *, any_dtype: bool = False) -> dict[str, Equivalent]:
     rows = {}

@@ -239,6 +239,12 @@ def find_method(class_name: str, method: str) -> Entity | None:
     return lookup(found) if found is not None else None
 
 
+def is_keras_object(name: str) -> bool:
+    """Whether Keras has a class of layers, optimizers, metrics or losses of that name."""
+    rooms = ("layers", "optimizers", "metrics", "losses")
+    return any(lookup(f"keras.{room}.{name}") is not None for room in rooms)
+
+
 def is_subclass(name: str, base: str) -> bool:
     """Whether one class (canonical name) is, or derives from, the other."""
     return name == base or base in class_bases(name)

@@ -181,6 +181,21 @@ def test_a_rules_id_stands_in_its_file_only() -> None:
     assert not named, "import the `RULE` of the rule's file, or ask for what it says of itself"
 
 
+LIBRARIES = r"(tensorflow|keras|numpy|builtins|collections|functools|itertools|contextlib|heapq|abc)(\.\w+)*\.?"
+
+
+@pytest.mark.parametrize("room", ["facts", "rules", "classify"])
+def test_library_names_stand_in_the_model_of_libraries_only(room: str) -> None:
+    named = {
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
+        for path in files_of(room)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if "." in node.value and re.fullmatch(LIBRARIES, node.value)
+    }
+    assert not named, "what rules ask of a library function is a trait of it (tf_model/graph_traits.py)"
+
+
 def imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]

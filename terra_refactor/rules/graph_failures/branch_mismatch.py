@@ -44,6 +44,7 @@ from terra_refactor.ir.dataflow import UNBOUND_HERE, Definition, DefinitionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.tensor_choices import no_choice
+from terra_refactor.tf_model.graph_traits import COND, RANK
 from terra_refactor.tf_model.spec import Trait
 
 _SCALAR_DTYPES: Final = {
@@ -88,7 +89,7 @@ def _by_rank(view: ContextView) -> Iterator[LocalHazard]:
             continue
         for side in test.sides if isinstance(test, Operation) and test.is_comparison else ():
             asked = view.origin(side)
-            if not isinstance(asked, Call) or "tensorflow.rank" not in view.library_of(asked.op) or asked.first is None:
+            if not isinstance(asked, Call) or RANK not in view.library_of(asked.op) or asked.first is None:
                 continue
             if view.any_of(asked.first, lambda each: not isinstance(each, TensorValue) or each.type.shape is None):
                 written = view.written(asked.first)
@@ -411,7 +412,7 @@ def _is_tensor(view: ContextView, number: OpId) -> bool | None:
 def _library_conditions(view: ContextView) -> Iterator[LocalHazard]:
     """`tf.cond` on a Python bool, or with functions of which the results do not match."""
     for call, name in view.library_calls():
-        if name != "tensorflow.cond":
+        if name != COND:
             continue
         asked = view.library_argument(call, name, "pred")
         if asked is not None and view.all_of(asked, _is_python_bool):

@@ -22,6 +22,7 @@ from terra_refactor.facts.records import (
 from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.graph_traits import is_method_of_array
 from terra_refactor.tf_model.python_effects import MUTATING_METHODS
 from terra_refactor.tf_model.spec import Trait
 
@@ -106,7 +107,7 @@ def _is_carried(view: ContextView, name: str, number: OpId, around: Region | Non
 def _in_containers(view: ContextView) -> Iterator[LocalHazard]:
     for call, name in view.library_calls():
         owner, _, method = name.rpartition(".")
-        if method in MUTATING_METHODS.get(owner, ()) and owner != "numpy.ndarray" and call.owner is not None:
+        if method in MUTATING_METHODS.get(owner, ()) and not is_method_of_array(name) and call.owner is not None:
             if _is_conditional(view, call.op, call.owner):
                 yield LocalHazard(
                     call.op,

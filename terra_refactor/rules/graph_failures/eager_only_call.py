@@ -10,7 +10,7 @@ from terra_refactor.facts.records import AttributeRead, Call, Operation, RegionK
 from terra_refactor.facts.view import ContextView, has_trait, is_eager_method
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.tf_model.graph_traits import is_method_of_tensor
+from terra_refactor.tf_model.graph_traits import GETATTR, HASATTR, ISINSTANCE, TENSOR, TYPE, is_method_of_tensor
 from terra_refactor.tf_model.spec import Trait
 
 _OF_SYMBOLIC: Final = frozenset({"op", "graph", "name", "consumers", "value_index"})
@@ -42,13 +42,13 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 def _called(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
     written = view.written(call.op)
-    if name == "builtins.hasattr" and _asks_for_eager_method(view, call, 2):
+    if name == HASATTR and _asks_for_eager_method(view, call, 2):
         yield LocalHazard(call.op, f"`{written}` has another answer for eager tensors: a graph takes the other way")
     if (
         has_trait(name, Trait.ASKS_FOR_MODE)
-        or (name == "builtins.type" and len(call.arguments) == 1 and view.is_symbolic(call.arguments[0].value))
-        or (name == "builtins.isinstance" and _asks_for_class_of_mode(view, call))
-        or (name == "builtins.getattr" and _asks_for_eager_method(view, call, 3))
+        or (name == TYPE and len(call.arguments) == 1 and view.is_symbolic(call.arguments[0].value))
+        or (name == ISINSTANCE and _asks_for_class_of_mode(view, call))
+        or (name == GETATTR and _asks_for_eager_method(view, call, 3))
     ):
         yield _asks_for_mode(view, call.op)
     if has_trait(name, Trait.FED_BY_SESSION) and not _is_in_other_graph(view, call):
@@ -98,7 +98,7 @@ def _asks_for_class_of_mode(view: ContextView, call: Call) -> bool:
         for part in (member.elements if isinstance(member, TupleValue) else (member,))
         if isinstance(part, LibraryValue)
     ]
-    return "tensorflow.Tensor" not in asked and any(name.rpartition(".")[2] in _CLASSES_OF_A_MODE for name in asked)
+    return TENSOR not in asked and any(name.rpartition(".")[2] in _CLASSES_OF_A_MODE for name in asked)
 
 
 def _asks_for_eager_method(view: ContextView, call: Call, arguments: int) -> bool:

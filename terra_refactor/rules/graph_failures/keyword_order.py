@@ -10,6 +10,7 @@ from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.function import ParameterKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.graph_traits import POPITEM
 from terra_refactor.tf_model.spec import Trait
 
 
@@ -41,7 +42,7 @@ def _looks_at_order(view: ContextView, name: str) -> Iterator[OpId]:
             has_trait(function, Trait.KEEPS_ORDER) and (first in kept or first in sequences)
         ):
             sequences.add(call.op)
-        elif function == "builtins.dict.popitem" and call.owner in kept:
+        elif function == POPITEM and call.owner in kept:
             yield call.op
 
     def in_order(number: OpId) -> bool:

@@ -10,6 +10,7 @@ from terra_refactor.domain.value import TensorValue, members
 from terra_refactor.facts.records import Call, NameRead, NameWrite, Operation
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.graph_traits import APPEND
 from terra_refactor.tf_model.spec import Trait
 
 
@@ -43,7 +44,7 @@ def _longer_lists(view: ContextView) -> Iterator[LocalHazard]:
 
 def _cure(view: ContextView, call: Call, name: str) -> CureHint | None:
     """A `TensorArray` takes its place if what is appended are tensors of one known dtype."""
-    if name != "builtins.list.append" or len(call.arguments) != 1:
+    if name != APPEND or len(call.arguments) != 1:
         return None
     dtypes = {
         member.type.dtype if isinstance(member, TensorValue) and is_tensorflow_tensor(member) else None

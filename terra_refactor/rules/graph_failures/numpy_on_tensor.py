@@ -22,10 +22,11 @@ from terra_refactor.facts.records import AttributeRead, Call, Container, Display
 from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Nature, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.graph_traits import CONVERT, is_method_of_array
 from terra_refactor.tf_model.numpy_equivalents import Equivalent, numpy_equivalent
 from terra_refactor.tf_model.spec import Trait
 
-_FINE_METHODS: Final = frozenset({"numpy.ndarray.__getitem__", "numpy.ndarray.__len__"})
+_FINE_METHODS: Final = ("__getitem__", "__len__")
 _ARRAY_ATTRIBUTES: Final = frozenset(
     {"T", "base", "data", "flags", "flat", "imag", "itemsize", "nbytes", "real", "size", "strides"}
 )
@@ -74,7 +75,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 def _of_array(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
     """Methods of arrays, and questions for their class."""
     written = view.written(call.op)
-    if name.startswith("numpy.ndarray.") and name not in _FINE_METHODS and call.owner is not None:
+    if is_method_of_array(name) and not name.endswith(_FINE_METHODS) and call.owner is not None:
         parameter = view.argument_behind(call.owner)
         if parameter is not None:
             message = f"`{written}` is a method of the array `{parameter}`: {_IN_ITS_PLACE}"
@@ -133,7 +134,7 @@ def _holds_arrays_only(value: Value) -> bool:
 
 def _conversion(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
     """Arrays that are converted to tensors of another dtype, which a tensor is not."""
-    if name != "tensorflow.convert_to_tensor":
+    if name != CONVERT:
         return
     given, wanted = view.library_argument(call, name, "value"), view.library_argument(call, name, "dtype")
     if given is None:
@@ -190,7 +191,7 @@ def _cure(view: ContextView, call: Call, name: str) -> CureHint | None:
     if len(dtypes) != 1:
         return None
     (dtype,) = dtypes
-    boolean = name in ("numpy.any", "numpy.all")
+    boolean = equivalent.of_bools
     if boolean and dtype != "bool":
         return None
     if dtype is None or not (equivalent.any_dtype or boolean or dtype in ("float16", "bfloat16", "float32", "float64")):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from string import Formatter
 from typing import Final
 
-from terra_refactor.domain.dtype import FLOAT32, INT32, INT64, DType
+from terra_refactor.domain.dtype import INT64, DType
 from terra_refactor.domain.value import (
     Constant,
     DatasetValue,
@@ -40,6 +40,7 @@ from terra_refactor.facts.records import (
 from terra_refactor.facts.view import ContextView, has_trait, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.graph_traits import FORMAT, FORMAT_METHOD, LEN, made_by_autograph
 from terra_refactor.tf_model.spec import Trait
 from terra_refactor.tf_model.static_parameters import static_parameters
 
@@ -50,7 +51,7 @@ _NUMBERS: Final = frozenset("diouxXeEfFgGc")
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for call, name in view.library_calls():
         yield from _check_call(view, call, name)
-        if name == "builtins.len" and _is_size_of_data_set(view, call):
+        if name == LEN and _is_size_of_data_set(view, call):
             written = view.written(call.op)
             assumed = f"that `{written}` is an int64 tensor in a graph makes no difference"
             yield LocalHazard(
@@ -101,15 +102,9 @@ def _made_of_number(view: ContextView, number: OpId) -> DType | None:
     if not isinstance(call, Call) or len(call.arguments) != 1:
         return None
     given = call.arguments[0].value
-    match view.library_of(call.op):
-        case ("builtins.int",) if view.is_symbolic(given):
-            return INT32
-        case ("builtins.float",) if view.is_symbolic(given):
-            return FLOAT32
-        case ("builtins.len",):
-            return INT64 if _is_size_of_data_set(view, call) else None
-        case _:
-            return None
+    made = made_by_autograph(view.library_of(call.op))
+    is_tensor = _is_size_of_data_set(view, call) if made == INT64 else view.is_symbolic(given)
+    return made if is_tensor else None
 
 
 def _behind_name(view: ContextView, number: OpId) -> OpId:
@@ -180,9 +175,9 @@ def _check_call(view: ContextView, call: Call, name: str) -> Iterator[LocalHazar
 def _fields_with_format(view: ContextView, call: Call, name: str) -> Iterator[OpId]:
     """What `"{:.2f}".format(...)` and `format(value, ".2f")` format by a specification."""
     plain = call.positional
-    if name == "builtins.format" and call.is_plain and len(plain) == 2 and view.value(plain[1]) != Constant(""):
+    if name == FORMAT and call.is_plain and len(plain) == 2 and view.value(plain[1]) != Constant(""):
         yield plain[0]
-    if name != "builtins.str.format" or not call.is_plain or call.owner is None:
+    if name != FORMAT_METHOD or not call.is_plain or call.owner is None:
         return
     text = view.value(call.owner)
     if not isinstance(text, Constant) or not isinstance(text.value, str):

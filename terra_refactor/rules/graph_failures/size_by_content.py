@@ -12,6 +12,7 @@ from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.graph_traits import UNSTACK
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -19,7 +20,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         return  # no graph
     found: dict[OpId, LocalHazard] = {}
     for call, name in view.library_calls():
-        if name == "tensorflow.unstack" and len(call.arguments) == 1:
+        if name == UNSTACK and len(call.arguments) == 1:
             size = open_first_size(view.value(call.arguments[0].value))
             if size is not None and size.why is Why.CONTENT:
                 written = view.written(call.op)

@@ -10,7 +10,7 @@ from terra_refactor.facts.records import AttributeRead, Call, Display, Fact
 from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.tf_model.graph_traits import is_layer_class
+from terra_refactor.tf_model.graph_traits import SEQUENTIAL, is_layer_class
 from terra_refactor.tf_model.spec import Trait
 
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
@@ -36,7 +36,7 @@ def _is_unbuilt(view: ContextView, model: Reference, read: OpId) -> bool:
     """Whether the model is a `Sequential` without an input shape that is made in this function, and not called before the read."""
     calls = [call for call in view.code.of_kind(Call) if call.op < read]
     made = next(
-        (call for call in calls if "keras.Sequential" in view.library_of(call.op) and view.value(call.op) == model),
+        (call for call in calls if SEQUENTIAL in view.library_of(call.op) and view.value(call.op) == model),
         None,
     )
     if made is None or len(made.arguments) != 1:

@@ -12,6 +12,7 @@ from terra_refactor.facts.records import Call, Choice, Container, Display, Opera
 from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.graph_traits import BOOL_OF
 from terra_refactor.tf_model.spec import Trait
 
 
@@ -33,7 +34,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             message = f"`{operation.symbol}` compares a tensor as a Python bool: in a graph this raises"
             yield LocalHazard(operation.op, message)
     for call, name in view.library_calls():
-        if name == "builtins.bool" and call.first is not None and view.is_symbolic(call.first):
+        if name == BOOL_OF and call.first is not None and view.is_symbolic(call.first):
             yield LocalHazard(call.op, "`bool(...)` of a tensor: in a graph this raises")
         compared = _compared(view, call, name)
         if compared is not None:

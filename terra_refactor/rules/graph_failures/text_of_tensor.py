@@ -25,6 +25,7 @@ from terra_refactor.facts.records import (
 from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.graph_traits import FORMAT_METHOD
 from terra_refactor.tf_model.spec import Trait
 
 _SHOWN: Final = frozenset({EffectKind.PRINT, EffectKind.LOG, EffectKind.INPUT_OUTPUT})
@@ -62,7 +63,7 @@ def _texts(view: ContextView) -> Iterator[tuple[OpId, OpId]]:
         if found is not None:
             yield text.op, found
     for call, name in view.library_calls():
-        if has_trait(name, Trait.MAKES_TEXT) or name == "builtins.str.format":
+        if has_trait(name, Trait.MAKES_TEXT) or name == FORMAT_METHOD:
             found = next((each.value for each in call.arguments if _has_value(view, each.value)), None)
             if found is not None:
                 yield call.op, found

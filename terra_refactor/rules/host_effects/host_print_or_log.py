@@ -8,11 +8,12 @@ from terra_refactor.domain.effect import EffectKind
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import CureHint, CureKind, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.graph_traits import PRINT
 
 
 def cure_of_effect(view: ContextView, number: OpId) -> CureHint | None:
     """`print` has a counterpart; logging, warnings and progress bars have none."""
-    return CureHint(CureKind.TF_PRINT) if view.calls[number].library == ("builtins.print",) else None
+    return CureHint(CureKind.TF_PRINT) if view.calls[number].library == (PRINT,) else None
 
 
 RULE: Final = Rule(

@@ -9,28 +9,28 @@ from terra_refactor.facts.records import Call
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.decorators import Decoration, decoration
 
-_NOT_BELOW: Final[Mapping[str, str]] = {
-    "builtins.property": "is no function: `TypeError: <property object> is not a callable object`",
-    "abc.abstractproperty": "is no function: `TypeError: <property object> is not a callable object`",
-    "functools.cached_property": "is no function: `TypeError: <functools.cached_property object> is not a callable object`",
-    "builtins.classmethod": "is no function: `TypeError: <classmethod(...)> is not a callable object`",
-    "contextlib.contextmanager": "gives a context manager, which no graph can return",
-    "tensorflow.function": "is a `tf.function` already: every call goes through two of them",
+_NOT_BELOW: Final[Mapping[Decoration, str]] = {
+    Decoration.PROPERTY: "is no function: `TypeError: <property object> is not a callable object`",
+    Decoration.CACHED_PROPERTY: "is no function: `TypeError: <functools.cached_property object> is not a callable object`",
+    Decoration.CLASS_METHOD: "is no function: `TypeError: <classmethod(...)> is not a callable object`",
+    Decoration.CONTEXT_MANAGER: "gives a context manager, which no graph can return",
+    Decoration.HYBRIDISES: "is a `tf.function` already: every call goes through two of them",
 }
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    below: dict[OpId, list[str]] = {}
+    below: dict[OpId, list[Decoration]] = {}
     for call in view.code.of_kind(Call):
-        names = view.library_of(call.op)
         if call.decorates is None:
             continue
-        if "tensorflow.function" in names:
-            wrong = next((name for name in reversed(below.get(call.decorates, [])) if name in _NOT_BELOW), None)
+        found = [decoration(name)[0] for name in view.library_of(call.op)]
+        if Decoration.HYBRIDISES in found:
+            wrong = next((each for each in reversed(below.get(call.decorates, [])) if each in _NOT_BELOW), None)
             if wrong is not None:
                 yield LocalHazard(call.op, f"what is below this `tf.function` {_NOT_BELOW[wrong]}")
-        below.setdefault(call.decorates, []).extend(names)
+        below.setdefault(call.decorates, []).extend(found)
 
 
 RULE: Final = Rule(

@@ -11,6 +11,7 @@ from terra_refactor.facts.records import AttributeRead, Call, Fact, NameRead
 from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.graph_traits import LIST, ZIP
 from terra_refactor.tf_model.spec import Trait
 
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
@@ -47,7 +48,7 @@ def _model_of(view: ContextView, call: Call) -> NameRead | AttributeRead | None:
     """The model whose variables a call is given, directly or through `zip`; None unless there is exactly one."""
 
     def zipped(fact: Fact) -> list[OpId]:
-        lists = isinstance(fact, Call) and set(view.library_of(fact.op)) <= {"builtins.zip", "builtins.list"}
+        lists = isinstance(fact, Call) and set(view.library_of(fact.op)) <= {ZIP, LIST}
         return [argument.value for argument in fact.arguments] if isinstance(fact, Call) and lists else []
 
     reads = {

@@ -8,11 +8,12 @@ from typing import Final
 from terra_refactor.domain.value import TensorValue, members
 from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.graph_traits import is_of_keras
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for call, name in view.library_calls():
-        if not (name.startswith("keras.") and name.endswith(".predict")) or not call.arguments:
+        if not (is_of_keras(name) and name.endswith(".predict")) or not call.arguments:
             continue
         given = members(view.value(call.arguments[0].value))
         single = bool(given) and all(

@@ -9,11 +9,12 @@ from terra_refactor.domain.value import FunctionValue, Value
 from terra_refactor.facts.records import Call, NameWrite, Region
 from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Retraces, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.graph_traits import TF_FUNCTION
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for call, name in view.library_calls():
-        if name != "tensorflow.function" or not view.any_of(call.op, _is_traced_function):
+        if name != TF_FUNCTION or not view.any_of(call.op, _is_traced_function):
             continue
         loop = view.innermost_loop(call.op)
         if loop is not None and _is_called_in(view, call, loop):

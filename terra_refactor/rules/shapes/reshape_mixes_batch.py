@@ -16,13 +16,12 @@ from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.arguments import integer
-
-_RESHAPES: Final = frozenset({"tensorflow.reshape", "keras.ops.reshape"})
+from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    for call, name in view.library_calls():
-        if name not in _RESHAPES or any(failure.op == call.op for failure in view.context.failures):
+    for call, name in view.calls_with(Trait.RESHAPES):
+        if any(failure.op == call.op for failure in view.context.failures):
             continue
         data = view.library_argument(call, name, "tensor", "x")
         wanted = view.library_argument(call, name, "shape", "newshape")

@@ -13,7 +13,6 @@ from terra_refactor.domain.shape import format_shape
 from terra_refactor.domain.value import (
     NONE,
     Constant,
-    LibraryValue,
     TensorKind,
     TensorValue,
     TupleValue,
@@ -24,16 +23,12 @@ from terra_refactor.facts.records import Call, Display, Fact, ItemRead, Operatio
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.tf_model.along_axes import AxisChoice, choice_of, operator_of, wants_classes
+from terra_refactor.tf_model.along_axes import AxisChoice, choice_of, is_softmax, operator_of, wants_classes
+from terra_refactor.tf_model.graph_traits import DENSE
 
 _DIFFERENCES: Final = frozenset({"-", "==", "!="})
 """Operators whose operands are meant to go together one by one, so that unknown sizes are taken to be the same."""
 _OPERATORS: Final = frozenset({"+", "*", "/", "//", "<", "<=", ">", ">="})
-_SOFTMAX: Final = (
-    Constant("softmax"),
-    LibraryValue("keras.activations.softmax"),
-    LibraryValue("tensorflow.nn.softmax"),
-)
 _WIDENING: Final = (
     "expand_dims",
     "reshape",
@@ -61,7 +56,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         choice = choice_of(name)
         if choice is not None:
             message = _choice(view, call, name, choice)
-        elif name == "keras.layers.Dense":
+        elif name == DENSE:
             message = _dense(view, call, name)
         elif wants_classes(name):
             message = _labels_without_classes(view, call, name)
@@ -226,7 +221,7 @@ def _dense(view: ContextView, call: Call, name: str) -> str | None:
     units, activation = view.library_argument(call, name, "units"), view.library_argument(call, name, "activation")
     if units is None or activation is None or view.value(units) != Constant(1):
         return None
-    if view.value(activation) not in _SOFTMAX:
+    if not is_softmax(view.value(activation)):
         return None
     return "a layer of one unit with softmax (axis -1 of size 1) gives always 1; sigmoid is meant"
 

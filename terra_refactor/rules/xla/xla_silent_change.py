@@ -11,6 +11,7 @@ from terra_refactor.facts.records import Call
 from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.graph_traits import TENSOR_ARRAY
 from terra_refactor.tf_model.spec import Trait
 
 
@@ -37,7 +38,7 @@ def _lost(view: ContextView, number: OpId) -> Iterator[str]:
     for name in view.library_of(number) if isinstance(call, Call) else ():
         if has_trait(name, Trait.DROPPED_BY_XLA):
             yield f"`{view.written(number)}` is dropped: it never fails"
-        elif name == "tensorflow.TensorArray" and isinstance(call, Call) and _is_empty(view, call):
+        elif name == TENSOR_ARRAY and isinstance(call, Call) and _is_empty(view, call):
             yield f"what is written to `{view.written(number)}` of size 0 is dropped: it cannot grow"
 
 

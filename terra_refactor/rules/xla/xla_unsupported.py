@@ -9,6 +9,7 @@ from terra_refactor.analysis.facts import ContextFacts, ContextId
 from terra_refactor.domain.value import TRUE
 from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.graph_traits import is_of_tensorflow
 from terra_refactor.tf_model.spec import Trait
 
 
@@ -47,7 +48,7 @@ def _reached(
 
 
 def _written(name: str) -> str:
-    return "tf" + name.removeprefix("tensorflow") if name.startswith("tensorflow.") else name
+    return "tf" + name.removeprefix("tensorflow") if is_of_tensorflow(name) else name
 
 
 RULE: Final = Rule(
