@@ -9,8 +9,9 @@ Source: https://docs.kidger.site/jaxtyping/api/array/ for the language of shapes
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from terra_refactor.analysis.engine import Engine
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.instances import value_of_class
 from terra_refactor.domain.dim import Dim, symbol
@@ -36,10 +37,7 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.engine import Engine
-    from terra_refactor.ir.function import Function
+from terra_refactor.ir.function import Function
 
 ABSTRACT: Final = "abstract method"
 """Why a result is unknown that is up to a subclass."""

@@ -7,10 +7,11 @@ call. Needs: the summary of the callee. Gives: functions for the interpreter; wh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from terra_refactor.analysis.boundary import less_known
 from terra_refactor.analysis.effects import MAX_VIA, compose_effects
+from terra_refactor.analysis.engine import Heap, Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import Frame, Summary
 from terra_refactor.analysis.freezing import MAX_FREEZE_DEPTH
@@ -21,16 +22,13 @@ from terra_refactor.domain.traced import seen_outside
 from terra_refactor.domain.value import ObjectId, UnknownValue, Value
 from terra_refactor.ir.ids import OpId
 
-if TYPE_CHECKING:
-    from terra_refactor.analysis.engine import Engine, Site
-
 MAX_ARRIVALS: Final = 24
 """So many distinct values of one argument of one function are kept for each caller."""
 DEPTH_OF_ARRIVALS: Final = MAX_FREEZE_DEPTH - 3
 """The contents of containers that are passed are kept for the facts three levels deep."""
 
 
-def stand_ins(engine: Engine, bound: Mapping[str, Value]) -> dict[ObjectId, ObjectId]:
+def stand_ins(engine: Heap, bound: Mapping[str, Value]) -> dict[ObjectId, ObjectId]:
     """The names by which a callee knows the objects that it is given. Classes and modules keep theirs: they are what they are."""
     inward: dict[ObjectId, ObjectId] = {}
     for value in bound.values():

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from terra_refactor.analysis.assembled import Assembled, Part
+from terra_refactor.analysis.engine import Code, Engine, Recorder
 from terra_refactor.analysis.facts import (
     CallerFact,
     CallFact,
@@ -22,6 +23,8 @@ from terra_refactor.analysis.facts import (
     ParameterFacts,
     ProgramFacts,
 )
+from terra_refactor.analysis.frames import Summary
+from terra_refactor.analysis.reuse import SummaryStore
 from terra_refactor.analysis.staleness import StateChanges
 from terra_refactor.analysis.testing import is_collected
 from terra_refactor.domain.evidence import Evidence
@@ -31,11 +34,6 @@ from terra_refactor.domain.value import RECORDED_AS_A_TENSOR, UNKNOWN_TENSOR, Un
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Call
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.engine import Engine
-    from terra_refactor.analysis.frames import Summary
-    from terra_refactor.analysis.reuse import SummaryStore
 
 _KeyT = TypeVar("_KeyT", bound=Hashable)
 
@@ -137,7 +135,7 @@ def assemble_facts(
 
 
 def _parts(
-    engine: Engine,
+    engine: Code,
     live: Sequence[Summary],
     real: AbstractSet[int],
     numbers: Mapping[int, ContextId],
@@ -301,7 +299,7 @@ def _is_recorded(value: Value) -> bool:
     return isinstance(value, UnknownValue) and value.reason == RECORDED_AS_A_TENSOR
 
 
-def _is_handed_out(engine: Engine, function: FunctionId) -> bool:
+def _is_handed_out(engine: Recorder, function: FunctionId) -> bool:
     """Whether a decorator that is not understood has the function: a dispatcher, say, which calls it with whatever it is given."""
     wrapped = engine.wrapped.get(function)
     return wrapped is not None and bool(wrapped[1])
@@ -355,7 +353,7 @@ def _live_summaries(engine: Engine) -> tuple[list[Summary], frozenset[int]]:
     return sorted(live, key=lambda summary: (summary.function.id, order[summary.identity])), real
 
 
-def _unresolved_names(engine: Engine, summary: Summary) -> frozenset[str]:
+def _unresolved_names(engine: Code, summary: Summary) -> frozenset[str]:
     """The names under which methods and functions are called where it could not be resolved what that is: `take` for `x.take(...)`.
 
     Where an object of too many classes to tell apart is called, also what runs then.

@@ -7,9 +7,11 @@ raises TypeError; `bind_library_arguments` for those of libraries.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.domain.lattice import join
 from terra_refactor.domain.state import ITEMS
 from terra_refactor.domain.value import (
@@ -25,10 +27,6 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir.function import Function, ParameterKind
 from terra_refactor.tf_model.spec import Entity, ParameterPassing
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.engine import Site
-    from terra_refactor.analysis.frames import CallArguments
 
 
 def bind_arguments(

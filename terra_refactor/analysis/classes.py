@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
 
+from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.frames import Frame
 from terra_refactor.domain.lattice import filter_members, join, join_all
 from terra_refactor.domain.state import CLASS
 from terra_refactor.domain.value import (
@@ -33,10 +34,6 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.library_members import library_member
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.engine import Site
-    from terra_refactor.analysis.frames import Frame
 
 BASES = "__bases__"
 """Field of a class object: the bases, as a tuple."""

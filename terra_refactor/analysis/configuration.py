@@ -5,14 +5,12 @@ Computes: nothing. Gives: the fields of the heap in which it is kept, and `confi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.domain.dtype import FLOAT32, DType
 from terra_refactor.domain.value import NONE, UNKNOWN, Constant, Reference, TupleValue, Value
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.frames import Frame
 
 CONFIGURATION: Final = "@configuration:"
 """Prefix of the fields that hold the arguments, by parameter name."""

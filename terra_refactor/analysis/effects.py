@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from terra_refactor.analysis.boundary import is_restored
+from terra_refactor.analysis.engine import Engine, Site
 from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
 from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import CELL, CLASS, EXISTS, ITEMS, Naming
 from terra_refactor.domain.value import FunctionValue, ObjectId, TensorValue, UnknownValue, Value, members
 from terra_refactor.ir.function import FunctionKind
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.engine import Engine, Site
-    from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 
 MAX_VIA = 8
 """Chains of calls are kept up to this length."""
@@ -142,7 +139,7 @@ def _places(engine: Engine, frame: Frame, *, with_globals: bool) -> dict[ObjectI
     fields: dict[ObjectId, list[str]] = {}
     looked_at = 0
     position = 0
-    known_fields = _field_index(engine, frame, fields)
+    known_fields = _field_index(frame, fields)
     while position < len(pending) and looked_at < _SEARCH_LIMIT:
         number, target = pending[position]
         position += 1
@@ -160,7 +157,7 @@ def _places(engine: Engine, frame: Frame, *, with_globals: bool) -> dict[ObjectI
     return places
 
 
-def _field_index(engine: Engine, frame: Frame, fields: dict[ObjectId, list[str]]) -> Mapping[ObjectId, list[str]]:
+def _field_index(frame: Frame, fields: dict[ObjectId, list[str]]) -> Mapping[ObjectId, list[str]]:
     """The fields of each object that this call has read or written."""
     reads = frame.root.reads or {}
     for number, name in (*reads, *frame.root.heap):

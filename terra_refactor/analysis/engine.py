@@ -1,7 +1,7 @@
 """What a transfer function may do: the interfaces of the interpreter.
 
 Computes: nothing. Gives: `Site`, the operation at which a transfer function stands; `Engine`, the parts of which are `Heap`, `Code`,
-`Calls`, `Recorder` and `Settings`; `Handler`. A function that needs one part of the engine only takes that part.
+`Calls`, `Recorder` and `ProgramSettings`; `Handler`. A function that needs one part of the engine only takes that part.
 
 Only the driver knows the class behind it (`interpreter.Interpreter`), so that no transfer function depends on how summaries are made.
 """
@@ -9,30 +9,28 @@ Only the driver knows the class behind it (`interpreter.Interpreter`), so that n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
+from terra_refactor.analysis.code_names import CodeNamesTable
+from terra_refactor.analysis.code_table import CodeTable
+from terra_refactor.analysis.contexts import Contexts
+from terra_refactor.analysis.declarations import Declaration
 from terra_refactor.analysis.describe import written_form
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.code_names import CodeNamesTable
-    from terra_refactor.analysis.code_table import CodeTable
-    from terra_refactor.analysis.contexts import Contexts
-    from terra_refactor.analysis.declarations import Declaration
-    from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
-    from terra_refactor.analysis.frames import CallArguments, Frame, Summary
-    from terra_refactor.analysis.journal import Journal
-    from terra_refactor.analysis.log import Closure, Log
-    from terra_refactor.analysis.objects import ObjectTable
-    from terra_refactor.analysis.sharing import Sharing
-    from terra_refactor.analysis.steps import StepBudget
-    from terra_refactor.domain.dtype import DType
-    from terra_refactor.domain.effect import EffectSite
-    from terra_refactor.domain.state import HeapKey, Naming, State
-    from terra_refactor.domain.value import FunctionValue, ObjectId, Reference, Value
-    from terra_refactor.ir.function import Function
-    from terra_refactor.ir.ids import FunctionId, OpId
-    from terra_refactor.ir.ops import Block, Op
-    from terra_refactor.ir.program import Program
+from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
+from terra_refactor.analysis.frames import CallArguments, Frame, Summary
+from terra_refactor.analysis.journal import Journal
+from terra_refactor.analysis.log import Closure, Log
+from terra_refactor.analysis.objects import ObjectTable
+from terra_refactor.analysis.sharing import Sharing
+from terra_refactor.analysis.steps import StepBudget
+from terra_refactor.domain.dtype import DType
+from terra_refactor.domain.effect import EffectSite
+from terra_refactor.domain.state import HeapKey, Naming, State
+from terra_refactor.domain.value import FunctionValue, ObjectId, Reference, Value
+from terra_refactor.ir.function import Function
+from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.ops import Block, Op
+from terra_refactor.ir.program import Program
 
 
 class Terminated:
@@ -197,7 +195,7 @@ class Recorder(Protocol):
     def usage_of(self, function: FunctionId) -> frozenset[str]: ...
 
 
-class Settings(Protocol):
+class ProgramSettings(Protocol):
     """What holds for the whole program."""
 
     declarations: Mapping[str, Declaration]
@@ -217,7 +215,7 @@ class Settings(Protocol):
     def parametrized_of(self, function: FunctionValue) -> dict[str, Value]: ...
 
 
-class Engine(Heap, Code, Calls, Recorder, Settings, Protocol):
+class Engine(Heap, Code, Calls, Recorder, ProgramSettings, Protocol):
     """All of it."""
 
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from terra_refactor.analysis import classes
 from terra_refactor.analysis.annotations import annotated_value
+from terra_refactor.analysis.engine import Engine, Heap
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import Frame, Summary
 from terra_refactor.analysis.freezing import freeze_in
@@ -49,9 +50,6 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.engine import Engine
 
 _POSITIONAL: Final = (ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL)
 _STEP_NAME: Final = re.compile(r"train\w*_step|test\w*_step|^call$|\w*inference\w*")
@@ -208,7 +206,7 @@ def instance_for_entry(engine: Engine, cls: Reference) -> Value:
     return instance
 
 
-def _exists(engine: Engine, number: ObjectId) -> bool:
+def _exists(engine: Heap, number: ObjectId) -> bool:
     return engine.world.get((number, EXISTS)) is not None
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from terra_refactor.analysis.facts import BranchFact, EntryKind, FailureFact, ObjectKind
+from terra_refactor.analysis.log import Log
 from terra_refactor.domain.dim import Dim, OpenDim
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
 from terra_refactor.domain.lattice import join_all
@@ -20,9 +21,6 @@ from terra_refactor.domain.value import BOTTOM, FunctionValue, ObjectId, Value
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Op
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.log import Log
 
 MAX_STEPS: Final = 60_000
 """So many operations are run for one context; one that takes more has an unknown result."""

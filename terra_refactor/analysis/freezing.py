@@ -6,8 +6,9 @@ Gives: `freeze` for the rules of `tf_model`, `freeze_in` for the facts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from terra_refactor.analysis.frames import Frame
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.state import AS_TENSOR, CLASS, ITEMS, State
 from terra_refactor.domain.value import (
@@ -23,9 +24,6 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.domain.weight import MAX_WEIGHT
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.frames import Frame
 
 MAX_FREEZE_DEPTH: Final = 6
 MAX_FROZEN: Final = MAX_WEIGHT

@@ -6,9 +6,10 @@ Gives: `is_instance`, `value_of_class`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from terra_refactor.analysis.classes import class_of_instance, definitely_subclass
+from terra_refactor.analysis.engine import Heap, Site
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
@@ -38,9 +39,6 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.numpy_dtypes import scalar_is_instance
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.engine import Engine, Site
 
 _NUMBER_CLASSES: Final = {
     PythonType.INT: {
@@ -169,7 +167,7 @@ def _overlapping(owner: str, cls: str) -> bool:
     return owner.startswith(family) and cls.startswith(family) and "types.experimental" in cls
 
 
-def _library_class(engine: Engine, value: Value) -> str | None:
+def _library_class(engine: Heap, value: Value) -> str | None:
     if isinstance(value, Reference):
         return engine.objects.facts[value.object].container_class
     if isinstance(value, TupleValue):

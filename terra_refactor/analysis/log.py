@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from terra_refactor.analysis.facts import EntryKind
-    from terra_refactor.domain.dtype import DType
-    from terra_refactor.domain.state import HeapKey
-    from terra_refactor.domain.value import ObjectId, Value
-    from terra_refactor.ir.ids import FunctionId
+from terra_refactor.analysis.facts import EntryKind
+from terra_refactor.domain.dtype import DType
+from terra_refactor.domain.state import HeapKey
+from terra_refactor.domain.value import ObjectId, Value
+from terra_refactor.ir.ids import FunctionId
 
 Closure: TypeAlias = "tuple[tuple[str, ObjectId], ...]"
 Key: TypeAlias = "tuple[FunctionId, tuple[Value, ...], Closure, bool]"

@@ -10,8 +10,9 @@ not bound yet; the importing module is run once more at the end.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from terra_refactor.analysis.engine import Code, Engine
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import Frame, Summary
 from terra_refactor.domain.lattice import join, references
@@ -35,9 +36,6 @@ from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.library_members import library_member
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.engine import Engine
 
 STEPS_OF_A_MODULE: Final = 150
 """A module may run so many steps for each of its operations, however much others have run."""
@@ -287,13 +285,13 @@ class ModuleLoader:
         return tuple(str(element.value) for element in elements if isinstance(element, Constant))
 
 
-def _note_name(engine: Engine, module: str, name: str) -> None:
+def _note_name(engine: Code, module: str, name: str) -> None:
     engine.loader.note_name(module, name)
 
 
-def _globals_of(engine: Engine, module: str) -> tuple[tuple[str, Value], ...]:
+def _globals_of(engine: Code, module: str) -> tuple[tuple[str, Value], ...]:
     return engine.loader.globals_of(module)
 
 
-def _stars_of(engine: Engine, module: str) -> tuple[str, ...]:
+def _stars_of(engine: Code, module: str) -> tuple[str, ...]:
     return engine.loader.stars_of(module)

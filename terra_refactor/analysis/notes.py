@@ -6,17 +6,15 @@ of use, subclasses. What a context notes, and what it asks of notes, goes into i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from terra_refactor.analysis.code_table import CodeTable
 from terra_refactor.analysis.facts import EntryKind, FailureFact
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.journal import Journal
+from terra_refactor.analysis.log import Log
 from terra_refactor.domain.value import FunctionValue, ObjectId, UnknownValue, Value
 from terra_refactor.ir.ids import FunctionId, OpId
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.log import Log
 
 MAX_DEFINITIONS: Final = 12
 """So many function objects of one function are kept as entries."""

@@ -9,16 +9,13 @@ stands for several.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING
 
 from terra_refactor.analysis.facts import ObjectFacts, ObjectKind
 from terra_refactor.analysis.journal import Journal
+from terra_refactor.analysis.log import Log
 from terra_refactor.domain.state import LevelNames
 from terra_refactor.domain.value import ObjectId
 from terra_refactor.ir.ids import FunctionId, OpId
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.log import Log
 
 MAX_DERIVATIONS = 4
 """An object that was handed through more calls than this is not told apart any further."""

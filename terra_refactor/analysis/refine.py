@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.instances import is_instance, value_of_class
 from terra_refactor.analysis.truth import truth_of
 from terra_refactor.domain.dim import OpenDim, eager
@@ -40,10 +42,6 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir import ops
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.ops.conversion import size_value
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.engine import Site
-    from terra_refactor.analysis.frames import Frame
 
 _TENSOR_CLASSES = frozenset({"tensorflow.Tensor", "tensorflow.types.experimental.Tensor"})
 

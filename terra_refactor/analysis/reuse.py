@@ -20,23 +20,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from terra_refactor.analysis.assembled import Assembled
 from terra_refactor.analysis.code_names import CodeNamesTable
 from terra_refactor.analysis.engine import Engine
 from terra_refactor.analysis.facts import EntryKind
+from terra_refactor.analysis.frames import Summary
 from terra_refactor.analysis.log import Asked, Called, Event, Flags, Key, Log, Told
 from terra_refactor.analysis.objects import ObjectTable
+from terra_refactor.config import ProjectModel
 from terra_refactor.domain.state import HeapKey, Naming, SettledHeap, State, forget_since, marks_of, same_reads
 from terra_refactor.domain.value import Value
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.frames import Summary
-    from terra_refactor.config import ProjectModel
 
 MAX_GROWTH: Final = 3
 """A store that has so many times the objects that it started with is emptied: what edits left behind goes."""

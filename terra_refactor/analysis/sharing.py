@@ -11,17 +11,12 @@ at its end, and spares later comparisons: what is the same object needs no look 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, Final, TypeVar
 
-from terra_refactor.analysis.frames import RecordedCall
+from terra_refactor.analysis.frames import CallRecord, RecordedCall, Summary
 from terra_refactor.domain.state import HeapKey
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from terra_refactor.analysis.frames import CallRecord, Summary
-    from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.ids import FunctionId, OpId
 
 Key = TypeVar("Key")
 Part = TypeVar("Part")

@@ -9,22 +9,19 @@ Ignores: what constructors write, and functions that only constructors call.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from terra_refactor.analysis.boundary import is_restored
 from terra_refactor.analysis.effects import MAX_VIA, own_field
+from terra_refactor.analysis.engine import Calls, Code, Engine, Heap
 from terra_refactor.analysis.facts import ObjectKind
-from terra_refactor.analysis.frames import FieldKey, StaleRead
+from terra_refactor.analysis.frames import FieldKey, Frame, StaleRead, Summary
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
 from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import CELL, CLASS, EXISTS, ITEMS, HeapKey
 from terra_refactor.domain.value import ObjectId
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.engine import Engine
-    from terra_refactor.analysis.frames import Frame, Summary
 
 _Way: TypeAlias = tuple[EffectSite, tuple[FunctionId, ...]]
 """Where state is read, and the functions that were called on the way there."""
@@ -65,7 +62,7 @@ def overwrites_of(frame: Frame, effects: Iterable[Effect], reads: Iterable[HeapK
     return frozenset(found - needed)
 
 
-def holders_of(engine: Engine, frame: Frame) -> Mapping[ObjectId, frozenset[FieldKey]]:
+def holders_of(engine: Heap, frame: Frame) -> Mapping[ObjectId, frozenset[FieldKey]]:
     """The fields that hold the containers which a finished call has read or changed, as far as it has looked at them."""
     if frame.function.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
         return {}
@@ -109,7 +106,7 @@ def _through_containers(
     return frozenset(found)
 
 
-def reads_before_writes(engine: Engine, frame: Frame) -> frozenset[StaleRead]:
+def reads_before_writes(engine: Code, frame: Frame) -> frozenset[StaleRead]:
     """The reads of callees after which this function, or another callee, writes the same state: the next call meets another value.
 
     A function is called again, so its last write may come before its first read; a module runs once, and what a call makes is
@@ -152,13 +149,13 @@ def _reads_of_written(frame: Frame) -> Mapping[HeapKey, Mapping[_Way, tuple[OpId
     return found
 
 
-def _made_at(engine: Engine, function: Function, way: Sequence[FunctionId]) -> OpId | None:
+def _made_at(engine: Code, function: Function, way: Sequence[FunctionId]) -> OpId | None:
     """The `def` in this function that makes one of those called; None if it makes none of them."""
     inner = next((each for each in way if engine.code_of(each).parent == function.id), None)
     return None if inner is None else engine.code.definition_of(inner, function)
 
 
-def _in_one_loop(engine: Engine, function: Function, first: OpId, second: OpId, way: Sequence[FunctionId]) -> bool:
+def _in_one_loop(engine: Code, function: Function, first: OpId, second: OpId, way: Sequence[FunctionId]) -> bool:
     """Whether a loop repeats both operations, and not the one that makes what is called anew each time."""
     around = [
         (start, end)
@@ -241,7 +238,7 @@ class StateChanges:
         return tuple((kind, cls, f"{name}[]") for kind, cls, name in summary.holders.get(key[0], ()))
 
 
-def _given(engine: Engine, summary: Summary) -> frozenset[ObjectId]:
+def _given(engine: Heap, summary: Summary) -> frozenset[ObjectId]:
     """The lists and dicts that are arguments, or in such: each call brings what is in them, and a graph flattens it on each call."""
     own = 1 if summary.function.kind is FunctionKind.METHOD else 0
     pending = [number for value in [*summary.parameters.values()][own:] for number in references(value)]
@@ -255,7 +252,7 @@ def _given(engine: Engine, summary: Summary) -> frozenset[ObjectId]:
     return frozenset(found)
 
 
-def _constructing(engine: Engine, live: Sequence[Summary]) -> frozenset[FunctionId]:
+def _constructing(engine: Calls, live: Sequence[Summary]) -> frozenset[FunctionId]:
     """Constructors and the functions that only constructors call."""
     callers: dict[FunctionId, set[FunctionId]] = {}
     names: dict[FunctionId, str] = {}
@@ -273,12 +270,12 @@ def _constructing(engine: Engine, live: Sequence[Summary]) -> frozenset[Function
     return frozenset(found)
 
 
-def _field_key(engine: Engine, key: HeapKey) -> FieldKey:
+def _field_key(engine: Heap, key: HeapKey) -> FieldKey:
     facts = engine.objects.facts[key[0]]
     return (facts.kind, facts.name, key[1])
 
 
-def _target_of(engine: Engine, summary: Summary, key: HeapKey) -> Target:
+def _target_of(engine: Heap, summary: Summary, key: HeapKey) -> Target:
     number, name = key
     facts = engine.objects.facts[number]
     path = "[]" if name == ITEMS else "" if name == CELL else f".{name}"

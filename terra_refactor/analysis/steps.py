@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from terra_refactor.analysis.frames import Frame
 from terra_refactor.domain.state import State
 from terra_refactor.domain.value import Value
 from terra_refactor.domain.weight import bounded, weight
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.frames import Frame
 
 STEPS_OF_A_CALL: Final = 20
 """What looking for the summary of a call costs, in operations: without it, calls that branch (each function calls the next one twice)

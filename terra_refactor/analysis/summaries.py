@@ -7,17 +7,14 @@ Computes: a summary from a finished frame. Needs: the frame, with its ways out m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from terra_refactor.analysis import staleness
 from terra_refactor.analysis.effects import resolve_targets
+from terra_refactor.analysis.engine import Engine
 from terra_refactor.analysis.frames import Frame, Summary
 from terra_refactor.analysis.freezing import freeze_in
 from terra_refactor.domain.state import HeapKey
 from terra_refactor.domain.value import Value
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.engine import Engine
 
 
 def summary_of(engine: Engine, frame: Frame, returns: Value, writes: Mapping[HeapKey, Value]) -> Summary:

@@ -7,9 +7,9 @@ Computes: a three-valued answer and its kind. Needs: the heap (for lengths of co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from terra_refactor.analysis.classes import find_method
+from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import BranchKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.domain.state import ITEMS
@@ -35,9 +35,6 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.environment import known_truth
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.engine import Site
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from terra_refactor.analysis.classes import (
     overriding,
 )
 from terra_refactor.analysis.effects import external_effect, unknown_target, write_effect
-from terra_refactor.analysis.engine import Engine, Handler, Site
+from terra_refactor.analysis.engine import Code, Handler, Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.transfer.allocation import thaw
@@ -111,7 +111,7 @@ def attribute_of(site: Site, value: Value, name: str) -> Value:
         case _ if value in (NONE, UNBOUND, BOTTOM):
             return BOTTOM
         case _:
-            return _library_instance_attribute(engine, value, name)
+            return _library_instance_attribute(value, name)
 
 
 def _tensor_attribute(site: Site, value: TensorValue, name: str) -> Value:
@@ -122,7 +122,7 @@ def _tensor_attribute(site: Site, value: TensorValue, name: str) -> Value:
         return ShapeValue(value.type.shape, value.traced)
     if name == "dtype":
         return DTypeValue(value.type.dtype)
-    return _library_instance_attribute(site.engine, value, name)
+    return _library_instance_attribute(value, name)
 
 
 def _shape_tuple(value: ShapeValue) -> Value:
@@ -130,7 +130,7 @@ def _shape_tuple(value: ShapeValue) -> Value:
     return TupleValue(tuple(size_value(dim) for dim in value.shape))
 
 
-def _library_instance_attribute(engine: Engine, value: Value, name: str) -> Value:
+def _library_instance_attribute(value: Value, name: str) -> Value:
     """An attribute of a value whose class is a library's (a tensor, a str, a dataset, a shape)."""
     owner = registry.class_of(value)
     if owner is None:
@@ -170,7 +170,7 @@ def _record_attribute(site: Site, value: TupleValue, name: str) -> Value:
     return bind(site, found[0], value, Reference(value.cls))
 
 
-def _of_function(engine: Engine, value: FunctionValue, name: str) -> Target:
+def _of_function(engine: Code, value: FunctionValue, name: str) -> Target:
     """The place of a function's own attribute, which outlives every call."""
     return Target(RootKind.GLOBAL, f"{engine.program.function(FunctionId(*value.function)).name}.{name}")
 

@@ -6,9 +6,11 @@ canonical name, and `flag_value`. Ignores: subcommands, and options whose name o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from terra_refactor.analysis.engine import Recorder, Site
 from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.domain.lattice import join, python_type
 from terra_refactor.domain.state import CLASS, ITEMS
 from terra_refactor.domain.value import (
@@ -27,10 +29,6 @@ from terra_refactor.domain.value import (
     TupleValue,
     Value,
 )
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.engine import Engine, Site
-    from terra_refactor.analysis.frames import CallArguments
 
 _OPTIONS: Final = "@options"
 """Field of a parser that holds what it declares, by name."""
@@ -142,7 +140,7 @@ def define_flag(site: Site, arguments: CallArguments, receiver: Value | None) ->
     return None
 
 
-def flag_value(engine: Engine, owner: str, name: str) -> Value | None:
+def flag_value(engine: Recorder, owner: str, name: str) -> Value | None:
     """`FLAGS.name`; None where that is no flag."""
     return engine.flag(name) if owner in _FLAG_VALUES else None
 

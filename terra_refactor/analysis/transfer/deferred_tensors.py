@@ -10,12 +10,14 @@ Ignores: what a transformation that is a function gives: it must give the shape 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from terra_refactor.analysis.binding import bind_library_arguments
 from terra_refactor.analysis.configuration import CONFIGURATION
 from terra_refactor.analysis.effects import EXTERNAL
+from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.domain.dtype import DType
 from terra_refactor.domain.effect import Effect, EffectKind
@@ -42,10 +44,6 @@ from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.probability import DEFERRED, ELEMENTWISE, TRANSFORMED
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.engine import Site
-    from terra_refactor.analysis.frames import CallArguments, Frame
 
 _BIJECTORS: Final = "tensorflow_probability.bijectors."
 _MAX_DEPTH: Final = 4

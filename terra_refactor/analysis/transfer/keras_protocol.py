@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from terra_refactor.analysis.classes import find_method
 from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED, configuration_of, with_floats
-from terra_refactor.analysis.engine import Engine, Site
+from terra_refactor.analysis.engine import Code, Site
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.transfer.allocation import thaw
@@ -138,7 +138,7 @@ def _as_keras_tensor(value: Value) -> Value:
 _ARGUMENTS_OF_KERAS: Final = ("training", "mask")
 
 
-def parameter_names(engine: Engine, method: Value) -> frozenset[str] | None:
+def parameter_names(engine: Code, method: Value) -> frozenset[str] | None:
     """The parameters of a method of the program; None where it takes any (`**kwargs`) or is none."""
     function = method.function if isinstance(method, BoundMethod) else method
     if not isinstance(function, FunctionValue):

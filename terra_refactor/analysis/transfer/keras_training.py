@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from terra_refactor.analysis.configuration import configuration_of
-from terra_refactor.analysis.engine import Engine, Site
+from terra_refactor.analysis.engine import ProgramSettings, Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
@@ -219,12 +219,12 @@ def _run_one(site: Site, function: Value, targets: Value, predicted: Value, *, i
             site.call(result, CallArguments(), graph=graph)
 
 
-def float_type(engine: Engine) -> DType | None:
+def float_type(engine: ProgramSettings) -> DType | None:
     """Keras's default type of floats; None where it is not known."""
     return engine.floats
 
 
-def _cast(engine: Engine, value: Value) -> Value:
+def _cast(engine: ProgramSettings, value: Value) -> Value:
     """What a loss converts its arguments to."""
 
     def one(leaf: Value) -> Value:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from terra_refactor.analysis.configuration import CONFIGURATION, configuration_of, with_floats
-from terra_refactor.analysis.engine import Engine, Site
+from terra_refactor.analysis.engine import ProgramSettings, Site
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.weight_functions import ROLES, call_weight_functions
@@ -83,7 +83,7 @@ def weight_attribute(site: Site, layer: Reference, name: str) -> Value | None:
     return None
 
 
-def trainable_weights(engine: Engine, attribute: str) -> FrozenList | None:
+def trainable_weights(engine: ProgramSettings, attribute: str) -> FrozenList | None:
     """`model.trainable_variables`, by its canonical name: which and how many is not told; None for any other attribute.
 
     Keras keeps the weights of all layers in its default type, whatever they compute in, unless code asks for another.

@@ -6,7 +6,6 @@ Computes: reads and writes of variables in every scope. Needs: the module loader
 from __future__ import annotations
 
 import builtins
-from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
 
@@ -30,11 +29,9 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.ops import Op
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.library_members import library_member
-
-if TYPE_CHECKING:
-    from terra_refactor.ir.ops import Op
 
 _BUILTINS = frozenset(dir(builtins))
 _MODULE_TEXTS = frozenset({"__name__", "__file__", "__doc__", "__package__"})

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from terra_refactor.analysis.classes import find_method
 from terra_refactor.analysis.effects import unknown_target, write_effect
-from terra_refactor.analysis.engine import Engine, Handler, Site
+from terra_refactor.analysis.engine import Handler, Heap, Site
 from terra_refactor.analysis.facts import BranchKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
@@ -240,7 +240,7 @@ def _named(*operands: Value) -> str:
 _UNION: Final = LibraryValue("typing.Union")
 
 
-def _is_type(engine: Engine, value: Value) -> bool:
+def _is_type(engine: Heap, value: Value) -> bool:
     """Whether the value is what an annotation may be: `A | None` of such is their union."""
     match value:
         case Reference(number):

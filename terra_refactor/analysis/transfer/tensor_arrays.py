@@ -7,9 +7,11 @@ first.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from terra_refactor.analysis.configuration import WITHIN, WRITTEN, configuration_of
+from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.shape import Shape
@@ -25,10 +27,6 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.tf_model import arguments as read
-
-if TYPE_CHECKING:
-    from terra_refactor.analysis.engine import Site
-    from terra_refactor.analysis.frames import CallArguments, Frame
 
 
 def write(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
