@@ -27,6 +27,7 @@ from terra_refactor.classify.assessment import (
 from terra_refactor.classify.benefit import DEFAULT_MIN_OPS
 from terra_refactor.classify.calls import BOMB, BOMB_CALLS, MARGIN, OFTEN, CallCount, calls_until_paid, cost_of
 from terra_refactor.classify.candidates import varying_python_value
+from terra_refactor.classify.coverage import Coverage
 from terra_refactor.classify.decision import (
     Action,
     Classification,
@@ -113,6 +114,8 @@ class _Decider:
         self.of_sessions = tensorflow_1_modules(facts)
         self.piped: frozenset[FunctionId] = frozenset()
         """Functions that data sets seem to trace. Where something would be taken away, none."""
+        self.coverage = self.covered_by({})
+        """What runs as part of graphs; for others than those of now it is made anew."""
 
     def run(self) -> tuple[Decision, ...]:
         for module in self.program.modules.values():
@@ -136,6 +139,7 @@ class _Decider:
         for judgement in hybrids:
             self.judge_hybrid(judgement)
         self.note_removed()
+        self.coverage = self.covered_by({})
         for judgement in hybrids:
             self.judge_nested(judgement)
         self.note_removed()
@@ -151,20 +155,22 @@ class _Decider:
             wanted[identity] = judgement
         for judgement in wanted.values():
             judgement.level = Level.SAFE if judgement.classification is Classification.SAFE else Level.SPECULATIVE
+        self.coverage = self.covered_by(wanted)
         self.leave_out_short_lived(wanted)
         for judgement in wanted.values():
-            if self.is_covered(judgement, wanted):
+            if self.is_covered(judgement):
                 judgement.covered = True
                 judgement.reason = "every caller is, or becomes, a graph: it is part of that graph"
         for judgement in wanted.values():
             if not judgement.covered:
-                judgement.covered_at_speculative = self.is_covered(judgement, wanted, Level.SPECULATIVE)
+                judgement.covered_at_speculative = self.is_covered(judgement, Level.SPECULATIVE)
                 judgement.action = Action.ADD_TF_FUNCTION
                 judgement.reason = self.why_add(judgement)
         for judgement in self.judgements.values():
             if judgement.action is Action.NONE and judgement.found.hybrid is None:
                 self.consider_co_execution(judgement, wanted)
         self.piped = frozenset()
+        self.coverage = self.covered_by(wanted)
         for judgement in hybrids:
             # what the next run would find to be a part of the graphs that this one makes
             self.judge_nested(judgement, wanted)
@@ -178,20 +184,22 @@ class _Decider:
         while not settled:
             settled = True
             for identity, judgement in list(wanted.items()):
-                if self.is_covered(judgement, wanted):
+                if self.is_covered(judgement):
                     continue
                 level = judgement.level
 
                 def is_graph(caller: FunctionId, level: Level = level) -> bool:
-                    return self._runs_as_graph(caller, level, wanted, set())
+                    return self.coverage.runs_as_graph(caller, level)
 
                 reason = self.why_not_paid(judgement, is_graph)
                 if reason is not None:
                     judgement.reason = reason
                     del wanted[identity]
+                    self.coverage.fewer_graphs()
                     settled = False
                 elif not self.is_seen_to_pay(judgement) and level is Level.SAFE and self.min_ops:
                     judgement.level = Level.SPECULATIVE
+                    self.coverage.fewer_graphs()
                     settled = False
 
     def is_seen_to_pay(self, judgement: Judgement) -> bool:
@@ -327,9 +335,7 @@ class _Decider:
             what += "; the project does not show that it is called more than once: it pays where others call it often"
         return what
 
-    def is_covered(
-        self, judgement: Judgement, wanted: Mapping[FunctionId, Judgement], level: Level | None = None
-    ) -> bool:
+    def is_covered(self, judgement: Judgement, level: Level | None = None) -> bool:
         """Whether every caller is a graph, or will be one at a level: by default that at which this function would be changed."""
         level = level or judgement.level
         if any(context.entry is not EntryKind.CALLED for context in judgement.contexts):
@@ -338,27 +344,30 @@ class _Decider:
         callers.discard(judgement.code.id)
         if not callers:
             return False
-        return all(self._runs_as_graph(caller, level, wanted, {judgement.code.id}) for caller in callers)
+        coverage = self.coverage
+        return all(coverage.runs_as_graph(caller, level) for caller in callers)
 
-    def _runs_as_graph(
-        self, identity: FunctionId, level: Level, wanted: Mapping[FunctionId, Judgement], seen: set[FunctionId]
-    ) -> bool:
-        if (self.hazards.is_hybrid(identity) and identity not in self.removed) or identity in self.piped:
-            return True
-        judgement = wanted.get(identity)
-        if judgement is not None and (judgement.level is Level.SAFE or level is not Level.SAFE):
-            return True
-        if identity in seen:
+    def covered_by(self, wanted: Mapping[FunctionId, Judgement]) -> Coverage:
+        """What runs as part of graphs, if those that are wanted become graphs."""
+
+        def is_graph(identity: FunctionId, level: Level) -> bool:
+            if (self.hazards.is_hybrid(identity) and identity not in self.removed) or identity in self.piped:
+                return True
+            judgement = wanted.get(identity)
+            return judgement is not None and (judgement.level is Level.SAFE or level is not Level.SAFE)
+
+        return Coverage(is_graph, self._callers_with_a_say)
+
+    def _callers_with_a_say(self, identity: FunctionId) -> frozenset[FunctionId] | bool:
+        """Who decides whether a function runs as part of a graph; the answer where it does not depend on callers."""
+        judgement = self.judgements.get(identity)
+        if judgement is None or not judgement.contexts:
             return False
-        caller = self.judgements.get(identity)
-        if caller is None or not caller.contexts:
+        if any(context.entry is not EntryKind.CALLED for context in judgement.contexts):
             return False
-        if any(context.entry is not EntryKind.CALLED for context in caller.contexts):
-            return False
-        if all(context.id in self.graph_contexts for context in caller.contexts):
+        if all(context.id in self.graph_contexts for context in judgement.contexts):
             return True
-        outer = {self.facts.contexts[place.context].function for place in caller.found.callers}
-        return bool(outer) and all(self._runs_as_graph(each, level, wanted, {*seen, identity}) for each in outer)
+        return frozenset(self.facts.contexts[place.context].function for place in judgement.found.callers) or False
 
     def judge_hybrid(self, judgement: Judgement) -> None:
         """What to do with a function that is a `tf.function` already."""
@@ -493,7 +502,7 @@ class _Decider:
         nested = (
             not dict(judgement.found.hybrid or ())
             # the same test by which nothing is added: what one run adds, the next one leaves
-            and self.is_covered(judgement, wanted, Level.SPECULATIVE)
+            and self.is_covered(judgement, Level.SPECULATIVE)
             and bool(judgement.found.callers)
             and all(context.entry is EntryKind.CALLED for context in judgement.contexts)
             and all(

@@ -593,3 +593,14 @@ def _many_modules_in_a_star(n: int) -> Files:
     return files | {
         "hub.py": f"import tensorflow as tf\ntable = {{}}\nall = []\ndef register(f):\n    all.append(f)\n    table[f.__name__] = f\n\ndef run(x):\n    for f in all:\n        x = f(x)\n    return x\n{imports}\nprint(run(tf.ones([2])))\n"
     }
+
+
+@_nasty(60)
+def _call_lattice(n: int) -> str:
+    """Each function is called by the two before it: 2 ** n ways from the last one up to those that nobody calls."""
+    functions = "".join(
+        f"def {one}{i}(x):\n    return tf.nn.relu(tf.matmul(f{i + 1}(x), g{i + 1}(x)))\n\n\n"
+        for i in range(n)
+        for one in "fg"
+    )
+    return f"{functions}def f{n}(x):\n    return x + 1.\n\n\ndef g{n}(x):\n    return x * 2.\n\n\nprint(f0(tf.ones([2, 2])), g0(tf.ones([2, 2])))\n"

@@ -1,0 +1,61 @@
+"""Which functions run only as parts of graphs, for one choice of the functions that are, or become, graphs.
+
+Needs: which functions are graphs, and who calls whom. Gives: `Coverage`. Each function is looked at once for a choice, so a question costs
+what it has not seen yet: walking up from each function anew is quadratic in a chain of calls, and exponential in a lattice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from terra_refactor.classify.decision import Level
+from terra_refactor.ir.ids import FunctionId
+
+
+class IsGraph(Protocol):
+    """Whether a function is a graph itself, or becomes one, at a level."""
+
+    def __call__(self, identity: FunctionId, level: Level) -> bool: ...
+
+
+class Coverage:
+    """What is known of functions that are no graphs themselves; `callers` is True or False where no caller has a say."""
+
+    def __init__(self, is_graph: IsGraph, callers: Callable[[FunctionId], frozenset[FunctionId] | bool]) -> None:
+        self._is_graph = is_graph
+        self._callers = callers
+        self._covered: dict[bool, set[FunctionId]] = {True: set(), False: set()}
+        self._open: dict[bool, set[FunctionId]] = {True: set(), False: set()}
+
+    def fewer_graphs(self) -> None:
+        """A function that was a graph is none any more: what runs outside of graphs still does."""
+        for covered in self._covered.values():
+            covered.clear()
+
+    def runs_as_graph(self, identity: FunctionId, level: Level) -> bool:
+        """Whether every way up from a function ends in a graph. None does that comes back to itself."""
+        covered, uncovered = self._covered[level is Level.SAFE], self._open[level is Level.SAFE]
+        path: dict[FunctionId, Iterator[FunctionId]] = {}
+        current: FunctionId | None = identity
+        while current is not None:
+            if current not in covered and not self._is_graph(current, level):
+                callers = self._callers(current)
+                if callers is False or current in uncovered or current in path:
+                    uncovered.update(path, (current,))
+                    return False
+                path[current] = iter(()) if callers is True else iter(callers)
+            current = _next(path, covered)
+        return True
+
+
+def _next(path: dict[FunctionId, Iterator[FunctionId]], covered: set[FunctionId]) -> FunctionId | None:
+    """The next caller that has a say; functions whose callers are all covered are so, too, and leave the path."""
+    while path:
+        last = next(reversed(path))
+        following = next(path[last], None)
+        if following is not None:
+            return following
+        covered.add(last)
+        del path[last]
+    return None
