@@ -165,7 +165,9 @@ class Notes:
 
     def note_usage(self, value: Value, frame: Frame) -> None:
         """Records that an unknown parameter was handed to an operation that takes tensors."""
-        if isinstance(value, UnknownValue) and value.origin is not None and value.origin.root == "parameter":
+        if not isinstance(value, UnknownValue) or value.origin is None or value.origin.is_attribute:
+            return
+        if value.origin.root == "parameter":
             name = value.origin.name
             if name not in self.code.discriminated_parameters(frame.function):
                 self._note_used(frame.function.id, name)

@@ -297,6 +297,8 @@ class Origin:
 
     root: str
     name: str
+    is_attribute: bool = False
+    """It is an attribute of that which tensors do not have: what it is used for says nothing of its owner."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,13 @@ from typing import Final, TypeAlias
 
 from terra_refactor.classify.decision import Action, Classification, Decision, Hazard, Level, ParameterValueKind
 from terra_refactor.classify.region import RegionDecision
+from terra_refactor.domain.dtype import FLOATING
 from terra_refactor.errors import SourceError
 from terra_refactor.ir.build.module import lower_module
 from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.refactor.plan import refactor_file
 from terra_refactor.refactor.regions.candidates import Candidate, find_candidates
+from terra_refactor.refactor.regions.conversions import used_as_operand
 from terra_refactor.refactor.regions.outline import Outliner, Placement
 from terra_refactor.refactor.regions.region import Region
 from terra_refactor.refactor.result import Outcome
@@ -42,6 +44,8 @@ Decide: TypeAlias = Callable[[Program], Sequence[Decision]]
 """The decisions about a program's functions."""
 MAX_ROUNDS: Final = 12
 """So often a program is judged with other runs of statements as functions."""
+_COERCION: Final = "TR310"
+"""The rule about arrays that eager operations convert."""
 MAX_CANDIDATES: Final = 40
 """Of a component. What has more tapes outside of functions than that is a collection of examples."""
 
@@ -66,6 +70,8 @@ class _Trial:
     """How many of the loops the function is defined in."""
     passed: frozenset[str] = frozenset()
     """Names that are parameters in any case."""
+    converted: frozenset[str] = frozenset()
+    """Arrays that the call converts."""
 
     @property
     def name(self) -> str | None:
@@ -111,34 +117,16 @@ def _trials(path: str, source: Source, decisions: Sequence[Decision]) -> list[_T
     return [
         _Trial(path, candidate, outliner, outliner.placements(candidate))
         for candidate in candidates
-        if not _sets_others(candidate) and _is_eager(around.get(candidate.scope.qualname), candidate)
+        if _is_eager(around.get(candidate.scope.qualname), candidate)
     ]
-
-
-def _sets_others(candidate: Candidate) -> bool:
-    """Whether the code around a candidate sets attributes of objects other than its own each time: what a model reads may be among them,
-    and a graph would keep the first value."""
-    scope = candidate.scope
-    own = scope.self_name if scope.is_method else None
-    return any(
-        isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Store)
-        and not (isinstance(node.value, ast.Name) and node.value.id == own)
-        for statement in scope.node.body
-        if not isinstance(scope.node, ast.Module) or isinstance(statement, ast.For | ast.While)
-        for node in ast.walk(statement)
-    )
 
 
 def _is_eager(decision: Decision | None, candidate: Candidate) -> bool:
     """Whether the code around a candidate is host code that stays such."""
     if isinstance(candidate.scope.node, ast.Module):
         return True
-    in_loop = any(isinstance(block[place], ast.For | ast.While) for block, place in candidate.path)
     return decision is not None and not (
         decision.hybrid
-        # it is the step itself, and the shim keeps all of it
-        or (decision.action is Action.CO_EXECUTE and not in_loop)
         or decision.action is Action.ADD_TF_FUNCTION
         or decision.covered_by_graph_callers
         or (decision.runs_in_graph and not decision.runs_eagerly)
@@ -181,7 +169,9 @@ def _inside(statements: Block) -> Iterable[ast.stmt]:
 def _outline(trial: _Trial) -> None:
     """Make the function of a trial, at the first place where it can be."""
     while trial.placements:
-        made = trial.outliner.outline(trial.candidate, trial.placements[0], trial.name, trial.depth, trial.passed)
+        made = trial.outliner.outline(
+            trial.candidate, trial.placements[0], trial.name, trial.depth, trial.passed, trial.converted
+        )
         if isinstance(made, Region):
             trial.region = made
             return
@@ -196,11 +186,16 @@ def _outline(trial: _Trial) -> None:
 
 
 def _without_readers(candidate: Candidate, names: frozenset[str]) -> Candidate | None:
-    """The run without the statements above the tape's that read some names; None if there are none."""
+    """The run without the statements above the tape's that read some names, else without what reads or binds them outside of its core."""
     block, at = candidate.path[candidate.level]
-    above = block[candidate.start : at]
-    readers = frozenset(id(statement) for statement in above if names & usage_of([statement]).needs.keys())
-    return candidate.without(readers) if readers else None
+    core = {id(statement) for statement in candidate.core}
+    above = frozenset(id(each) for each in block[candidate.start : at] if names & usage_of([each]).needs.keys())
+    users = above or frozenset(
+        id(each)
+        for each in block[candidate.start : candidate.end]
+        if id(each) not in core and names & (usage_of([each]).needs.keys() | usage_of([each]).binds.keys())
+    )
+    return candidate.without(users) if users - candidate.stays else None
 
 
 def _advance(trial: _Trial, decision: Decision | None) -> None:
@@ -238,6 +233,11 @@ def _advance(trial: _Trial, decision: Decision | None) -> None:
         trial.passed |= again
         _outline(trial)
         return
+    arrays = _convertible(trial, decision) - trial.converted
+    if arrays:
+        trial.converted |= arrays
+        _outline(trial)
+        return
     against = _held_against(trial, decision, assumed=False)
     if decision.classification is Classification.UNSAFE and not against:
         against = _held_against(trial, decision, assumed=True)
@@ -245,6 +245,31 @@ def _advance(trial: _Trial, decision: Decision | None) -> None:
         return
     trial.placements = trial.placements[1:]
     _outline(trial)
+
+
+def _convertible(trial: _Trial, decision: Decision) -> frozenset[str]:
+    """The arrays of another dtype than the tensors that they meet, and that the call can convert as eager operations do."""
+    assert trial.region is not None
+    found = [
+        _line_in_file(trial.region, decision, each.span.line) for each in decision.hazards if each.rule == _COERCION
+    ]
+    lines = frozenset(line for line in found if line is not None)
+    if not lines:
+        return frozenset()
+    return frozenset(
+        parameter.name
+        for parameter in decision.parameters
+        if parameter.kind is ParameterValueKind.NDARRAY
+        and parameter.name in trial.region.inputs
+        and parameter.types
+        and all(each.dtype is not None for each in parameter.types)
+        and used_as_operand(
+            trial.candidate.statements,
+            parameter.name,
+            lines,
+            whole=not any(each.dtype in FLOATING for each in parameter.types),
+        )
+    )
 
 
 def _other_objects(trial: _Trial, decision: Decision) -> frozenset[str]:

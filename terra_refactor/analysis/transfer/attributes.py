@@ -6,6 +6,9 @@ Computes: `object.name` as a value, running properties and `__getattr__` of the 
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Final
+
 from terra_refactor.analysis.classes import (
     bind,
     class_of_instance,
@@ -59,6 +62,9 @@ from terra_refactor.tf_model.library_members import library_member
 from terra_refactor.tf_model.numpy_api.files import LOADED, array_with
 from terra_refactor.tf_model.probability import KEPT
 
+_OF_TENSORS: Final = frozenset({"shape", "dtype", "ndim", "T"})
+"""Attributes that speak for a tensor where they are handed to its operations."""
+
 
 def load_attribute(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.LoadAttribute)
@@ -88,7 +94,10 @@ def attribute_of(site: Site, value: Value, name: str) -> Value:
             array = array_with(name)
             return UNKNOWN if array is None else attribute_of(site, array, name)
         case UnknownValue():
-            return UnknownValue(value.may_be_tensor, value.origin, value.reason)
+            origin = value.origin
+            if origin is not None and name not in _OF_TENSORS:
+                origin = replace(origin, is_attribute=True)
+            return UnknownValue(value.may_be_tensor, origin, value.reason)
         case TensorValue():
             return _tensor_attribute(site, value, name)
         case SuperValue():

@@ -30,6 +30,7 @@ from functools import cached_property
 from typing import Final
 
 from terra_refactor.refactor.regions.candidates import UPDATES, Candidate, deletes_of_others, tapes_of
+from terra_refactor.refactor.regions.conversions import CONVERTED
 from terra_refactor.refactor.regions.region import Region
 from terra_refactor.syntax.edit import split_lines
 from terra_refactor.syntax.name_flow import declared_names, inner_blocks, statements_of_scope, usage_of
@@ -103,10 +104,12 @@ class Outliner:
         name: str | None = None,
         depth: int = 0,
         passed: frozenset[str] = frozenset(),
+        converted: frozenset[str] = frozenset(),
     ) -> Region | Refused:
         """The run as a function at a place; `name` is the one that it had before, if it had one.
 
-        With a `depth` it goes inside so many of the loops. The names of `passed` are parameters in any case.
+        With a `depth` it goes inside so many of the loops. The names of `passed` are parameters in any case; the arrays of `converted` get
+        the dtype of the tensors that they meet.
         """
         flow, statements = candidate.scope.flow, candidate.statements
         usage = usage_of(statements)
@@ -134,7 +137,7 @@ class Outliner:
         span = self._span(candidate)
         if isinstance(span, Refused):
             return span
-        return self._written(candidate, placement, inputs, outputs, span, name, depth)
+        return self._written(candidate, placement, inputs, outputs, span, name, depth, converted & set(inputs))
 
     def bound_again(self, candidate: Candidate) -> frozenset[str]:
         """The names of the scope that the run reads and that several statements bind: a function would find the latest."""
@@ -259,6 +262,7 @@ class Outliner:
         span: tuple[int, int],
         name: str | None,
         depth: int,
+        converted: frozenset[str],
     ) -> Region | Refused:
         first, last = span
         newline = self._newline(first)
@@ -280,7 +284,8 @@ class Outliner:
         definition = head + "".join(body)
         callee = f"{parameters[0]}.{name}" if placement is Placement.METHOD else name
         target = f"{', '.join(outputs)} = " if outputs else ""
-        call = self._wrapped(f"{indent_of_run}{target}{callee}(", list(inputs), ")", unit, newline)
+        given = [CONVERTED.format(each) if each in converted else each for each in inputs]
+        call = self._wrapped(f"{indent_of_run}{target}{callee}(", given, ")", unit, newline)
         if last == len(self.lines) and not self.lines[-1].endswith(("\n", "\r")):
             call = call[: -len(newline)]
         call += "".join(self._shifted(line, left[line], indent_of_run) for line in sorted(left))

@@ -8,18 +8,24 @@ from typing import Final
 from terra_refactor.analysis.facts import ContextFacts, EntryKind
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.facts.code import CodeFacts
-from terra_refactor.facts.records import AttributeRead, AttributeWrite, NameRead
+from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Fact, NameRead
 from terra_refactor.facts.view import ContextView
+from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
+_UPDATES: Final = frozenset({"apply_gradients", "minimize", "apply"})
+_RATES: Final = frozenset({"learning_rate", "lr"})
+_DEPTH: Final = 4
+"""So many callers up a parameter's object is followed."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     """What is no effect of anything: captured variables, and state of Keras."""
     yield from _captured_variables(view)
     yield from _lists_of_variables(view)
+    yield from _objects_of_unknown_classes(view)
 
 
 def _captured_variables(view: ContextView) -> Iterator[LocalHazard]:
@@ -70,6 +76,74 @@ def _freezes_between_calls(view: ContextView, module: ContextFacts) -> bool:
     own = view.function.id
     calls = [call.op for call in module.calls if any(each.function == own for each in view.called_from(call.callees))]
     return any(min(calls) < number < max(calls) for number in sets) if calls else False
+
+
+def _objects_of_unknown_classes(view: ContextView) -> Iterator[LocalHazard]:
+    """Objects whose code nobody can see, and of which callers set attributes between calls: what is called here may read them."""
+    for number in sorted(number for number, fact in view.calls.items() if fact.unknown):
+        call = view.made(number)
+        if not isinstance(call, Call):
+            continue
+        receiver, method = call.function, ""
+        while isinstance(read := view.made(receiver), AttributeRead):
+            receiver, method = read.owner, method or read.name
+        for given in (receiver, *(argument.value for argument in call.arguments)):
+            name = view.made(given)
+            if not isinstance(name, NameRead):
+                continue
+            attribute = _set_between_calls(view, name, method, _DEPTH)
+            if attribute is not None:
+                written = f"{name.name}.{attribute}"
+                yield LocalHazard(
+                    number,
+                    f"a graph keeps the value that `{written}` had when it was traced; code between the calls sets it",
+                    # a graph that is there was made by somebody who knows what the object reads
+                    f"`{written}` does not change between calls" if _is_graph(view) else None,
+                )
+                break
+
+
+def _is_graph(view: ContextView) -> bool:
+    return view.context.in_graph or view.function_facts.hybrid is not None
+
+
+def _set_between_calls(view: ContextView, read: NameRead, method: str, depth: int) -> str | None:
+    """The attribute of a parameter's or captured variable's object that is set between two calls of the view's function."""
+    is_parameter = read.is_own and view.code.has_parameter(read.name)
+    if not is_parameter and not read.outlives_call:
+        return None
+    for caller in view.callers:
+        outer = view.of(caller.context)
+        name = _name_given(outer, outer.made(caller.op), view.function, read.name) if is_parameter else read
+        if name is None:
+            continue
+        found = _set_around(outer.code, name.name, caller.op, method)
+        if found is None and depth and is_parameter:
+            found = _set_between_calls(outer, name, method, depth - 1)
+        if found is not None:
+            return found
+    return None
+
+
+def _name_given(outer: ContextView, call: Fact | None, code: Function, parameter: str) -> NameRead | None:
+    """The variable that a caller passes for a parameter."""
+    given = outer.given_for(call, code, parameter) if isinstance(call, Call) else None
+    name = None if given is None else outer.made(given)
+    return name if isinstance(name, NameRead) else None
+
+
+def _set_around(code: CodeFacts, name: str, call: OpId, method: str) -> str | None:
+    """The attribute of a variable's object that code around a call sets again and again; None if it sets none."""
+    around = {loop.op for loop in code.loops_around(call)}
+    for write in code.of_kind(AttributeWrite):
+        owner = code.facts[write.owner]
+        if not isinstance(owner, NameRead) or owner.name != name:
+            continue
+        if method in _UPDATES and write.name in _RATES:
+            continue  # an optimizer keeps it in a variable
+        if any(loop.op in around for loop in code.loops_around(write.op)):
+            return write.name
+    return None
 
 
 RULE: Final = Rule(

@@ -381,17 +381,113 @@ def test_what_is_bound_again_behind_the_update_is_not_shown_late() -> None:
     )
 
 
-def test_a_step_whose_code_sets_attributes_of_other_objects_stays(tmp_path: Path) -> None:
-    """A model may read them: a graph would keep the first value."""
-    file = tmp_path / "train.py"
-    file.write_text(
-        "import tensorflow as tf\n\n"
-        "def train(model, w):\n"
-        "    for epoch in range(1000):\n"
-        "        model.keep = 1.0 / (epoch + 1)\n"
-        "        with tf.GradientTape() as tape:\n"
-        "            loss = tf.reduce_sum(model(w) ** 2)\n"
+SETS_AN_ATTRIBUTE = """\
+import tensorflow as tf
+{imports}
+
+def train(w, model):
+    for epoch in range(1000):
+        {sets}
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.tanh(tf.tanh(model(w))) ** 2)
+        grads = tape.gradient(loss, w)
+        opt.apply_gradients([(grads, w)])
+
+
+opt = tf.keras.optimizers.Adam()
+w = tf.Variable(tf.ones([4, 4]))
+{calls}
+"""
+SCALED = """
+
+class Scaled:
+    keep = 1.0
+
+    def __call__(self, x):
+        return tf.nn.softmax(tf.tanh(x * self.keep))
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "calls"),
+    [("from somewhere import Net", "train(w, Net())"), ("", ""), (SCALED, "train(w, Scaled())")],
+    ids=["a class of an unknown package", "a parameter that nobody passes", "a class of the program"],
+)
+def test_a_step_whose_object_is_set_between_its_calls_stays(imports: str, calls: str) -> None:
+    """The object may read what is set: a graph would keep the first value."""
+    text = SETS_AN_ATTRIBUTE.format(imports=imports, calls=calls, sets="model.keep = 1.0 / (epoch + 1)")
+    (region,) = analyzed(text).regions
+    assert not region.decision.extract
+    assert "TR106" in {hazard.rule for hazard in region.decision.hazards if not hazard.assumed}
+
+
+def test_a_step_beside_attributes_that_it_does_not_read_is_extracted() -> None:
+    text = SETS_AN_ATTRIBUTE.format(imports=SCALED, calls="train(w, Scaled())", sets="opt.epoch = epoch")
+    (region,) = analyzed(text).regions
+    assert region.decision.extract
+
+
+def test_a_step_of_a_loop_under_the_main_guard_stays_where_its_model_is_changed() -> None:
+    text = "import tensorflow as tf\n" + SCALED
+    text += (
+        "\n\nif __name__ == '__main__':\n    model = Scaled()\n    w = tf.Variable(tf.ones([4, 4]))\n"
+        "    for epoch in range(1000):\n        model.keep = 1.0 / (epoch + 1)\n"
+        "        with tf.GradientTape() as tape:\n            loss = tf.reduce_sum(tf.tanh(tf.tanh(model(w))) ** 2)\n"
         "        w.assign_sub(0.1 * tape.gradient(loss, w))\n"
     )
-    report = analyze([str(file)], Options(Config()))
-    assert report.regions == ()
+    (region,) = analyzed(text).regions
+    assert not region.decision.extract
+    assert "TR106" in {hazard.rule for hazard in region.decision.hazards}
+
+
+LEARNER = """\
+import numpy as np
+import tensorflow as tf
+
+net = tf.keras.Sequential([tf.keras.layers.Dense(16, activation="relu"), tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.Adam(1e-3)
+memory = np.random.rand(100, 4).astype("float32")
+marks = (np.random.rand(100) > 0.5).astype(np.int64)
+
+
+def learn():
+    at = np.random.choice(100, 8)
+    states, done = tf.convert_to_tensor(memory[at]), marks[at]
+    with tf.GradientTape() as tape:
+        value = tf.squeeze(net(states), 1)
+        {loss}
+    grads = tape.gradient(loss, net.trainable_variables)
+    opt.apply_gradients(zip(grads, net.trainable_variables))
+
+
+for _ in range(1000):
+    learn()
+"""
+
+
+def test_an_array_that_meets_a_tensor_is_converted_by_the_call() -> None:
+    """Eager operations make float32 of it; a graph would get an int64 tensor."""
+    text = LEARNER.format(loss="loss = tf.reduce_mean((0.99 * value * (1 - done) - 1.0) ** 2)")
+    new = new_text(text)
+    assert '    train_step(states, done.astype("float32"))\n' in new
+    assert "        loss = tf.reduce_mean((0.99 * value * (1 - done) - 1.0) ** 2)\n" in new
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "loss = tf.reduce_mean(value * done) + tf.cast(tf.reduce_max(done), tf.float32)",
+        "loss = tf.reduce_mean(value * done) + np.float32(done.sum())",
+        "loss = tf.reduce_mean(value * (done // 2))",
+    ],
+)
+def test_an_array_that_is_used_otherwise_too_is_not_converted(loss: str) -> None:
+    assert "astype" not in new_text(LEARNER.format(loss=loss)).split("\ndef learn")[-1]
+
+
+def test_what_only_a_branch_binds_stays_outside_with_what_reads_it() -> None:
+    behind = "if epoch > 2:\n    print(late)\n"
+    text = in_loop("if epoch > 1:\n    late = epoch\n", behind)
+    new = new_text(text)
+    assert "@tf.function\ndef train_step(" in new
+    assert "        if epoch > 2:\n            print(late)\n" in new
