@@ -97,7 +97,8 @@ def apply_summary(site: Site, summary: Summary, bound: Mapping[str, Value], nami
             known = frame.state.heap.get(key)
             renamed = renamed if known is None else join(known, renamed)
         frame.state.set(key, renamed)
-    for name in engine.usage_of(summary.function.id):
+    # of what the callee takes apart, the parts are used as tensors
+    for name in engine.usage_of(summary.function.id) - engine.code.iterated_parameters(summary.function):
         if name in bound:
             engine.note_usage(bound[name], frame)
     for effect in compose_effects(site, summary, bound, mapping, naming):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from terra_refactor.analysis.facts import EntryKind
+from terra_refactor.analysis.facts import ContextFacts, EntryKind
 from terra_refactor.classify.assessment import (
     Portrait,
     assess,
@@ -42,7 +42,7 @@ from terra_refactor.classify.generation import programs_of_tensorflow_1, tensorf
 from terra_refactor.classify.graph_contexts import run_eagerly_all_the_same, without
 from terra_refactor.classify.hazards import DecidedBefore, HazardMap, ReachedHazard
 from terra_refactor.classify.judgement import Judgement
-from terra_refactor.classify.pipelines import given_to_pipelines
+from terra_refactor.classify.pipelines import given_to_pipelines, synchronized_in_replicas
 from terra_refactor.classify.proof import Proof
 from terra_refactor.classify.reach import has_unresolved_calls
 from terra_refactor.classify.reached import hazards_of, side_effects_of, way_to
@@ -114,6 +114,8 @@ class _Decider:
         self.of_sessions = tensorflow_1_modules(facts)
         self.piped: frozenset[FunctionId] = frozenset()
         """Functions that data sets seem to trace. Where something would be taken away, none."""
+        self.in_replicas: frozenset[FunctionId] = frozenset()
+        """Functions that `strategy.run` calls outside of graphs and that update variables."""
         self.coverage = self.covered_by({})
         """What runs as part of graphs; for others than those of now it is made anew."""
 
@@ -144,6 +146,7 @@ class _Decider:
             self.judge_nested(judgement)
         self.note_removed()
         self.piped = given_to_pipelines(self.hazards)
+        self.in_replicas = synchronized_in_replicas(self.hazards)
         wanted: dict[FunctionId, Judgement] = {}
         for identity, judgement in self.judgements.items():
             if judgement.found.hybrid is not None:
@@ -204,9 +207,7 @@ class _Decider:
 
     def is_seen_to_pay(self, judgement: Judgement) -> bool:
         """Whether the project itself calls the function often enough. A step of training is there to be repeated, whoever calls it."""
-        trains = judgement.count.differentiated and any(
-            effect.kind is EffectKind.TENSOR_STATE for context in judgement.contexts for effect in context.effects
-        )
+        trains = judgement.count.differentiated and _updates_variables(judgement.contexts)
         return judgement.paid_after is None and (judgement.seen_repeated or trains)
 
     def why_not_paid(self, judgement: Judgement, is_graph: Callable[[FunctionId], bool]) -> str | None:
@@ -290,8 +291,11 @@ class _Decider:
             return _DEFINED_ANEW
         if not judgement.tensor_computation:
             return "no tensor computation: a graph would not help"
-        if not takes_tensors(judgement.parameters) and any(
-            parameter.kind is ParameterValueKind.UNKNOWN for parameter in judgement.parameters
+        if (
+            not takes_tensors(judgement.parameters)
+            and any(parameter.kind is ParameterValueKind.UNKNOWN for parameter in judgement.parameters)
+            # what updates variables or metrics is a step, whatever its batches are
+            and not _updates_variables(judgement.contexts)
         ):
             return "nothing says that one of its parameters is a tensor"
         if len(judgement.assumptions.sentences) > MAX_ASSUMPTIONS:
@@ -311,6 +315,8 @@ class _Decider:
         if judgement.code.id in self.piped:
             judgement.covered = True
             return "a data set, or a graph that hands it on, makes a graph of it, or of all that call it"
+        if judgement.code.id in self.in_replicas:
+            return "`strategy.run` calls it: a graph has to be around that call, since replicas meet where variables are updated"
         return None
 
     def why_unsafe(self, judgement: Judgement) -> str:
@@ -655,6 +661,10 @@ class _Decider:
 
         cost = cost_of(judgement.count, under_tape=self.calls.under_tape(identity, is_graph))
         return gain_of(seen, self.calls.of(identity, is_graph), judgement.count, cost)
+
+
+def _updates_variables(contexts: tuple[ContextFacts, ...]) -> bool:
+    return any(effect.kind is EffectKind.TENSOR_STATE for context in contexts for effect in context.effects)
 
 
 def _holds_tensors_only(value: Value) -> bool:

@@ -1,9 +1,10 @@
 """Functions that are given to data sets of which nothing but their methods is known (`tfds.load(...)`, a parameter): these trace them.
 
 Computes: which functions nobody calls that are given to `map`, `filter` and the like of an unknown object that is used as a data set is,
-or inside of a graph to any method that is not of the program (`strategy.run`).
-Needs: facts. Gives: `given_to_pipelines`. Ignores: objects that only have a method of such a name: those of pandas, `multiprocessing` and
-others call what they are given; data sets that are known, since the analysis enters what these are given.
+or inside of a graph to any method that is not of the program (`strategy.run`). Also those that `strategy.run` calls outside of graphs,
+which can be no graphs of their own where they update variables.
+Needs: facts. Gives: `given_to_pipelines`, `synchronized_in_replicas`. Ignores: objects that only have a method of such a name: those of
+pandas, `multiprocessing` and others call what they are given; data sets that are known, since the analysis enters what these are given.
 
 It is a guess: enough to add nothing, not enough to take anything away.
 """
@@ -15,7 +16,8 @@ from typing import Final
 
 from terra_refactor.analysis.facts import CallFact, EntryKind
 from terra_refactor.classify.hazards import HazardMap
-from terra_refactor.domain.value import FunctionValue, PartialValue, UnknownValue, Value, members
+from terra_refactor.domain.effect import EffectKind
+from terra_refactor.domain.value import BoundMethod, FunctionValue, PartialValue, UnknownValue, Value, members
 from terra_refactor.facts.records import AttributeRead, Call, NameRead, NameWrite
 from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import FunctionId
@@ -24,6 +26,7 @@ from terra_refactor.tf_model.spec import Trait
 _TRACING: Final = frozenset(
     {"filter", "flat_map", "group_by_window", "interleave", "map", "reduce", "scan", "take_while"}
 )
+_IN_REPLICAS: Final = frozenset({"run", "experimental_run_v2"})
 _OPTIONS: Final = frozenset({"block_length", "cycle_length", "deterministic", "num_parallel_calls"})
 _OF_DATA_SETS: Final = frozenset({"batch", "flat_map", "interleave", "padded_batch", "prefetch", "unbatch"})
 
@@ -60,6 +63,32 @@ def given_to_pipelines(hazards: HazardMap) -> frozenset[FunctionId]:
     return frozenset(found)
 
 
+def synchronized_in_replicas(hazards: HazardMap) -> frozenset[FunctionId]:
+    """The functions that `strategy.run` calls outside of graphs, and those below them that update variables.
+
+    The replicas meet in an update, which raises in a graph of one of them: the graph has to be around `strategy.run`.
+    """
+    facts = hazards.whole_facts
+    found: set[FunctionId] = set()
+    for context in facts.contexts:
+        if context.in_graph:
+            continue
+        view = hazards.view(context)
+        for call in view.code.of_kind(Call):
+            if call.owner is not None and call.method in _IN_REPLICAS:
+                found.update(identity for each in call.arguments for identity in _functions(view.value(each.value)))
+    pending = list(found)
+    while pending:
+        for context in facts.contexts_of(pending.pop()):
+            for callee in (number for call in context.calls for number in call.callees):
+                inner = facts.contexts[callee]
+                updates = any(effect.kind is EffectKind.TENSOR_STATE for effect in inner.effects)
+                if updates and inner.function not in found:
+                    found.add(inner.function)
+                    pending.append(inner.function)
+    return frozenset(found)
+
+
 def _is_private_to_program(hazards: HazardMap, identity: FunctionId) -> bool:
     """Whether no framework enters it as one of its own."""
     contexts = hazards.whole_facts.contexts_of(identity)
@@ -74,7 +103,7 @@ def _functions(value: Value) -> Iterator[FunctionId]:
     for member in members(value):
         if isinstance(member, FunctionValue):
             yield FunctionId(*member.function)
-        elif isinstance(member, PartialValue):
+        elif isinstance(member, PartialValue | BoundMethod):
             yield from _functions(member.function)
 
 

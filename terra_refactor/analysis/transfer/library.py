@@ -49,6 +49,7 @@ from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
 from terra_refactor.analysis.transfer.keras_shapes import build_sequential
 from terra_refactor.analysis.transfer.keras_training import KERAS_TRAINING
 from terra_refactor.analysis.transfer.layer_weights import note_input
+from terra_refactor.analysis.transfer.replicas import REPLICAS
 from terra_refactor.analysis.transfer.tensor_arrays import TENSOR_ARRAYS
 from terra_refactor.analysis.transfer.weight_functions import call_weight_functions
 from terra_refactor.domain.dtype import FLOAT32, dtype_named
@@ -108,6 +109,7 @@ _SPECIAL: Final = {
     **COMMAND_LINE,
     **HOST_CALLBACKS,
     **DEFERRED_TENSORS,
+    **REPLICAS,
 }
 MAX_COMBINATIONS: Final = 8
 """Rules are asked for at most so many combinations of alternatives of their arguments."""
