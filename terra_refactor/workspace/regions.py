@@ -29,6 +29,7 @@ from terra_refactor.refactor.regions.conversions import used_as_operand
 from terra_refactor.refactor.regions.outline import Outliner, Placement
 from terra_refactor.refactor.regions.region import Region
 from terra_refactor.refactor.result import Outcome
+from terra_refactor.rules.graph_failures.conflicting_eager_coercion import RULE as CONFLICTING_COERCION
 from terra_refactor.rules.host_effects.stale_host_state import RULE as STALE_STATE
 from terra_refactor.syntax.edit import Edit, minimal_edits
 from terra_refactor.syntax.lines import LineIndex
@@ -44,8 +45,6 @@ Decide: TypeAlias = Callable[[Program], Sequence[Decision]]
 """The decisions about a program's functions."""
 MAX_ROUNDS: Final = 12
 """So often a program is judged with other runs of statements as functions."""
-_COERCION: Final = "TR310"
-"""The rule about arrays that eager operations convert."""
 MAX_CANDIDATES: Final = 40
 """Of a component. What has more tapes outside of functions than that is a collection of examples."""
 
@@ -251,7 +250,9 @@ def _convertible(trial: _Trial, decision: Decision) -> frozenset[str]:
     """The arrays of another dtype than the tensors that they meet, and that the call can convert as eager operations do."""
     assert trial.region is not None
     found = [
-        _line_in_file(trial.region, decision, each.span.line) for each in decision.hazards if each.rule == _COERCION
+        _line_in_file(trial.region, decision, each.span.line)
+        for each in decision.hazards
+        if each.rule == CONFLICTING_COERCION.id
     ]
     lines = frozenset(line for line in found if line is not None)
     if not lines:
