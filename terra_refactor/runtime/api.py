@@ -18,6 +18,7 @@ from typing import Any, TypeVar, overload
 from terra_refactor.runtime import report as reports
 from terra_refactor.runtime.costs import Way
 from terra_refactor.runtime.program import Program
+from terra_refactor.runtime.state import hooks
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -89,12 +90,16 @@ def co_execute(
         str(name or getattr(function, "__qualname__", repr(function))), xla, shadow, max_paths, fast_math, measure
     )
     reports.register(program)
+    costs = program.costs
 
     @functools.wraps(function)
     def co_executed(*args: Any, **kwargs: Any) -> Any:
+        if costs.resting > 1 and not hooks.installed:  # nothing of the shim is at work: the call costs next to nothing
+            costs.resting -= 1
+            return function(*args, **kwargs)
         if is_disabled() or program.eager_reason is not None:
             return function(*args, **kwargs)
-        way = program.costs.way()
+        way = costs.way()
         from terra_refactor.runtime import engine  # noqa: PLC0415  (TensorFlow only on use)
 
         if way is Way.RESTS:
@@ -160,9 +165,9 @@ def disable() -> None:
     """Switch the shim off: decorated functions run as if they were not decorated, and the hooks at TensorFlow's API are removed."""
     global _disabled  # noqa: PLW0603  (one switch for the process is the meaning)
     _disabled = True
-    hooks = sys.modules.get("terra_refactor.runtime.api_hooks")
-    if hooks is not None:
-        hooks.remove()
+    api_hooks = sys.modules.get("terra_refactor.runtime.api_hooks")
+    if api_hooks is not None:
+        api_hooks.remove()
 
 
 def enable() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from terra_refactor.runtime import foreign, keras_hooks, keras_optimizers, raw_ops, run_tapes
+from terra_refactor.runtime import foreign, keras_hooks, keras_optimizers, raw_ops, run_tapes, state
 from terra_refactor.runtime.executor import forget_executors, wait_for_segments
 from terra_refactor.runtime.lazy_tensor import LazyTensor
 from terra_refactor.runtime.op_rules import names
@@ -289,6 +289,7 @@ def install() -> None:
     run_eagerly = keras_hooks.setting_hook(eager_function_run.run_functions_eagerly)
     hooks.extend((owner, "run_functions_eagerly", run_eagerly) for owner in (eager_function_run, tf.config))
     _installed.extend(_put(hooks))
+    state.hooks.installed = True
 
 
 def _before_fork() -> None:
@@ -344,6 +345,7 @@ def remove() -> None:
     if run is not None and not run.depth:
         run.bail_out("switched off in the middle of a call")
     wait_for_segments()
+    state.hooks.installed = False
     while _installed:
         owner, name, original, own = _installed.pop()
         if own:

@@ -4,9 +4,10 @@ Computes: from the times of a few calls, which way the next ones are to go.
 Needs: nothing of TensorFlow. Gives: `Costs`, `Way`.
 Ignores: why a function is slow.
 
-After some calls a few are timed, each to the end of its computation; then a few run eagerly, and are timed, too. Where the
-shim loses, the function rests: it runs eagerly, and is tried again after more and more calls. Where it wins, it is measured
-again after more and more calls, and sooner when most calls leave the known paths.
+After some calls a few are timed, each to the end of its computation; then calls that run eagerly, and are timed, too, take
+turns with them, so that a machine that is busy for a moment disturbs both. Where the shim loses, the function rests: it runs
+eagerly, and is tried again after more and more calls. Where it wins, it is measured again after more and more calls, and
+sooner when most calls leave the known paths.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ LONGEST_WARM_UP: Final = 40
 SETTLED: Final = 4
 """So many calls in a row on known paths end it."""
 TIMED: Final = 5
-TIMED_EAGERLY: Final = 3
+TIMED_EAGERLY: Final = 5
 CLEARLY: Final = 1.5
-"""One eager call that takes so many times as long settles it."""
+"""Two eager calls that both take so many times as long settle it; one may have been disturbed."""
 LOSES: Final = 1.05
 EAGER_OPERATION: Final = 4e-6
 """Seconds that an operation takes at least when Python runs it: so many of them need no measurement."""
@@ -87,7 +88,7 @@ class Costs:
             return Way.RESTS
         if self.until_measured:
             return Way.FREE
-        return Way.TIMED if len(self.timed) < TIMED else Way.EAGER
+        return Way.TIMED if len(self.timed) < TIMED + len(self.eager) else Way.EAGER
 
     def ran(self, way: Way, seconds: float, operations: int, missed: bool) -> None:
         """A call has run that way; `operations`: how many it deferred or ran at once; `missed`: it found a new path."""
@@ -119,10 +120,9 @@ class Costs:
 
     def _ran_eagerly(self, seconds: float) -> None:
         self.eager.append(seconds)
-        shim = _typical(self.timed)
-        decided = seconds > CLEARLY * shim or len(self.eager) == TIMED_EAGERLY
-        if decided:
-            eager = seconds if seconds > CLEARLY * shim else _typical(self.eager)
+        shim, eager = _typical(self.timed), _typical(self.eager)
+        clear = len(self.eager) > 1 and min(self.eager) > CLEARLY * shim
+        if clear or len(self.eager) == TIMED_EAGERLY:
             self.shim_seconds, self.eager_seconds = shim, eager
             if shim > LOSES * eager:
                 self._lost()
@@ -140,7 +140,8 @@ class Costs:
         self._start_over()
         self.rest = FIRST_REST
         self.until_measured = self.settled_for
-        self.settled_for = min(8 * self.settled_for, 1_000_000)
+        close = self.eager_seconds is not None and self.eager_seconds < CLEARLY * (self.shim_seconds or 0.0)
+        self.settled_for = min((2 if close else 8) * self.settled_for, 1_000_000)
 
     def _lost(self) -> None:
         self._start_over()

@@ -29,6 +29,8 @@ from terra_refactor.runtime.run import Run
 from terra_refactor.runtime.state import forked, thread
 from terra_refactor.runtime.tf_internals import EagerTensor, context, keras, pywrap_tfe, tf
 
+IN_USE = 1.0  # seconds since its last call in which a function is taken to be in use
+
 
 def obstacle(function: Callable[..., Any] | None) -> str | None:
     """Why a function can never be served, or None."""
@@ -154,6 +156,7 @@ def leave(run: Run, started: float, failure: BaseException | None, way: Way = Wa
                 run.program.operations() - run.operations_before,
                 run.missed or run.program.segments_built != run.built_before,
             )
+            _rest_with(run.program)
 
 
 def eagerly(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -174,15 +177,17 @@ def _execute_eagerly(program: Program, function: Callable[..., Any], args: Any, 
     started = time.perf_counter()
     result = eagerly(function, args, kwargs)
     program.costs.ran(Way.EAGER, time.perf_counter() - started, 0, False)
-    if program.costs.resting:
-        _rest()
+    _rest_with(program)
     return result
 
 
-def _rest() -> None:
-    """Where every function rests, TensorFlow's API is as it was: the hooks cost a little at each operation."""
-    for program in registered_programs():
-        if program.calls and program.eager_reason is None and not program.costs.resting:
+def _rest_with(program: Program) -> None:
+    """Where every function in use rests, TensorFlow's API is as it was: the hooks cost a little at each operation."""
+    if not program.costs.resting:
+        return
+    since = time.monotonic() - IN_USE
+    for other in registered_programs():
+        if other.last_call > since and other.eager_reason is None and not other.costs.resting:
             return
     if not foreign.other_runs():
         api_hooks.remove()
@@ -292,3 +297,4 @@ class Block:
             leave(run, self.started, value, self.way)
         elif self.way is Way.EAGER and value is None:
             self.program.costs.ran(self.way, time.perf_counter() - self.started, 0, False)
+            _rest_with(self.program)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -86,6 +87,7 @@ class Program:
         self.frozen = False
         self.eager_reason: str | None = None
         self.misses_in_a_row = 0
+        self.last_call = 0.0
         self.at_end: Callable[[Program], None] | None = None
 
     def __del__(self) -> None:
@@ -141,6 +143,7 @@ class Program:
     def end_call(self, missed: bool, seconds: float, graph_seconds: float) -> None:
         """Account for a call that just ended."""
         self.calls += 1
+        self.last_call = time.monotonic()
         self.total_seconds += seconds
         self.graph_seconds += graph_seconds
         if not missed:

@@ -1,6 +1,6 @@
 """What belongs to one thread: the run it is in, and the tapes that really record.
 
-Computes: nothing. Needs: nothing. Gives: `thread`, one object whose attributes differ per thread; `forked`.
+Computes: nothing. Needs: nothing. Gives: `thread`, one object whose attributes differ per thread; `hooks`; `forked`.
 Ignores: everything about TensorFlow.
 """
 
@@ -21,5 +21,12 @@ class _ThreadState(threading.local):
         self.tapes: list[Any] = []
 
 
+class _Hooks:
+    """Attributes: `installed` (whether TensorFlow's API is hooked)."""
+
+    installed = False
+
+
 thread = _ThreadState()
+hooks = _Hooks()
 forked: list[bool] = []  # not empty in a process that was forked while the shim was in use

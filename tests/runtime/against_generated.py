@@ -1,9 +1,11 @@
 """A second generator of programs: what libraries and programs do around operations, mixed at random.
 
 `generated.py` mixes operations, tapes and values; this one mixes losses of Keras, slices of variables, other threads, forward
-accumulators, attributes on tensors, containers, exceptions and device scopes. `source(seed)` is the text of a program.
+accumulators, attributes on tensors, containers, exceptions, device scopes, generators with open blocks and training.
+`source(seed)` is the text of a program.
 
-`python -m tests.runtime.against_generated FIRST COUNT` compares so many programs with eager execution.
+`python -m tests.runtime.against_generated FIRST COUNT` compares so many programs with eager execution; `--xla` compiles
+segments with XLA, `--threads` runs two programs at the same time.
 """
 
 from __future__ import annotations
@@ -33,6 +35,11 @@ def program(co):
     dense_loss = keras.losses.{loss}(dtype=keras_dtype)
     optimizer = keras.optimizers.{optimizer}(0.01)
     optimizer.build(dense.trainable_variables)
+    first, last = (keras.layers.Dense(3, kernel_initializer="ones", dtype=keras_dtype) for _ in range(2))
+    layers = keras.Sequential([keras.Input((3,), dtype=keras_dtype), first, last])
+    trained = keras.optimizers.{optimizer}(0.02)
+    mean = keras.metrics.Mean(dtype=keras_dtype)
+    array, functions = np.zeros((2, 3), keras_dtype), {{}}
     kept, lock = [], threading.Lock()
     labels, ones = tf.constant([0, 2]), tf.one_hot([0, 2], 3, dtype=dtype)
 
@@ -40,10 +47,10 @@ def program(co):
         y, out = x, []
 """
 TAIL = """
-        return y, out, v + 0, dense.kernel + 0
+        return y, out, v + 0, dense.kernel + 0, first.kernel + 0
 
     decorated, found = co(step), []
-    for i in range(6):
+    for i in range({calls}):
         x = tf.cast([[1.0, 2, 3], [-1, 0.5, 4]], dtype) * {scale} * (i % 2 + 1)
         try:
             found.append(decorated(x, i))
@@ -139,6 +146,57 @@ STATEMENTS = [
     ["y = y[:, ::-1] + y[i % 2] * {c}"],
     ["y = tf.where(y > 0, y, y * {c}) / (1.0 + tf.reduce_max(tf.abs(y)))"],
     ["tmp{n} = tf.Variable(y)", "tmp{n}.assign_add(tf.ones_like(y))", "y = tmp{n} * 0.3"],
+    [
+        "def g{n}(y=y):",
+        "    with tf.name_scope('g'), tf.GradientTape() as t:",
+        "        t.watch(y)",
+        "        z = yield tf.sin(y) * y",
+        "        z = z * 2 + y",
+        "    yield t.gradient(z, y)",
+        "h{n} = g{n}()",
+        "a{n} = next(h{n})",
+        "{maybe_look}",
+        "out.append(h{n}.send(tf.tanh(a{n} + v)))",
+    ],
+    [
+        "with tf.GradientTape() as t{n}:",
+        "    l{n} = tf.reduce_mean(layers(y))",
+        "    {maybe_look}",
+        "g{n} = t{n}.gradient(l{n}, layers.trainable_variables)",
+        "trained.apply_gradients(zip(g{n}, layers.trainable_variables))",
+        "out.append(l{n})",
+    ],
+    [
+        "with tf.GradientTape(persistent=True) as t{n}:",
+        "    t{n}.watch(y)",
+        "    z{n} = tf.sin(y @ w)",
+        "    {maybe_look}",
+        "    l{n} = tf.reduce_mean(z{n})",
+        "out.append((t{n}.gradient(l{n}, y), t{n}.gradient(z{n}, [w, v])))",
+        "del t{n}",
+    ],
+    [
+        "@tf.custom_gradient",
+        "def c{n}(x):",
+        "    return x * {c}, lambda d: d * 3",
+        "with tf.GradientTape() as t{n}:",
+        "    t{n}.watch(y)",
+        "    z{n} = c{n}(tf.sin(y))",
+        "out.append(t{n}.gradient(z{n}, y))",
+    ],
+    [
+        "m{n} = tf.matmul(y, y, transpose_b=True) + tf.eye(2, dtype=dtype) * 3",
+        "out.append(tf.linalg.cholesky(m{n}))",
+        "y = y * 0.5 + tf.linalg.solve(m{n}, y)",
+    ],
+    ["y = functions.setdefault({n}, tf.function(lambda x: tf.tanh(x) * {c} + v, autograph=False))(y)"],
+    ["out.append(tf.strings.join(['a', tf.as_string(tf.reduce_sum(tf.range(3) + i))]).numpy())"],
+    ["y = y + tf.cast(tf.range(3) * i, dtype) * 0.01"],
+    ["out.append((y[: i % 2 + 1], tf.reshape(y, (-1,))[i % 4 :]))"],
+    ["tf.random.set_seed(i)", "y = y + tf.random.uniform((2, 3), dtype=dtype) * 0.1"],
+    ["mean.update_state(y)", "out.append(mean.result() + 0)"],
+    ["for b{n} in tf.data.Dataset.from_tensor_slices(y).batch(1):", "    y = y * 0.5 + b{n} * {c}"],
+    ["array[:] = i", "y = y + array * 0.01", "array[:] = 77"],
     ["for q{n} in (lambda y=y: (yield from (y, y * {c})))():", "    y = y * 0.3 + tf.tanh(q{n})"],
 ]
 
@@ -166,7 +224,11 @@ def source(seed: int) -> str:
             "maybe_look": choose.choice(["pass", "kept.append(float(tf.reduce_sum(y)))"]),
         }
         lines.extend(" " * 8 + line.format(**words) for line in choose.choice(STATEMENTS))
-    return head + "\n".join(lines) + TAIL.format(scale=choose.choice(["1", "0.1", "3"]))
+    return (
+        head
+        + "\n".join(lines)
+        + TAIL.format(scale=choose.choice(["1", "0.1", "3"]), calls=choose.choice([6, 6, 6, 20]))
+    )
 
 
 def plain(value: Any) -> Any:
@@ -207,36 +269,68 @@ def gap(one: Any, other: Any) -> str | None:
     return None if type(one) is type(other) and one == other else f"{one!r} and {other!r}"
 
 
+def program(seed: int) -> Any:
+    """The program of a seed, and what ends its thread."""
+    space: dict[str, Any] = {}
+    exec(compile(source(seed), f"<program {seed}>", "exec"), space)
+    return space["program"], space["pool"].shutdown
+
+
+def run(function: Any, decorator: Any) -> Any:
+    """What a program gives, or how it fails."""
+    try:
+        return plain(function(decorator))
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:200]}"
+
+
 def difference(seed: int, co: Any) -> str | None:
     """Where the program of a seed differs under `co` from eager execution."""
     import keras
 
-    space: dict[str, Any] = {}
-    exec(compile(source(seed), f"<program {seed}>", "exec"), space)
+    function, end = program(seed)
     results = []
-    for decorator in (lambda function: function, co):
+    for decorator in (lambda step: step, co):
         keras.utils.set_random_seed(1)
-        try:
-            results.append(plain(space["program"](decorator)))
-        except Exception as error:
-            results.append(f"{type(error).__name__}: {str(error)[:200]}")
-    space["pool"].shutdown()
+        results.append(run(function, decorator))
+    end()
     return gap(*results)
 
 
-def main(first: int, count: int) -> int:
+def differences_in_threads(seeds: list[int], co: Any) -> list[str | None]:
+    """As `difference`, for programs that run at the same time, each on a thread of its own."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    programs = [program(seed) for seed in seeds]
+    expected = [run(function, lambda step: step) for function, _ in programs]
+    with ThreadPoolExecutor(len(seeds)) as threads:
+        actual = list(threads.map(lambda each: run(each[0], co), programs))
+    for _, end in programs:
+        end()
+    return [gap(*pair) for pair in zip(expected, actual, strict=True)]
+
+
+def main(first: int, count: int, options: list[str]) -> int:
     """Compare programs, and print where they differ."""
+    import functools
+
     from terra_refactor.runtime import co_execute
 
+    co: Any = functools.partial(co_execute, xla=True) if "--xla" in options else co_execute
     different = 0
-    for seed in range(first, first + count):
-        found = difference(seed, co_execute)
-        if found is not None:
-            different += 1
-            print(f"program {seed}: {found[:300]}", flush=True)
-    print(f"{count} programs from {first}: {different} different", flush=True)
+    step = 2 if "--threads" in options else 1
+    for seed in range(first, first + count, step):
+        seeds = list(range(seed, seed + step))
+        # random numbers have one stream for the process: which program draws first is nobody's promise
+        alone = step == 1 or any("set_seed" in source(each) for each in seeds)
+        found = [difference(each, co) for each in seeds] if alone else differences_in_threads(seeds, co)
+        for each, what in zip(seeds, found, strict=True):
+            if what is not None:
+                different += 1
+                print(f"program {each}: {what[:300]}", flush=True)
+    print(f"{count} programs from {first} {' '.join(options)}: {different} different", flush=True)
     return different
 
 
 if __name__ == "__main__":
-    raise SystemExit(bool(main(int(sys.argv[1]), int(sys.argv[2]))))
+    raise SystemExit(bool(main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])))

@@ -62,3 +62,22 @@ def test_while_paths_are_found_the_measurement_waits() -> None:
     ways = drive(costs, LONGEST_WARM_UP, shim=5.0, eager=1.0, missed=True)
     assert Way.EAGER in ways
     assert drive(Costs("off", measures=False), 500, shim=5.0, eager=1.0) == [Way.FREE] * 500
+
+
+def test_one_disturbed_eager_call_decides_nothing() -> None:
+    costs = Costs("close")
+    disturbed = iter([9.0, 1.0, 1.0, 1.0, 1.0])
+    ways = []
+    while not costs.resting:
+        way = costs.way()
+        ways.append(way)
+        costs.ran(way, next(disturbed) if way is Way.EAGER else 1.3, 0, False)
+    assert ways.count(Way.EAGER) == 5
+    first = ways.index(Way.EAGER)
+    assert ways[first : first + 4] == [Way.EAGER, Way.TIMED, Way.EAGER, Way.TIMED]
+    assert costs.comparison().endswith("0.77 ×")
+
+
+def test_a_narrow_win_is_measured_again_sooner_than_a_clear_one() -> None:
+    narrow = drive(Costs("narrow"), 10_000, shim=1.0, eager=1.1).count(Way.EAGER)
+    assert drive(Costs("clear"), 10_000, shim=1.0, eager=3.0).count(Way.EAGER) < narrow < 100
