@@ -25,6 +25,14 @@ LARGEST: Final = 4 << 30
 """Bytes that an archive may unpack to."""
 
 
+_OF_ANOTHER_REPOSITORY: Final = frozenset((
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_DIR", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE",
+    "GIT_NAMESPACE", "GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+))  # fmt: skip
+"""Variables that say which repository a command of git is about (`git rev-parse --local-env-vars`, without the configuration)."""
+
+
 class FetchError(Exception):
     """A repository that is not to be had."""
 
@@ -100,7 +108,9 @@ def _check_out(entry: Entry, folder: str, timeout: float) -> None:
 
 
 def _git(folder: str, timeout: float, *arguments: str) -> None:
-    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1"}
+    # git sets these for its hooks and aliases: with them every command here would act on the user's own repository
+    environment = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER_REPOSITORY}
+    environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1"}
     program = find_program("git")
     if program is None:
         raise FetchError("git is not installed")

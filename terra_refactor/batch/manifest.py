@@ -96,7 +96,8 @@ def _from_lines(text: str, file: Path, folder: Path) -> tuple[Entry, ...]:
             if not at or "/" in revision or ":" in revision:  # the @ of `git@host:path` belongs to the address
                 url, revision = content[4:], ""
             name = f"{_last(url)}@{revision}" if revision else _last(url)
-            entries.append(Entry(name, SourceKind.GIT, _checked_url(url, f"{file}:{number}"), revision))
+            where = f"{file}:{number}"
+            entries.append(Entry(name, SourceKind.GIT, _checked_url(url, where), _checked_revision(revision, where)))
         else:
             entries.append(_local(content, content, folder, f"{file}:{number}"))
     return tuple(entries)
@@ -131,7 +132,7 @@ def _from_table(table: Mapping[str, Any], where: str, folder: Path) -> Entry:
     if kind is SourceKind.GIT:
         revision = table.get("revision", "")
         name = table.get("name", f"{_last(location)}@{revision}" if revision else _last(location))
-        return Entry(name, kind, _checked_url(location, where), revision, paths)
+        return Entry(name, kind, _checked_url(location, where), _checked_revision(revision, where), paths)
     if "revision" in table:
         raise UsageError(f"{where}: `revision` goes with `git` only")
     return Entry(table.get("name", location), kind, os.path.abspath(folder / location), "", paths)
@@ -144,6 +145,13 @@ def _local(name: str, location: str, folder: Path, where: str) -> Entry:
     if "://" in location:
         raise UsageError(f"{where}: {location} is a URL; write git+{location}")
     return Entry(name, SourceKind.PATH, absolute)
+
+
+def _checked_revision(revision: str, where: str) -> str:
+    """The name of a revision; git would take one that begins with a dash for an option."""
+    if revision.startswith("-"):
+        raise UsageError(f"{where}: `{revision}` is no revision")
+    return revision
 
 
 def _checked_url(url: str, where: str) -> str:

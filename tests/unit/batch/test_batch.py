@@ -80,6 +80,28 @@ def test_folders_archives_and_revisions_of_git() -> None:
     assert "unsafe by TR101 host-print-or-log" in result.stdout
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_in_a_hook_of_git_the_repository_that_runs_it_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("mine", "theirs"):
+        Path(name).mkdir()
+        project(f"{name}/{name}")
+        git = ["git", "-C", name, "-c", "user.name=n", "-c", "user.email=e", "-c", "commit.gpgsign=false"]
+        for command in (("init", "-q"), ("add", "."), ("commit", "-qm", name)):
+            subprocess.run([*git, *command], check=True)
+    Path("m.txt").write_text(f"git+{(tmp_path / 'theirs').as_uri()}\n")
+    with monkeypatch.context() as hook:
+        hook.setenv("GIT_DIR", str(tmp_path / "mine" / ".git"))
+        hook.setenv("GIT_WORK_TREE", str(tmp_path / "mine"))
+        hook.setenv("GIT_INDEX_FILE", str(tmp_path / "mine" / ".git" / "index"))
+        run("m.txt")
+    assert [line["status"] for line in lines()] == ["done"]
+    assert sorted(path.name for path in Path("mine").iterdir()) == [".git", "mine"]
+    log = subprocess.run(["git", "-C", "mine", "log", "--format=%s"], check=True, capture_output=True, text=True)
+    assert log.stdout == "mine\n"
+
+
 def test_what_fails_costs_only_itself_and_is_done_again_if_asked_for() -> None:
     project("good")
     Path("bad.tar.gz").write_bytes(b"no archive")
@@ -142,6 +164,7 @@ def test_an_archive_cannot_write_outside() -> None:
         ("m.txt", "a\na\n", "two repositories are called `a`"),
         ("m.txt", "https://example.org/x\n", "m.txt:1: https://example.org/x is a URL; write git+"),
         ("m.txt", "git+--upload-pack=x\n", "is no address of a git repository"),
+        ("m.txt", "git+https://h/x@--orphan\n", "m.txt:1: `--orphan` is no revision"),
         ("m.toml", "[[repository]]\nphat = 'x'\n", "unknown key `phat`; did you mean `path`?"),
         ("m.toml", "[[repository]]\nname = 'x'\n", "needs one of path, sdist and git"),
         ("m.toml", "[[repository]]\npath = 'x'\nrevision = 'y'\n", "`revision` goes with `git` only"),

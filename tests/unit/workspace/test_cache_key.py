@@ -163,3 +163,14 @@ def test_a_cache_folder_that_others_may_write_to_is_not_used(tmp_path: Path) -> 
     folder.chmod(0o777)
     ResultCache(folder).keep("key", 1)
     assert list(folder.iterdir()) == []
+
+
+def test_a_key_in_the_current_folder_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").mkdir(mode=0o700)
+    with open(tmp_path / "data" / "cache.key", "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as key:
+        key.write(bytes(32))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(key_module, "key_folder", lambda: Path("data"))
+    assert cache_key() is None
+    monkeypatch.setattr(key_module, "key_folder", lambda: tmp_path / "data")
+    assert cache_key() == bytes(32)
