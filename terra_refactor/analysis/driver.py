@@ -41,9 +41,10 @@ from terra_refactor.tf_model.environment import for_release
 
 MAX_ROUNDS = 3
 """The state of the program is followed through so many rounds; what changes after that is not followed any further."""
-STEPS_PER_OPERATION = 150
-"""The budget of a run, for each operation of the program."""
-MIN_STEPS = 1_000_000
+STEPS_PER_OPERATION = 80
+"""The budget of a run, for each operation of the program: five times what any project takes that was looked at."""
+MIN_STEPS = 200_000
+"""Of short programs: five to ten seconds, if they use it up."""
 
 HANDLERS = {
     **names.HANDLERS,

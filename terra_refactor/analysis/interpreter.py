@@ -52,7 +52,7 @@ from terra_refactor.analysis.notes import Notes
 from terra_refactor.analysis.reuse import Adoption
 from terra_refactor.analysis.sharing import Sharing
 from terra_refactor.analysis.signatures import as_signed
-from terra_refactor.analysis.steps import STEPS_OF_A_CALL, StepBudget
+from terra_refactor.analysis.steps import STEPS_OF_A_CALL, StepBudget, steps_of_call
 from terra_refactor.analysis.summaries import summary_of
 from terra_refactor.analysis.weight_dtypes import weights_are_default
 from terra_refactor.analysis.yields import count_of_yields
@@ -272,9 +272,7 @@ class Interpreter(AbstractHeap, Notes):
             return UNKNOWN
         wrapped = function.hybrid is not None and not self.functions_run_eagerly(frame.state)
         in_graph = frame.in_graph or graph or wrapped
-        self.steps.left -= STEPS_OF_A_CALL
-        if self.log is not None:
-            self.log.steps += STEPS_OF_A_CALL
+        self._charge_call(STEPS_OF_A_CALL)
         if not frame.provoked:
             self.note_called(identity)
         arrivals = frame.arrivals.setdefault(identity, {})
@@ -302,12 +300,18 @@ class Interpreter(AbstractHeap, Notes):
                     frame.state, identity, closure, given(again), EntryKind.CALLED, in_graph, naming
                 )
         if isinstance(summary, Summary):
+            self._charge_call(steps_of_call(summary))
             return as_declared(self, code, function, apply_summary(site, summary, bound, naming))
         if isinstance(summary, UnknownValue):
             # what it does is not followed any further: nobody can tell
             detail = f"{code.qualname} (called too deep to follow)"
             frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, EXTERNAL, detail, site.place()))
         return outward(summary, naming, {})
+
+    def _charge_call(self, steps: int) -> None:
+        self.steps.left -= steps
+        if self.log is not None:
+            self.log.steps += steps
 
     def note_open_instance(self, number: ObjectId) -> None:
         """Records that an instance stands for any object of a class or of a subclass."""

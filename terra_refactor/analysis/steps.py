@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from terra_refactor.analysis.frames import Frame
+from terra_refactor.analysis.frames import Frame, Summary
 from terra_refactor.domain.state import State
 from terra_refactor.domain.value import Value
 from terra_refactor.domain.weight import bounded, weight
@@ -24,6 +24,12 @@ PARTS_OF_A_STEP: Final = 32
 """So many parts of a value (above those that are free) cost as much as an operation."""
 FIELDS_OF_A_STEP: Final = 16
 """So many fields that a merge combines, at that depth of states, cost as much as an operation: each may be looked for in all of them."""
+
+
+def steps_of_call(summary: Summary) -> int:
+    """What it costs to give a caller what a call has read, written and done: little, except where state grows with the program."""
+    fields = len(summary.reads) + len(summary.writes) + len(summary.effects) + len(summary.state_reads)
+    return fields // FIELDS_OF_A_STEP
 
 
 class StepBudget:
