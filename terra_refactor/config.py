@@ -205,9 +205,17 @@ def parse_toml(text: str, file: str = "<toml>") -> dict[str, Any]:
     return data
 
 
+_LARGEST: Final = 1_000_000
+"""Bytes of a configuration: what a repository brings is read before anything limits it."""
+
+
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        with path.open("rb") as stream:
+            data = stream.read(_LARGEST + 1)
+        if len(data) > _LARGEST:
+            raise UsageError(f"{path}: is larger than {_LARGEST // 1_000} kB, which is too large for a configuration")
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

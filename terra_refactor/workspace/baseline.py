@@ -28,6 +28,8 @@ from terra_refactor.workspace.results import Comparison, KnownFinding, Workspace
 from terra_refactor.workspace.writing import write_whole
 
 SCHEMA: Final = "terra-refactor/baseline/1"
+_LARGEST: Final = 100_000_000
+"""Characters: a configuration may name a file of its repository, whatever that is."""
 DEFAULT_FILE: Final = "terra-refactor-baseline.json"
 
 
@@ -46,7 +48,11 @@ def read_baseline(file: Path) -> Baseline:
         UsageError: it cannot be read, is none, or has a form that this version does not know.
     """
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        with file.open(encoding="utf-8") as stream:
+            text = stream.read(_LARGEST + 1)
+        if len(text) > _LARGEST:
+            raise UsageError(f"{file}: is too large for a baseline")
+        data = json.loads(text)
     except OSError as error:
         raise UsageError(f"{file}: the baseline cannot be read: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:

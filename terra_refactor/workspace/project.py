@@ -367,6 +367,8 @@ def _is_of_name(expression: str) -> bool:
 
 _MAX_GITIGNORE = 1_000_000
 """Characters that are read of one file of patterns."""
+_MAX_PATTERN = 4_096
+"""Characters of a pattern that is used: no path is longer, and the time that compiling takes grows faster than a pattern."""
 
 
 def _read_gitignore(folder: str, name: str) -> tuple[_Ignore, ...]:
@@ -381,6 +383,8 @@ def _read_gitignore(folder: str, name: str) -> tuple[_Ignore, ...]:
         return ()
     patterns = []
     for line in lines:
+        if len(line) > _MAX_PATTERN:
+            continue
         try:
             GitIgnoreSpec.from_lines([line])
         except ValueError:

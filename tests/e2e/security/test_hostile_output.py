@@ -170,3 +170,22 @@ def test_ignored_patterns_are_not_slow(installed: Installed, repository: Callabl
     (folder / ("a" * 120 + ".py")).write_text(TEXT, encoding="utf-8")
     (folder / ".gitignore").write_text("*a" * 30 + "b\n" + "*a" * 4 + "b\n" + "**/" * 200 + "x\n", encoding="utf-8")
     assert installed.run(["lint", "."], folder).returncode == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a file has holes only where the system knows them")
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("big.py", 3), ("pyproject.toml", 2), ("terra-refactor.toml", 2), (".gitignore", 1), ("baseline.json", 2)],
+)
+def test_a_file_of_gigabytes_is_not_read_whole(
+    name: str, code: int, installed: Installed, repository: Callable[..., Path]
+) -> None:
+    folder = repository(1)
+    (folder / "clear.py").write_text(TEXT, encoding="utf-8")
+    if name == "baseline.json":
+        (folder / "terra-refactor.toml").write_text('baseline = "baseline.json"\n', encoding="utf-8")
+    with (folder / name).open("wb") as stream:
+        stream.truncate(6 << 30)  # a hole: an archive holds it in a few bytes
+    finished = installed.run(["lint", "--no-cache", "--jobs", "1", "."], folder)
+    assert finished.returncode == code, finished.stderr[-2000:]
+    assert "Traceback" not in finished.stderr
