@@ -220,7 +220,10 @@ class Engine(Heap, Code, Calls, Recorder, ProgramSettings, Protocol):
 
 
 class Site:
-    """The operation of a context at which a transfer function stands."""
+    """The operation of a context at which a transfer function stands.
+
+    Holds while that operation runs, and moves to the next one of its block then: nothing may keep it.
+    """
 
     __slots__ = ("engine", "frame", "op")
 
