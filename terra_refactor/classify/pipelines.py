@@ -21,6 +21,7 @@ from terra_refactor.domain.value import BoundMethod, FunctionValue, PartialValue
 from terra_refactor.facts.records import AttributeRead, Call, NameRead, NameWrite
 from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import FunctionId
+from terra_refactor.tf_model.graph_traits import is_of_strategies
 from terra_refactor.tf_model.spec import Trait
 
 _TRACING: Final = frozenset(
@@ -75,7 +76,7 @@ def synchronized_in_replicas(hazards: HazardMap) -> frozenset[FunctionId]:
             continue
         view = hazards.view(context)
         for call in view.code.of_kind(Call):
-            if call.owner is not None and call.method in _IN_REPLICAS:
+            if call.owner is not None and call.method in _IN_REPLICAS and _is_of_strategy(view, call):
                 found.update(identity for each in call.arguments for identity in _functions(view.value(each.value)))
     pending = list(found)
     while pending:
@@ -87,6 +88,14 @@ def synchronized_in_replicas(hazards: HazardMap) -> frozenset[FunctionId]:
                     found.add(inner.function)
                     pending.append(inner.function)
     return frozenset(found)
+
+
+def _is_of_strategy(view: ContextView, call: Call) -> bool:
+    """Whether a method `run` is that of a strategy, or of an unknown object that gets arguments as a strategy does: no `app.run(main)`."""
+    fact = view.calls.get(call.op)
+    if fact is None or any(is_of_strategies(name) for name in fact.library):
+        return fact is not None
+    return not fact.library and (len(call.positional) > 1 or call.keyword("args") is not None)
 
 
 def _is_private_to_program(hazards: HazardMap, identity: FunctionId) -> bool:

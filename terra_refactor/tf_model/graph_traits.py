@@ -187,6 +187,11 @@ def is_of_sessions(name: str) -> bool:
     return name in _SESSIONS or name.startswith(_FORMER)
 
 
+def is_of_strategies(name: str) -> bool:
+    """Whether it is of `tf.distribute`: strategies and what they give."""
+    return name.startswith("tensorflow.distribute.")
+
+
 def is_of_keras(name: str) -> bool:
     """Whether a name is one of Keras's own."""
     return name.startswith("keras.")
