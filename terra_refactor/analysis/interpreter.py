@@ -183,7 +183,7 @@ class Interpreter(AbstractHeap, Notes):
         if frame.steps > frame.max_steps or self.steps.left <= 0:
             frame.problem = "budget"
             return False
-        site = Site(self, frame, 0)  # moved along: one for each operation costs 2% of an analysis
+        site = Site(self, frame, 0)  # moved along: one for each operation takes longer
         for op in block:
             site.op = op.id
             result = handlers[type(op)](site, op)
