@@ -90,6 +90,8 @@ class FailureFact:
     message: str
     operation: str
     """Canonical name, or the operator."""
+    only: str = ""
+    """Under what else it fails, such as the release of a library that refuses it; empty if it fails everywhere."""
 
 
 @dataclass(frozen=True, slots=True)

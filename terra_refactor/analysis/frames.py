@@ -56,10 +56,14 @@ class LoopFrame:
     """A loop that is being interpreted: the state its body forks from, and the states in which control leaves the body."""
 
     base: State
+    doubt: int = 0
+    """How many conditions around the loop are not known to hold."""
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)
     staged: bool = False
     """A condition on a tensor leaves its body early: the graph merges what the ways to its end give."""
+    doubtful: set[OpId] = field(default_factory=set)
+    """Operations that fail in this iteration, under a condition inside of the loop that is not known to hold."""
 
 
 @dataclass(slots=True)

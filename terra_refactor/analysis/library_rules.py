@@ -57,5 +57,5 @@ def over_combinations(
 
 
 def _failed(site: Site, operation: str, error: OperationError) -> Value:
-    site.fails(FailureFact(site.op, error.kind, error.message, operation))
+    site.fails(FailureFact(site.op, error.kind, error.message, operation, error.only))
     return UNKNOWN_TENSOR

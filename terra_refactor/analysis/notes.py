@@ -59,6 +59,8 @@ class Notes:
         if frame.iteration and frame.doubt:
             # whether this iteration gets here is not known, and the condition may well leave out the one that would fail
             return
+        if frame.loops and frame.doubt > frame.loops[-1].doubt:
+            frame.loops[-1].doubtful.add(op)
         if frame.conditions:
             # the branch may be for other arguments than these
             frame.guarded_failures.setdefault(op, failure)

@@ -15,7 +15,7 @@ from terra_refactor.classify.graph_contexts import run_eagerly_all_the_same
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
 from terra_refactor.classify.proof import Proof
 from terra_refactor.classify.recorded import advice, retraces, traces_in_words
-from terra_refactor.classify.shape_findings import definitely_reached, failures
+from terra_refactor.classify.shape_findings import definitely_reached, doubted, failures
 from terra_refactor.domain.effect import EffectKind, EffectSite, RootKind
 from terra_refactor.ir.function import Decorator, Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
@@ -35,10 +35,11 @@ def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, 
     program, facts = hazards.whole_program, hazards.whole_facts
     found: dict[tuple[str, str, Span], Finding] = {}
     told: set[FunctionId] = set()
+    proof = Proof(hazards)
     for finding in (
-        *_in_graphs(program, facts, hazards),
+        *_in_graphs(program, facts, hazards, proof),
         *_diagnostics(program, facts, hazards, told),
-        *failures(program, facts, hazards),
+        *failures(program, facts, hazards, proof),
         *_decided(program, decisions),
         *_retraced(program, decisions, told),
     ):
@@ -51,9 +52,9 @@ def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, 
     )
 
 
-def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Iterator[Finding]:
+def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap, proof: Proof) -> Iterator[Finding]:
     """Hazards that code reaches which is a graph already."""
-    entered, eager, proof = _entered_from_outside(facts), run_eagerly_all_the_same(facts), Proof(hazards)
+    entered, eager = _entered_from_outside(facts), run_eagerly_all_the_same(facts)
     for context in facts.contexts:
         if context.id in eager or (not hazards.is_hybrid(context.function) and context.id not in entered):
             continue
@@ -77,11 +78,7 @@ def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Ite
             if rule.severity is Severity.WARNING or (rule.severity is Severity.ERROR and hazard.assumption is None):
                 doubt = proof.doubt(context, hazard) if rule.severity is Severity.ERROR else None
                 found = _finding(program, rule, hazard.site, hazard.message, _way(program, hazard), hazard.cure)
-                yield found if doubt is None else _doubted(found, doubt)
-
-
-def _doubted(finding: Finding, doubt: str) -> Finding:
-    return replace(finding, severity=Severity.WARNING, message=f"{finding.message} ({doubt})")
+                yield found if doubt is None else doubted(found, doubt)
 
 
 def _is_of_another_closure(program: Program, context: ContextFacts) -> bool:
@@ -131,7 +128,9 @@ def _diagnostics(program: Program, facts: ProgramFacts, hazards: HazardMap, told
                     if seen is not None and cause is not None:
                         message += f" ({traces_in_words(seen, cause)})"
                         told.add(callee.function)
-                yield _finding(program, rule, site, message, (), place.cure)
+                found = _finding(program, rule, site, message, (), place.cure)
+                certain = place.in_use is None or rule.severity is not Severity.ERROR
+                yield found if certain else doubted(found, f"only if {place.in_use}")
 
 
 def _retraced(program: Program, decisions: tuple[Decision, ...], told: set[FunctionId]) -> Iterator[Finding]:

@@ -6,6 +6,8 @@ and who reads attributes of that name. Gives: `is_scratch`, `readers_outside`. I
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from terra_refactor.analysis.facts import EntryKind, ProgramFacts
 from terra_refactor.facts.codes import Codes
 from terra_refactor.ir.ids import FunctionId
@@ -23,16 +25,24 @@ def is_scratch(facts: ProgramFacts, codes: Codes, asked: tuple[FunctionId, str])
 
 
 def readers_outside(
-    facts: ProgramFacts, codes: Codes, identity: FunctionId, attribute: str, *, by_name: bool = False
+    facts: ProgramFacts,
+    codes: Codes,
+    identity: FunctionId,
+    attribute: str,
+    *,
+    by_name: bool = False,
+    reads: Callable[[FunctionId], bool] = lambda reader: True,
 ) -> bool:
     """Whether some function of the program may read what a call of this one leaves in the attribute.
 
     With `by_name`, one that names it, or goes through the attributes of its own object; not one that does so with whatever it is given.
+    `reads`: which readers count.
     """
     around = _around(facts, identity)
     return any(
         not _is_closed(facts, reader, identity, attribute, around)
         for reader in codes.readers_of(attribute, by_name=by_name)
+        if reads(reader)
     )
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind, FailureFact, ProgramFacts
 from terra_refactor.classify.generation import tensorflow_1_modules
 from terra_refactor.classify.hazards import HazardMap
+from terra_refactor.classify.proof import Proof
 from terra_refactor.domain.value import TensorValue, members
 from terra_refactor.facts.records import Call, Fact, ItemRead, Operation
 from terra_refactor.facts.view import ContextView
@@ -20,10 +22,10 @@ from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.registry import rules_by_failure
-from terra_refactor.rules.rule import Finding, RelatedPlace
+from terra_refactor.rules.rule import Finding, RelatedPlace, Severity
 
 
-def failures(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Iterator[Finding]:
+def failures(program: Program, facts: ProgramFacts, hazards: HazardMap, proof: Proof) -> Iterator[Finding]:
     """Operations that certainly fail, in the contexts of definite calls."""
     old = tensorflow_1_modules(facts)
     reached = definitely_reached(facts)
@@ -43,7 +45,14 @@ def failures(program: Program, facts: ProgramFacts, hazards: HazardMap) -> Itera
                     *_way(program, facts, reached, context),
                 )
                 span = code.span_of(failure.op)
-                yield Finding(rule.id, rule.name, rule.severity, module.path, span, failure.message, related=places)
+                found = Finding(rule.id, rule.name, rule.severity, module.path, span, failure.message, related=places)
+                doubt = proof.doubt_of_failure(context, failure)
+                yield found if doubt is None else doubted(found, doubt)
+
+
+def doubted(finding: Finding, doubt: str) -> Finding:
+    """The finding as a warning that says what would have to be so."""
+    return replace(finding, severity=Severity.WARNING, message=f"{finding.message} ({doubt})")
 
 
 def definitely_reached(facts: ProgramFacts) -> dict[ContextId, tuple[ContextId, OpId] | None]:

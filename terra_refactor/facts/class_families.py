@@ -35,6 +35,10 @@ class ClassFamilies:
             return True
         return any(own in family and not setting.isdisjoint(family) for family in self._families())
 
+    def are_related(self, one: str, other: str) -> bool:
+        """Whether an object of one of these classes may be of the other, too."""
+        return one == other or any(one in family and other in family for family in self._families())
+
     def _classes_that_set(self, attribute: str) -> frozenset[str] | None:
         """The classes whose methods set the attribute of their own object; None if something else sets it."""
         found: set[str] = set()

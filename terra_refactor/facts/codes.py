@@ -93,6 +93,10 @@ class Codes:
             *(each for each in of_any if self._families.may_read(each, attribute, by_name=by_name)),
         )
 
+    def are_related(self, one: str, other: str) -> bool:
+        """Whether an object of a class of one of these names may be of the other, too."""
+        return self._families.are_related(one, other)
+
     def _all_readers(self) -> dict[str, tuple[FunctionId, ...]]:
         if self._readers is None:
             found: dict[str, dict[FunctionId, None]] = {}

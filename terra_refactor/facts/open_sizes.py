@@ -7,7 +7,7 @@ which graphs (`domain/traced.py`). Gives: `uses_of_open_sizes`, `is_open_here`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from terra_refactor.domain.dim import OpenDim, Why
@@ -46,6 +46,9 @@ class SizeUse:
 
     op: OpId
     message: str
+    why: Why
+    source: tuple[ContextView, OpId]
+    """The size, or the sizes, and the context that has them."""
     is_curable: bool = False
 
 
@@ -137,7 +140,7 @@ def uses_of_open_sizes(view: ContextView, wanted: Set[Why], level: int = 0) -> I
             yield from _whole_shapes(view, wanted, call, roots)
             one = fact.open_size
             if not found and one is not None and _is_open(one, roots) and one.why in wanted:
-                yield SizeUse(call.op, _of_several(view, call.op, call.op, one.why))
+                yield SizeUse(call.op, _of_several(view, call.op, call.op, one.why), one.why, (view, call.op))
         if level + 1 < LEVELS:
             yield from _uses_in_callees(view, wanted, call.op, level)
 
@@ -146,7 +149,7 @@ def _uses_of_size(view: ContextView, size: OpId, dim: OpenDim) -> Iterator[SizeU
     uses = list(_numbers_made_of(view, size))
     if uses and not _asks_for_none(view, size):
         is_curable = isinstance(view.made(size), ItemRead) and _may_be_tensor(view, uses)
-        yield SizeUse(size, needs_number(view, size, uses[0], dim.why), is_curable)
+        yield SizeUse(size, needs_number(view, size, uses[0], dim.why), dim.why, (view, size), is_curable)
     elif dim.why is not Why.DECLARED:
         # who declares a signature may mean the comparison to be false
         for use in _uses(view, size):
@@ -154,7 +157,7 @@ def _uses_of_size(view: ContextView, size: OpId, dim: OpenDim) -> Iterator[SizeU
             if isinstance(fact, Operation) and fact.symbol in ("==", "!="):
                 if any(view.all_of(side, _is_integer) for side in fact.sides):
                     always = f"and `{view.written(use)}` is always {fact.symbol == '!='}"
-                    yield SizeUse(use, f"{unknown_size(view, size, dim.why)}, {always}")
+                    yield SizeUse(use, f"{unknown_size(view, size, dim.why)}, {always}", dim.why, (view, size))
 
 
 def _uses_of_length(view: ContextView, size: OpId, dim: OpenDim) -> Iterator[SizeUse]:
@@ -162,9 +165,10 @@ def _uses_of_length(view: ContextView, size: OpId, dim: OpenDim) -> Iterator[Siz
     written = f"`{view.written(size)}` is a tensor of int32 while the graph is traced: {_BECAUSE[dim.why]}"
     use = next(_uses_with_floats(view, size, set()), None)
     if use is not None:
-        yield SizeUse(size, f"{written}, and `{view.written(use)}` has a float on the other side")
+        message = f"{written}, and `{view.written(use)}` has a float on the other side"
+        yield SizeUse(size, message, dim.why, (view, size))
     elif any(size in map(view.behind_name, view.code.tested_by(use)) for use in _uses(view, size)):
-        yield SizeUse(size, f"{written}, and a condition must be a bool")
+        yield SizeUse(size, f"{written}, and a condition must be a bool", dim.why, (view, size))
 
 
 def _whole_shapes(view: ContextView, wanted: Set[Why], call: Call, roots: int) -> Iterator[SizeUse]:
@@ -175,7 +179,8 @@ def _whole_shapes(view: ContextView, wanted: Set[Why], call: Call, roots: int) -
             continue
         found = next((dim for dim in _open_sizes(shape, roots) if dim.why in wanted), None)
         if found is not None:
-            yield SizeUse(call.op, _of_several(view, argument.value, call.op, found.why))
+            message = _of_several(view, argument.value, call.op, found.why)
+            yield SizeUse(call.op, message, found.why, (view, argument.value))
 
 
 def _of_several(view: ContextView, sizes: OpId, use: OpId, why: Why) -> str:
@@ -190,7 +195,7 @@ def _uses_in_callees(view: ContextView, wanted: Set[Why], call: OpId, level: int
             continue
         for use in uses_of_open_sizes(callee, wanted, level + 1):
             where = f"in `{callee.function.qualname}`"
-            yield SizeUse(call, f"{use.message} ({where})")
+            yield replace(use, op=call, message=f"{use.message} ({where})", is_curable=False)
             return
 
 

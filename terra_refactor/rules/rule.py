@@ -209,6 +209,8 @@ class Rule:
     """Whether code that has it builds models: it runs once, and speed is not its problem."""
     needs_tensors: bool = False
     """Whether it is none at the boundary of a function that computes nothing with tensors."""
+    speaks_of_sizes: bool = False
+    """Whether it is about a size that a graph does not know: it does not because of all that the tensor was made from."""
     compares_structures: bool = False
     """Whether it is about what a variable is on both sides of a branch, or before and after an iteration."""
     counts_if_used: bool = False

@@ -255,3 +255,11 @@ def built_in(name: str) -> str:
 def is_of_pipelines(name: str) -> bool:
     """Whether a name is one of data sets."""
     return name.startswith("tensorflow.data.")
+
+
+_ABOUT_SHAPES: Final = frozenset({"tensorflow.shape", "tensorflow.size", "tensorflow.rank"})
+
+
+def gives_integers(name: str) -> bool:
+    """Whether a function gives integers, whatever it is given."""
+    return name in _ABOUT_SHAPES

@@ -228,10 +228,12 @@ class OperationError(Exception):
         kind: which rule of the TR4xx family it is.
         message: one sentence that names both shapes (or dtypes) and the axis.
         arguments: names of the parameters whose values contradict each other.
+        only: under what else it fails, such as the release that refuses it; empty if it fails everywhere.
     """
 
-    def __init__(self, kind: ErrorKind, message: str, arguments: tuple[str, ...] = ()) -> None:
+    def __init__(self, kind: ErrorKind, message: str, arguments: tuple[str, ...] = (), only: str = "") -> None:
         super().__init__(message)
+        self.only = only
         self.kind = kind
         self.message = message
         self.arguments = arguments

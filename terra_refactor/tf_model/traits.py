@@ -68,6 +68,20 @@ _WEIGHTLESS_LAYERS: Final = """
 _WEIGHTLESS: Final = " ".join(f"!keras.layers.{name}" for name in _WEIGHTLESS_LAYERS.split())
 """Layers that have no variables: one made inside a graph, at each trace anew, is fine."""
 
+SEEDED_LAYERS: Final = frozenset(
+    f"keras.layers.{name}"
+    for name in (
+        "AlphaDropout",
+        "Dropout",
+        "GaussianDropout",
+        "GaussianNoise",
+        "SpatialDropout1D",
+        "SpatialDropout2D",
+        "SpatialDropout3D",
+    )
+)
+"""Layers whose only variable is the state of their random numbers, which Keras 3 makes in the constructor and Keras 2 does not have."""
+
 _LAYER_STATE: Final = """ tensorflow.Variable tensorflow.compat.v1.Variable keras.Variable keras.layers.Layer
 keras.Model keras.Sequential keras.metrics.Metric keras.optimizers.Optimizer keras.optimizers.legacy.Optimizer
 keras.random.SeedGenerator keras.layers.Layer.add_weight keras.layers.Layer.add_variable keras.layers.Layer.build
@@ -76,7 +90,7 @@ keras.optimizers.Optimizer.add_variable keras.optimizers.Optimizer.add_variable_
 keras.models.clone_model keras.saving.load_model keras.backend.variable keras.backend.random_uniform_variable
 keras.backend.random_normal_variable tensorflow.random.Generator tensorflow.random.Generator.from_seed
 tensorflow.random.Generator.from_state tensorflow.random.Generator.from_non_deterministic_state
-tensorflow.random.Generator.from_key_counter tensorflow.train.ExponentialMovingAverage.apply
+tensorflow.random.Generator.from_key_counter tensorflow.train.ExponentialMovingAverage
 tensorflow.compat.v1.get_variable tensorflow.compat.v1.get_local_variable tensorflow.compat.v1.layers.*
 tensorflow.compat.v1.train.Optimizer tensorflow.compat.v1.train.create_global_step
 tensorflow.compat.v1.train.get_or_create_global_step

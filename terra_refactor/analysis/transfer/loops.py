@@ -270,7 +270,8 @@ def _fixpoint(
     stored = variables_set(body)
     try:
         for round_number in range(MAX_ITERATIONS + 1):
-            loop = LoopFrame(current)
+            loop = LoopFrame(current, frame.doubt)
+            known = frame.failures.keys() | frame.guarded_failures.keys()
             frame.loops.append(loop)
             fork = current.fork()
             frame.state = fork
@@ -301,6 +302,10 @@ def _fixpoint(
             if round_number >= MAX_ITERATIONS - 1:
                 _give_up_on_changes(current, following)
             current = following
+            for number in loop.doubtful - known:
+                # a condition may leave out this iteration, and let those pass that do not fail
+                frame.failures.pop(number, None)
+                frame.guarded_failures.pop(number, None)
         frame.state = current
         reached = leave() and site.engine.run_block(frame, else_block)
     finally:

@@ -482,8 +482,11 @@ def _compared(site: Site, op: ops.Compare, left: Value, right: Value) -> Value:
         if method is not None and not isinstance(method, LibraryValue):
             return site.call(method, CallArguments((right,)))
         return UNKNOWN_BOOL
-    maybe_tensor = any(isinstance(side, UnknownValue) and side.may_be_tensor for side in (left, right))
-    return UNKNOWN if maybe_tensor else UNKNOWN_BOOL
+    unknown = [side for side in (left, right) if isinstance(side, UnknownValue)]
+    if any(side.may_be_tensor for side in unknown):
+        return UNKNOWN
+    # of an array or a table of another library the comparison is one, too
+    return UnknownValue(may_be_tensor=False) if unknown else UNKNOWN_BOOL
 
 
 def _compared_tuples(symbol: str, left: Sequence[Value], right: Sequence[Value]) -> bool | None:

@@ -11,12 +11,14 @@ Approximates: when they run. Regularizers and constraints run later, and not at 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from terra_refactor.analysis.engine import Site
-from terra_refactor.analysis.frames import CallArguments
+from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.transfer.iteration import size_value
 from terra_refactor.analysis.transfer.keras_protocol import own_method
+from terra_refactor.domain.effect import Effect
 from terra_refactor.domain.value import UNKNOWN, Constant, FunctionValue, TensorValue, TupleValue, Value, members
 
 ROLES: Final = ("initializer", "regularizer", "constraint")
@@ -31,7 +33,18 @@ def call_weight_functions(site: Site, weight: Value, functions: Mapping[str, Val
         for member in members(given) if given is not None else ():
             if isinstance(member, FunctionValue) or own_method(site, member, "__call__") is not None:
                 passed = _for_initializer(weight) if role == "initializer" else CallArguments((weight,))
+                known = dict(site.frame.effects)
                 site.call(member, passed)
+                if role != "initializer":
+                    _suppose(site.frame, known)
+
+
+def _suppose(frame: Frame, known: Mapping[tuple[object, ...], Effect]) -> None:
+    """Marks the new effects as such that may not happen here: Keras runs regularizers and constraints when it trains, or never."""
+    for key, effect in frame.effects.items():
+        before = known.get(key)
+        if before is None or before.assumed:
+            frame.effects[key] = replace(effect, assumed=True)
 
 
 def _for_initializer(weight: TensorValue) -> CallArguments:

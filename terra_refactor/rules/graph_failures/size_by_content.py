@@ -94,4 +94,5 @@ result = places(tf.constant([1.0, -2.0, 3.0]))
     ),
     cure="`tf.shape(y)[0]`, or `len(y)`.",
     check=check,
+    speaks_of_sizes=True,
 )

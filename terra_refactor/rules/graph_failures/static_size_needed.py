@@ -70,5 +70,6 @@ result = flatten(tf.ones([2, 3]))
     ),
     cure="Use `tf.shape(x)[i]`, which is the size at run time.",
     check=check,
+    speaks_of_sizes=True,
     cured_by_shim=True,
 )

@@ -14,6 +14,7 @@ from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Seve
 from terra_refactor.tf_model.graph_traits import LIST, ZIP
 from terra_refactor.tf_model.spec import Trait
 
+_NEW: Final = "TensorFlow 2.11 or newer runs it: the optimizers before took any variables"
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
 
 
@@ -33,6 +34,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                     call.op,
                     f"`{view.written(call.owner)}` was given the variables of `{view.written(other.op)}` before: "
                     "an optimizer knows the variables of its first call only",
+                    in_use=_NEW,
                 )
                 continue
         seen.setdefault(key, model)
@@ -41,6 +43,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 call.op,
                 f"`{view.written(call.owner)}` gets the variables of several models (`{view.written(model.op)}` differs from call to "
                 "call): an optimizer knows the variables of its first call only",
+                in_use=_NEW,
             )
 
 

@@ -6,12 +6,18 @@ Source: Keras 3, `keras.Functional` (`_adjust_input_rank`, `input_spec`).
 
 from __future__ import annotations
 
+from typing import Final
+
 from terra_refactor.domain.dim import definitely_different, format_dim
 from terra_refactor.domain.shape import Shape, format_shape
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import TensorKind, TensorValue, Value
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.spec import ErrorKind, OperationError
+
+_REFUSES_SCALARS: Final = (
+    "under Keras 3, of TensorFlow 2.16 and newer: Keras 2 compares the axes that are there, and a scalar has none"
+)
 
 
 def adjusted_input(declared: Shape, given: Value, model: str) -> Value:
@@ -33,6 +39,7 @@ def adjusted_input(declared: Shape, given: Value, model: str) -> Value:
         f"{model}: an input of shape {format_shape(shape)} for a model that takes {format_shape(declared)}: rank {len(shape)} instead of "
         f"{len(declared)} (the first axis is the batch)",
         ("inputs",),
+        "" if shape else _REFUSES_SCALARS,
     )
 
 

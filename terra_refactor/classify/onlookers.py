@@ -1,0 +1,115 @@
+"""Whether anybody sees what a call of a graph leaves behind or computes on the side.
+
+Computes: whether a result goes nowhere, and whether a function of the program reads an attribute of the very objects on which a call
+sets it. An attribute of the same name on an object of another class is no reader, nor is one on an object of which nothing is known:
+an error needs proof, and a name is none. Needs: facts, and the code of the functions. Gives: `goes_nowhere`, `written_objects`,
+`reads_of_these`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+
+from terra_refactor.analysis.facts import ContextFacts, ObjectKind
+from terra_refactor.classify.hazards import HazardMap
+from terra_refactor.domain.value import ObjectId, Reference, Value, members
+from terra_refactor.facts.code import CodeFacts
+from terra_refactor.facts.records import (
+    AttributeRead,
+    AttributeWrite,
+    Call,
+    Display,
+    Fact,
+    ItemRead,
+    Literal,
+    NameWrite,
+    Operation,
+    Unpacked,
+)
+from terra_refactor.ir.ids import FunctionId, OpId
+
+_PASSED_ON = AttributeRead | ItemRead | Operation | Display | Unpacked
+"""What gives another result and does nothing else."""
+
+
+def goes_nowhere(hazards: HazardMap, context: ContextFacts, number: OpId, seen: frozenset[OpId] = frozenset()) -> bool:
+    """Whether nobody looks at a result, nor at what is computed from it: it is dropped, or stored in a variable that nothing reads."""
+    index = hazards.index(context.function)
+    seen |= {number}
+    return all(
+        user in seen or _ends_here(hazards, context, index.facts[user], seen)
+        for user in index.readers(number, results=True)
+    )
+
+
+def _ends_here(hazards: HazardMap, context: ContextFacts, fact: Fact | None, seen: frozenset[OpId]) -> bool:
+    match fact:
+        case NameWrite():
+            return _is_stored_in_vain(hazards, context, fact, seen)
+        case Call():
+            return _only_computes(context, fact.op) and goes_nowhere(hazards, context, fact.op, seen)
+        case _ if isinstance(fact, _PASSED_ON):
+            return goes_nowhere(hazards, context, fact.op, seen)
+        case _:
+            return False
+
+
+def _is_stored_in_vain(hazards: HazardMap, context: ContextFacts, write: NameWrite, seen: frozenset[OpId]) -> bool:
+    if write.is_own:
+        reads = hazards.index(context.function).reads_of(write.name)
+        return all(read.op in seen or goes_nowhere(hazards, context, read.op, seen) for read in reads)
+    functions = hazards.whole_program.modules[context.function.module].functions
+    return not any(hazards.index(function.id).reads_of(write.name) for function in functions)
+
+
+def _only_computes(context: ContextFacts, call: OpId) -> bool:
+    """Whether a call is of library functions alone that have no effect of their own."""
+    fact = next((each for each in context.calls if each.op == call), None)
+    if fact is None or fact.unknown is not None or fact.callees or not fact.library:
+        return False
+    return not any(effect.site.op == call and not effect.via for effect in context.effects)
+
+
+def written_objects(hazards: HazardMap, contexts: Iterable[ContextFacts], place: OpId) -> frozenset[ObjectId] | None:
+    """The objects of which an operation sets an attribute; None for an operation that sets none itself (a call of a library does)."""
+    found: set[ObjectId] = set()
+    for context in contexts:
+        fact = hazards.index(context.function).facts[place]
+        if not isinstance(fact, AttributeWrite):
+            return None
+        found.update(_objects(context.values[fact.owner]))
+    return frozenset(found)
+
+
+def reads_of_these(hazards: HazardMap, reader: FunctionId, attribute: str, written: Set[ObjectId]) -> bool:
+    """Whether a function reads the attribute of an object that may be one of these; True of one that asks for computed names."""
+    index = hazards.index(reader)
+    owners = [read.owner for read in index.of_kind(AttributeRead) if read.name == attribute]
+    owners += [call.arguments[0].value for call in index.of_kind(Call) if _asks_for(index, call, attribute)]
+    if not owners:
+        return True
+    return any(
+        _may_be_one(hazards, number, other)
+        for context in hazards.whole_facts.contexts_of(reader)
+        for owner in owners
+        for number in _objects(context.values[owner])
+        for other in written
+    )
+
+
+def _asks_for(index: CodeFacts, call: Call, attribute: str) -> bool:
+    asked = index.facts[call.arguments[1].value] if len(call.arguments) > 1 else None
+    return isinstance(asked, Literal) and asked.value == attribute
+
+
+def _may_be_one(hazards: HazardMap, one: ObjectId, other: ObjectId) -> bool:
+    """Whether two abstract objects may be one: contexts name what they are given anew, so their classes are compared."""
+    objects = hazards.whole_facts.objects
+    first, second = objects[one], objects[other]
+    if ObjectKind.CLASS not in (first.kind, second.kind) and first.kind is not second.kind:
+        return False
+    return hazards.codes.are_related(first.name, second.name)
+
+
+def _objects(value: Value | None) -> set[ObjectId]:
+    return set() if value is None else {member.object for member in members(value) if isinstance(member, Reference)}

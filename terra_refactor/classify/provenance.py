@@ -1,0 +1,306 @@
+"""Where values come from, by data flow.
+
+A value is *proven* to be a tensor (or an array) if data flow leads back from it to a call of TensorFlow, Keras or NumPy that gives one.
+That says nothing about its shape and its dtype, which such a call makes of what it is given: they are proven where all tensors are that it
+was made from (`whole`).
+
+Computes: whether a value, or a parameter, is proven. Needs: facts. Gives: `Provenance`, `is_array`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, EntryKind, ObjectKind
+from terra_refactor.classify.candidates import derives_from
+from terra_refactor.classify.hazards import HazardMap
+from terra_refactor.domain.value import (
+    Constant,
+    DatasetValue,
+    FrozenDict,
+    FrozenList,
+    Reference,
+    Scalar,
+    SequenceValue,
+    ShapeValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    UnknownValue,
+    Value,
+    is_symbolic_number,
+    members,
+)
+from terra_refactor.facts.code import CodeFacts
+from terra_refactor.facts.records import (
+    AttributeRead,
+    AttributeWrite,
+    Call,
+    Choice,
+    Display,
+    ItemRead,
+    Literal,
+    NameRead,
+    NextItem,
+    Operation,
+    Return,
+    Unpacked,
+)
+from terra_refactor.facts.view import has_trait
+from terra_refactor.ir.function import Function
+from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.tf_model.graph_traits import LOSS, gives_integers, is_of_keras, makes_arrays
+from terra_refactor.tf_model.spec import Trait
+
+MAX_DEPTH: Final = 60
+"""So many steps data flow is followed back; what is farther away is not proven."""
+MAX_DEPTH_OF_WHOLE: Final = 400
+"""The same where all that a value was made from counts, layer after layer of a model."""
+_LOSSES: Final = frozenset({LOSS})
+_HOLDERS: Final = (ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET)
+
+
+class Provenance:
+    """What is proven about the values of a program, found on demand.
+
+    With `whole`, all tensors must be proven, too, that a value was made from, sizes and results of functions among them.
+    """
+
+    def __init__(self, hazards: HazardMap, *, whole: bool = False) -> None:
+        self.hazards = hazards
+        self.facts = hazards.whole_facts
+        self.whole = whole
+        self._known: dict[tuple[ContextId, OpId], bool] = {}
+        self._parameters: dict[tuple[ContextId, str], bool] = {}
+        self._setters: dict[str, list[tuple[FunctionId, OpId, OpId]]] | None = None
+        self._depth = 0
+
+    # --- values --------------------------------------------------------------------------------------------------------------------
+
+    def is_proven(self, context: ContextFacts, number: OpId) -> bool:
+        """Whether a result comes, by data flow, from calls that give tensors or arrays."""
+        key = context.id, number
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        if self._depth >= (MAX_DEPTH_OF_WHOLE if self.whole else MAX_DEPTH):
+            return False
+        # what a loop carries is proven if all else that it is made from is
+        self._known[key] = True
+        self._depth += 1
+        try:
+            found = self._known[key] = self._comes_from_call(context, number)
+        finally:
+            self._depth -= 1
+        return found
+
+    def _comes_from_call(self, context: ContextFacts, number: OpId) -> bool:
+        value = context.values[number]
+        if value is None or any(isinstance(member, UnknownValue) for member in members(value)):
+            return False
+        if all(map(_is_variable, members(value))) and members(value):
+            return True
+        code = self.code(context)
+        match code.facts[number]:
+            case NameRead(is_local=True, name=name):
+                return self._of_local(context, name, number)
+            case NameRead(is_captured=True, name=name):
+                return self._of_closure(context, name)
+            case ItemRead(owner=inner) | Unpacked(source=inner) | Operation(right=None, left=inner):
+                return self.is_proven(context, inner)
+            case AttributeRead() as read:
+                return self._of_attribute(context, read)
+            case Operation(sides=sides):
+                asked = [each for each in sides if self.is_relevant(context.values[each])]
+                return bool(asked) and self._several(self.is_proven(context, each) for each in asked)
+            case Choice(results=results):
+                return self._all(context, results)
+            case Display(is_comprehension=True, items=items):
+                return self._all(context, [item.value for item in items])
+            case Display():
+                return self._all(context, code.inputs(number))
+            case NextItem(source=source):
+                return source is not None and self.is_proven(context, source)
+            case Call() as call:
+                return self._of_call(context, call)
+            case NameRead() | Literal():
+                return True  # a global: the module's own code has made it
+            case _:
+                return False
+
+    def _several(self, answers: Iterable[bool]) -> bool:
+        """One of several is enough to say what a value is; its sizes rest on all of them."""
+        return all(answers) if self.whole else any(answers)
+
+    def _all(self, context: ContextFacts, numbers: Iterable[OpId]) -> bool:
+        return all(self.is_proven(context, each) for each in numbers if self.is_relevant(context.values[each]))
+
+    def _of_local(self, context: ContextFacts, name: str, before: OpId | None, *, later: bool = False) -> bool:
+        """A local variable: every assignment that may have set it there, or sets it `later`, as functions inside see it."""
+        code = self.code(context)
+        writes, is_parameter = code.writes.get(name, ()), code.has_parameter(name)
+        certain = [each for each in writes if code.parents[each.op] is None and (before is None or each.op < before)]
+        if certain and not (later and before is None):
+            # nothing from before that gets here
+            writes, is_parameter = tuple(each for each in writes if each.op >= certain[-1].op), False
+        if is_parameter and not self.of_parameter(context, name):
+            return False
+        return self._all(context, [write.value for write in writes])
+
+    def _of_closure(self, context: ContextFacts, name: str) -> bool:
+        inner = context.function
+        outer = self.code(context).function.parent
+        while outer is not None:
+            code = self.hazards.index(outer)
+            if name in code.writes or code.has_parameter(name):
+                made = code.maker_of(inner)
+                before = None if made is None else made.op
+                return any(self._of_local(each, name, before, later=True) for each in self.facts.contexts_of(outer))
+            inner, outer = outer, code.function.parent
+        return False
+
+    def _of_attribute(self, context: ContextFacts, read: AttributeRead) -> bool:
+        owner = context.values[read.owner]
+        if owner is not None and self.is_relevant(owner):
+            return self.is_proven(context, read.owner)
+        if owner is not None and not any(isinstance(member, Reference) for member in members(owner)):
+            return True  # of a module or a library
+        setting = [
+            (setter, number)
+            for identity, number, _ in self.setters_of(read.name)
+            for setter in self.facts.contexts_of(identity)
+            if self.is_relevant(setter.values[number])
+        ]
+        return bool(setting) and all(self.is_proven(setter, number) for setter, number in setting)
+
+    def setters_of(self, attribute: str) -> list[tuple[FunctionId, OpId, OpId]]:
+        """The functions that set attributes of that name, with the value and the object of each."""
+        if self._setters is None:
+            self._setters = {}
+            for module in self.hazards.whole_program.modules.values():
+                for function in module.functions:
+                    for write in self.hazards.index(function.id).of_kind(AttributeWrite):
+                        self._setters.setdefault(write.name, []).append((function.id, write.value, write.owner))
+        return self._setters.get(attribute, [])
+
+    def _of_call(self, context: ContextFacts, call: Call) -> bool:
+        fact = next((each for each in context.calls if each.op == call.op), None)
+        if fact is None or fact.unknown is not None:
+            return False
+        if fact.library:
+            if self.whole:
+                return self._is_made_of_proven(context, call, fact)
+            if call.owner is not None and self.is_relevant(context.values[call.owner]):
+                return self.is_proven(context, call.owner)
+            if all(makes_arrays(name) and not has_trait(name, Trait.HANDS_BACK) for name in fact.library):
+                return True
+            return self._all(context, self.code(context).inputs(call.op))
+        return bool(fact.callees) and self._several(
+            self._returns_proven(self.facts.contexts[callee]) for callee in fact.callees
+        )
+
+    def _is_made_of_proven(self, context: ContextFacts, call: Call, fact: CallFact) -> bool:
+        """Whether all that a library is given is proven, and what functions give that it calls."""
+        if all(map(gives_integers, fact.library)):
+            return True
+        inputs = self.code(context).inputs(call.op)
+        given = inputs if call.owner is None else (call.owner, *inputs)
+        return self._all(context, given) and all(
+            self._returns_proven(self.facts.contexts[callee]) for callee in fact.callees
+        )
+
+    def _returns_proven(self, context: ContextFacts) -> bool:
+        if self.hazards.is_hybrid(context.function) and not self.whole:
+            return True
+        given = [place.value for place in self.code(context).of_kind(Return) if place.value is not None]
+        return self._all(context, given)
+
+    # --- parameters ----------------------------------------------------------------------------------------------------------------
+
+    def of_parameter(self, context: ContextFacts, name: str) -> bool:
+        """Whether calls bring what a parameter is taken for."""
+        key = context.id, name
+        known = self._parameters.get(key)
+        if known is None:
+            # a recursive call proves nothing by itself
+            self._parameters[key] = False
+            known = self._parameters[key] = self._is_brought(context, name)
+        return known
+
+    def _is_brought(self, context: ContextFacts, name: str) -> bool:
+        code = self.code(context).function
+        if context.entry is EntryKind.FRAMEWORK:
+            # Keras gives losses and metrics tensors, of sizes that depend on the data; a layer may take lists and dicts of them
+            return not self.whole and (code.name != "call" or self._is_of_loss(code))
+        if context.entry is not EntryKind.CALLED:
+            return False
+        return any(
+            self._brings(calling, call, context, name)
+            for calling, call in self.calls_of(context)
+            # what `fit` makes of its arguments before it calls a loss or a step depends on the model and the data
+            if not self.whole or code.name == "call" or not any(map(is_of_keras, call.library))
+        )
+
+    def _is_of_loss(self, code: Function) -> bool:
+        codes = self.hazards.codes
+        return code.parent is not None and derives_from(codes, self.facts, code.parent, _LOSSES)
+
+    def calls_of(self, context: ContextFacts) -> Iterator[tuple[ContextFacts, CallFact]]:
+        """The calls that lead to a context, each with the context that makes it."""
+        for caller in self.facts.functions[context.function].callers:
+            calling = self.facts.contexts[caller.context]
+            for call in calling.calls:
+                if call.op == caller.op and context.id in call.callees:
+                    yield calling, call
+
+    def _brings(self, caller: ContextFacts, call: CallFact, context: ContextFacts, name: str) -> bool:
+        given = self.argument(caller, call, context, name)
+        if given is not None:
+            return self.is_proven(caller, given)
+        code = self.code(caller)
+        made = code.facts[call.op]
+        receiver = (made.owner,) if isinstance(made, Call) and made.owner is not None else ()
+        given_to_library = (*code.inputs(call.op), *receiver)
+        if any(isinstance(member, UnknownValue) for each in given_to_library for member in _alternatives(caller, each)):
+            # what it hands on may be a part of that
+            return False
+        return self._all(caller, given_to_library)
+
+    def argument(self, caller: ContextFacts, call: CallFact, context: ContextFacts, name: str) -> OpId | None:
+        """What a call that reaches the function itself, through no library, passes for a parameter; None if that is not seen."""
+        made = self.code(caller).facts[call.op]
+        if not isinstance(made, Call) or call.library:
+            return None
+        return self.hazards.view(caller).given_for(made, self.code(context).function, name)
+
+    # --- looking -------------------------------------------------------------------------------------------------------------------
+
+    def code(self, context: ContextFacts) -> CodeFacts:
+        """The code of a context's function."""
+        return self.hazards.whole_codes.of(context.function)
+
+    def is_relevant(self, value: Value | None) -> bool:
+        """Whether a value is a tensor or array, or may hold one; with `whole`, or a number or shape, of which tensors are made."""
+        if value is None:
+            return False
+        return is_array(value) or any(
+            isinstance(member, TupleValue | SequenceValue | FrozenList | FrozenDict | DatasetValue)
+            or (isinstance(member, Reference) and self.facts.objects[member.object].kind in _HOLDERS)
+            or (self.whole and isinstance(member, ShapeValue | Scalar | Constant))
+            for member in members(value)
+        )
+
+
+def is_array(value: Value) -> bool:
+    """Whether a value may be a tensor, an array or a number that stands for one."""
+    return any(isinstance(member, TensorValue) or is_symbolic_number(member) for member in members(value))
+
+
+def _is_variable(value: Value) -> bool:
+    return isinstance(value, TensorValue) and value.kind is TensorKind.VARIABLE and value.variable is not None
+
+
+def _alternatives(context: ContextFacts, number: OpId) -> tuple[Value, ...]:
+    value = context.values[number]
+    return () if value is None else members(value)
