@@ -45,6 +45,7 @@ _DIGEST_SIZE: Final = 16
 _SIGNATURE_SIZE: Final = 32
 _MODULE: Final = ".ir"
 _RESULT: Final = ".result"
+_TEXTS: Final = ".texts"
 _ROOMS: Final = ("terra_refactor.syntax", "terra_refactor.ir", "terra_refactor.ir.build")
 
 
@@ -125,6 +126,7 @@ class ResultCache:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._entries = _Entries(folder, result_generation, _RESULT)
+        self._texts = _Entries(folder, result_generation, _TEXTS)
 
     def find(self, key: str) -> object:
         """What was kept under that key, or None."""
@@ -133,6 +135,14 @@ class ResultCache:
     def keep(self, key: str, result: object) -> None:
         """Keep a result; failing to is no error."""
         self._entries.write(key, result)
+
+    def find_texts(self, place: str) -> object:
+        """The texts that were kept last for a component, or None."""
+        return self._texts.read(place)
+
+    def keep_texts(self, place: str, texts: object) -> None:
+        """Keep the texts of a component in place of those before; failing to is no error."""
+        self._texts.write(place, texts)
 
 
 def _module_key(digest: str, name: str, path: str, *, is_package: bool) -> str:
@@ -223,7 +233,7 @@ def cache_info(folder: Path | None = None) -> CacheInfo:
     entries = stale = size = 0
     results = 0
     for entry in _files(folder):
-        if entry.suffix not in (_MODULE, _RESULT):
+        if entry.suffix not in (_MODULE, _RESULT, _TEXTS):
             continue
         with contextlib.suppress(OSError):
             size += entry.stat().st_size
@@ -232,6 +242,8 @@ def cache_info(folder: Path | None = None) -> CacheInfo:
                 entries += 1
             elif entry.suffix == _RESULT and own == result_generation():
                 results += 1
+            elif entry.suffix == _TEXTS and own == result_generation():
+                pass  # they belong to a result
             else:
                 stale += 1
     return CacheInfo(folder, entries, results, stale, size, _why_unused(folder))
@@ -252,7 +264,7 @@ def _files(folder: Path) -> list[Path]:
         entry
         for entry in folder.glob("*/*/*")
         if re.fullmatch(
-            r"[0-9a-f]{32}/[0-9a-f]{2}/[0-9a-f]{30}(\.[0-9a-f]+)?\.(ir|result|tmp)",
+            r"[0-9a-f]{32}/[0-9a-f]{2}/[0-9a-f]{30}(\.[0-9a-f]+)?\.(ir|result|texts|tmp)",
             entry.relative_to(folder).as_posix(),
         )
         and not entry.is_dir()

@@ -48,12 +48,12 @@ def keep_texts(results: ResultCache, place: str, key: str, sources: Mapping[str,
         for path, source in sources.items()
         if source.notebook is None
     }
-    results.keep(place, KeptTexts(key, digests, texts))
+    results.keep_texts(place, KeptTexts(key, digests, texts))
 
 
 def relaid_result(results: ResultCache, place: str, sources: Mapping[str, Source]) -> ComponentResult | None:
     """The result for the texts of now; None if they differ from the last ones in more than comments, docstrings and layout."""
-    kept = results.find(place)
+    kept = results.find_texts(place)
     if not isinstance(kept, KeptTexts) or kept.digests.keys() != sources.keys():
         return None
     changed = {path for path, source in sources.items() if kept.digests[path] != source.digest}

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from terra_refactor.classify.decision import Decision, Level
+from terra_refactor.classify.decision import Action, Decision, Level
 from terra_refactor.config import Config
 from terra_refactor.errors import UsageError
 from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
@@ -195,7 +195,15 @@ def _change(
     def refactored(report: WorkspaceReport, left_out: LeftOut) -> tuple[FileRefactoring, ...]:
         return _refactor(report, options, only, left_out)
 
-    chosen = chosen_regions(report.regions, Level(options.config.level), only, left_out)
+    level = Level(options.config.level)
+    # at that level the shim keeps all of a step, and what is around it
+    kept_whole = {
+        (each.path, each.qualname)
+        for each in report.decisions
+        if level is Level.COEXEC and each.action is Action.CO_EXECUTE
+    }
+    found = [each for each in report.regions if (each.decision.path, each.decision.inside) not in kept_whole]
+    chosen = chosen_regions(found, level, only, left_out)
     if not chosen:
         return refactored(report, left_out)
     from terra_refactor.workspace.extraction import extract_and_refactor  # noqa: PLC0415

@@ -8,17 +8,14 @@ from typing import Final
 from terra_refactor.analysis.facts import ContextFacts, EntryKind
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.facts.code import CodeFacts
-from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Fact, NameRead
+from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, NameRead
 from terra_refactor.facts.view import ContextView
-from terra_refactor.ir.function import Function
-from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
 _UPDATES: Final = frozenset({"apply_gradients", "minimize", "apply"})
 _RATES: Final = frozenset({"learning_rate", "lr"})
-_DEPTH: Final = 4
-"""So many callers up a parameter's object is followed."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -91,7 +88,7 @@ def _objects_of_unknown_classes(view: ContextView) -> Iterator[LocalHazard]:
             name = view.made(given)
             if not isinstance(name, NameRead):
                 continue
-            attribute = _set_between_calls(view, name, method, _DEPTH)
+            attribute = _set_between_calls(view, name, method)
             if attribute is not None:
                 written = f"{name.name}.{attribute}"
                 yield LocalHazard(
@@ -107,29 +104,42 @@ def _is_graph(view: ContextView) -> bool:
     return view.context.in_graph or view.function_facts.hybrid is not None
 
 
-def _set_between_calls(view: ContextView, read: NameRead, method: str, depth: int) -> str | None:
-    """The attribute of a parameter's or captured variable's object that is set between two calls of the view's function."""
-    is_parameter = read.is_own and view.code.has_parameter(read.name)
-    if not is_parameter and not read.outlives_call:
+def _set_between_calls(view: ContextView, read: NameRead, method: str) -> str | None:
+    """The attribute of a parameter's or captured variable's object that is set between two calls of the view's function.
+
+    Goes up the callers that pass their own parameter on, each function and parameter once.
+    """
+    if read.outlives_call:
+        around = ((outer.code, call.op) for outer, call in view.calls_of_function() if call is not None)
+        return next(filter(None, (_set_around(code, read.name, call, method) for code, call in around)), None)
+    if not read.is_own:
         return None
-    for caller in view.callers:
-        outer = view.of(caller.context)
-        name = _name_given(outer, outer.made(caller.op), view.function, read.name) if is_parameter else read
-        if name is None:
+    pending, seen = [(view, read.name)], {(view.function.id, read.name)}
+    while pending:
+        inner, parameter = pending.pop()
+        if not inner.code.has_parameter(parameter):
             continue
-        found = _set_around(outer.code, name.name, caller.op, method)
-        if found is None and depth and is_parameter:
-            found = _set_between_calls(outer, name, method, depth - 1)
-        if found is not None:
-            return found
+        for outer, call in _calls_once(inner):
+            given = outer.given_for(call, inner.function, parameter)
+            name = None if given is None else outer.made(given)
+            if not isinstance(name, NameRead):
+                continue
+            found = _set_around(outer.code, name.name, call.op, method)
+            if found is not None:
+                return found
+            if name.is_own and (outer.function.id, name.name) not in seen:
+                seen.add((outer.function.id, name.name))
+                pending.append((outer, name.name))
     return None
 
 
-def _name_given(outer: ContextView, call: Fact | None, code: Function, parameter: str) -> NameRead | None:
-    """The variable that a caller passes for a parameter."""
-    given = outer.given_for(call, code, parameter) if isinstance(call, Call) else None
-    name = None if given is None else outer.made(given)
-    return name if isinstance(name, NameRead) else None
+def _calls_once(view: ContextView) -> Iterator[tuple[ContextView, Call]]:
+    """The calls of a function as they are written, whatever contexts they are in."""
+    seen: set[tuple[FunctionId, OpId]] = set()
+    for outer, call in view.calls_of_function():
+        if call is not None and (outer.function.id, call.op) not in seen:
+            seen.add((outer.function.id, call.op))
+            yield outer, call
 
 
 def _set_around(code: CodeFacts, name: str, call: OpId, method: str) -> str | None:
