@@ -1,7 +1,7 @@
 """Which functions run only as parts of graphs, for one choice of the functions that are, or become, graphs.
 
 Needs: which functions are graphs, and who calls whom. Gives: `Coverage`. Each function is looked at once for a choice, so a question costs
-what it has not seen yet: walking up from each function anew is quadratic in a chain of calls, and exponential in a lattice.
+what it has not seen yet: walking up the callers again for each function is quadratic in a chain of calls, and exponential in a lattice.
 """
 
 from __future__ import annotations

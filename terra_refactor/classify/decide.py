@@ -117,7 +117,7 @@ class _Decider:
         self.in_replicas: frozenset[FunctionId] = frozenset()
         """Functions that `strategy.run` calls outside of graphs and that update variables."""
         self.coverage = self.covered_by({})
-        """What runs as part of graphs; for others than those of now it is made anew."""
+        """Which functions run as part of graphs; rebuilt when the set of graphs changes."""
 
     def run(self) -> tuple[Decision, ...]:
         for module in self.program.modules.values():

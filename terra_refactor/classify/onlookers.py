@@ -33,7 +33,7 @@ _PASSED_ON = AttributeRead | ItemRead | Operation | Display | Unpacked
 
 
 def goes_nowhere(hazards: HazardMap, context: ContextFacts, number: OpId, seen: frozenset[OpId] = frozenset()) -> bool:
-    """Whether nobody looks at a result, nor at what is computed from it: it is dropped, or stored in a variable that nothing reads."""
+    """Whether a result, and all that is computed from it, is unused: dropped, or stored in a variable that nothing reads."""
     index = hazards.index(context.function)
     seen |= {number}
     return all(
@@ -103,7 +103,7 @@ def _asks_for(index: CodeFacts, call: Call, attribute: str) -> bool:
 
 
 def _may_be_one(hazards: HazardMap, one: ObjectId, other: ObjectId) -> bool:
-    """Whether two abstract objects may be one: contexts name what they are given anew, so their classes are compared."""
+    """Whether two abstract objects may be one: each context has its own names for its arguments, so classes are compared."""
     objects = hazards.whole_facts.objects
     first, second = objects[one], objects[other]
     if ObjectKind.CLASS not in (first.kind, second.kind) and first.kind is not second.kind:

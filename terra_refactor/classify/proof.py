@@ -12,6 +12,7 @@ Ignores: whether the program calls the function at all; what fails for every arg
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Final
 
 from terra_refactor.analysis.effects import own_field
@@ -25,6 +26,7 @@ from terra_refactor.domain.dim import Why
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.value import (
     Constant,
+    ObjectId,
     TensorKind,
     TensorValue,
     Value,
@@ -324,6 +326,10 @@ class Proof:
     def _is_constructor(self, identity: FunctionId) -> bool:
         return self.hazards.index(identity).function.name in ("__init__", "build")
 
+    def _is_read(self, name: str, written: frozenset[ObjectId] | None, reader: FunctionId) -> bool:
+        """Whether a function reads the attribute of one of these objects; True where the objects are unknown."""
+        return written is None or reads_of_these(self.hazards, reader, name, written)
+
     def is_looked_at(self, context: ContextFacts, hazard: ReachedHazard, writes: Iterable[Effect]) -> bool:
         """Whether some function of the program reads what a call leaves in an attribute of these objects; True of what is no attribute."""
         stored = {
@@ -341,13 +347,13 @@ class Proof:
                 context.function,
                 name,
                 by_name=True,
-                reads=lambda reader, name=name: written is None or reads_of_these(self.hazards, reader, name, written),  # type: ignore[misc]
+                reads=partial(self._is_read, name, written),
             )
             for name in stored
         )
 
     def is_unused(self, context: ContextFacts, hazard: ReachedHazard) -> bool:
-        """Whether nobody looks at what a call gives, nor at what is computed from that."""
+        """Whether a call's result, and all that is computed from it, is unused."""
         found = [each for each in self._contexts_at(context, hazard.via) if _is_at(each, hazard.site)]
         return bool(found) and all(goes_nowhere(self.hazards, each, hazard.site.op) for each in found)
 

@@ -54,7 +54,7 @@ from terra_refactor.tf_model.graph_traits import LOSS, gives_integers, is_of_ker
 from terra_refactor.tf_model.spec import Trait
 
 MAX_DEPTH: Final = 60
-"""So many steps data flow is followed back; what is farther away is not proven."""
+"""Maximum number of data-flow steps back; values from farther away are not proven."""
 MAX_DEPTH_OF_WHOLE: Final = 400
 """The same where all that a value was made from counts, layer after layer of a model."""
 _LOSSES: Final = frozenset({LOSS})

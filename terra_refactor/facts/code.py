@@ -211,12 +211,11 @@ def _next_item(number: OpId, holder: Region | None) -> NextItem:
 def _call(op: Op, found: list[Op | None]) -> Call:
     assert isinstance(op, ops.Call)
     callee = found[op.function]
-    is_method = isinstance(callee, ops.LoadAttribute)
     return Call(
         op.id,
         op.function,
         callee.object if isinstance(callee, ops.LoadAttribute) else None,
-        callee.name if is_method or isinstance(callee, ops.LoadName) else "",  # type: ignore[union-attr]
+        callee.name if isinstance(callee, ops.LoadAttribute | ops.LoadName) else "",
         tuple(Argument(each.value, each.keyword, each.spread.value) for each in op.arguments),
         op.decorates,
     )

@@ -214,7 +214,7 @@ class Rule:
     compares_structures: bool = False
     """Whether it is about what a variable is on both sides of a branch, or before and after an iteration."""
     counts_if_used: bool = False
-    """Whether it is one only if somebody looks at what the operation gives."""
+    """Whether it counts only if the operation's result is used."""
     keeps_tensor: bool = False
     """Whether it is about a tensor that outlives the trace."""
     effect_message: str = "`{done}` runs only while a graph is traced, not on every call"

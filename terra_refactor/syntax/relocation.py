@@ -4,7 +4,8 @@ Computes: whether Python reads both texts as the same statements, and the way fr
 both texts. Gives: `Relocation`, `relocation`.
 
 Python's grammar is one over tokens, so texts with equal tokens are equal programs. What stands between tokens (comments, blanks, line
-ends inside of brackets, the width of an indentation) is left out of the comparison, and so is a statement that is nothing but a text.
+ends inside of brackets, the width of an indentation) is left out of the comparison, and so is a string that is a statement (a
+docstring), unless it is the last statement of its block.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _LAYOUT: Final = frozenset({tokenize.COMMENT, tokenize.NL, tokenize.ENCODING})
 _WITHOUT_TEXT: Final = frozenset({tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER})
 """Tokens whose text says nothing: the width of an indentation, the way a line ends."""
 _FUNCTIONS: Final = frozenset({"def", "lambda"})
+_BLOCK_ENDS: Final = frozenset({tokenize.DEDENT, tokenize.ENDMARKER})
 _STATEMENT_ENDS: Final = frozenset({tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT})
 
 
@@ -40,20 +42,26 @@ class _Tokens:
         self.starts: list[Place] = []
         self.ends: list[Place] = []
         statement: list[tokenize.TokenInfo] = []
+        held: list[tokenize.TokenInfo] = []
         for each in tokenize.generate_tokens(io.StringIO(text).readline):
             if each.type in _LAYOUT:
                 continue
             if each.type == tokenize.ERRORTOKEN or _is_cut_short(each):
                 raise tokenize.TokenError("not Python as this interpreter knows it", each.start)
             statement.append(each)
-            if each.type in _STATEMENT_ENDS:
+            if each.type not in _STATEMENT_ENDS and each.type != tokenize.ENDMARKER:
+                continue
+            if len(statement) == 1 and each.type in _BLOCK_ENDS:
+                # the block, and the function that it is the body of, ends with its last string
+                self._add(held)
+            held = []
+            if _is_text(statement[:-1]):
+                held = statement
+            else:
                 self._add(statement)
-                statement = []
-        self._add(statement)
+            statement = []
 
     def _add(self, statement: Sequence[tokenize.TokenInfo]) -> None:
-        if _is_text(statement[:-1]):
-            return
         for each in statement:
             if each.type in _WITHOUT_TEXT:
                 self.words.append((each.type, ""))

@@ -4,7 +4,7 @@ Computes: whether the files of a component are the ones that were judged last in
 Needs: the texts of now, the kept results. Gives: `keep_texts`, `relaid_result`.
 
 The last texts of each component are kept beside its result. A result is moved only if every place in it can be: where one cannot, or a
-message speaks of lines, the component is analysed anew. So what a run prints is the same whichever way its results came about.
+message names a line, the component is analysed again. A run reports the same either way.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _moved_span(path: str, span: Span, moves: Mapping[str, Relocation]) -> Span:
 
 
 def _messages(result: ComponentResult) -> Iterator[str]:
-    """What is said about the functions and the findings of a component; the messages of regions are those of their files."""
+    """All messages of a component, except those of its regions, which stay in unchanged files."""
     for decision in result.decisions:
         yield from (decision.reason, *decision.assumptions)
         yield from (hazard.message for hazard in decision.hazards)

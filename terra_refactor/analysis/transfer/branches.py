@@ -7,6 +7,7 @@ branch.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from terra_refactor.analysis.engine import TERMINATED, Site, Terminated
 from terra_refactor.analysis.facts import BranchFact, BranchKind
@@ -146,7 +147,7 @@ def if_expression(site: Site, op: Op) -> Value | Terminated:
     frame.conditions += answer.release
     for truth, block, number in ((True, op.then_block, op.then_value), (False, op.else_block, op.else_value)):
         if taken[0 if truth else 1]:
-            end = site.engine.run_branch(frame, block, lambda truth=truth: refine(site, op.test, truth))  # type: ignore[misc]
+            end = site.engine.run_branch(frame, block, partial(refine, site, op.test, truth))
             if end is not None:
                 states.append(end)
                 values.append(frame.value(number))

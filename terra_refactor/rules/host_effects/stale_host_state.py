@@ -76,7 +76,7 @@ def _freezes_between_calls(view: ContextView, module: ContextFacts) -> bool:
 
 
 def _objects_of_unknown_classes(view: ContextView) -> Iterator[LocalHazard]:
-    """Objects whose code nobody can see, and of which callers set attributes between calls: what is called here may read them."""
+    """Objects of unknown classes whose attributes callers set between calls: the code that is called here may read them."""
     for number in sorted(number for number, fact in view.calls.items() if fact.unknown):
         call = view.made(number)
         if not isinstance(call, Call):
@@ -94,7 +94,7 @@ def _objects_of_unknown_classes(view: ContextView) -> Iterator[LocalHazard]:
                 yield LocalHazard(
                     number,
                     f"a graph keeps the value that `{written}` had when it was traced; code between the calls sets it",
-                    # a graph that is there was made by somebody who knows what the object reads
+                    # an existing graph is assumed to be right: its author knows what the object reads
                     f"`{written}` does not change between calls" if _is_graph(view) else None,
                 )
                 break

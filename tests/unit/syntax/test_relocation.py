@@ -95,6 +95,8 @@ def test_lines_move() -> None:
         ("x\n", "x;\n"),
         ("def f(: pass\n", "def f(:  pass\n"),
         ("x\n", "'text' b'bytes'\nx\n"),
+        ("def f():\n    x\n", "def f():\n    x\n    'text'\n"),
+        ("def f():\n    x\ny\n", "def f():\n    x\n    'text'\ny\n"),
         ("x = 1\r", "x = 1\r\r"),
         ("x = '''\n'''\n", "x = '''\n\n'''\n"),
     ],

@@ -1,4 +1,4 @@
-"""A run after a change of comments, docstrings or layout: the kept result with its places moved, the same as one that is made anew."""
+"""A run after a change of comments, docstrings or layout: the cached result with its places moved equals a fresh analysis."""
 
 from __future__ import annotations
 
@@ -107,6 +107,21 @@ def test_one_change_after_the_other(project: Path) -> None:
         report = run()
         assert is_moved(report) == (lines > 0)
         assert report.decisions[0].line == 4 + lines
+
+
+def test_a_string_at_the_end_of_a_function_is_part_of_it(project: Path) -> None:
+    file = project / "m.py"
+    text = HEAD + "def f(x):\n    return tf.square(x)\n"
+    file.write_text(text, encoding="utf-8")
+    run()
+    file.write_text(text + "    'the end'\n", encoding="utf-8")
+    report = run()
+    assert not is_moved(report)
+    assert told(report) == told(run(use_cache=False))
+    file.write_text(text + "\n    'the end'\n", encoding="utf-8")
+    report = run()
+    assert is_moved(report)
+    assert told(report) == told(run(use_cache=False))
 
 
 def test_another_configuration_is_another_result(project: Path) -> None:
