@@ -86,7 +86,12 @@ _NONE_WANTED: Final[Mapping[FunctionId, Judgement]] = {}
 
 def decide(hazards: HazardMap, options: DecisionOptions) -> tuple[Decision, ...]:
     """The decision about every `def` and `lambda`, sorted by path and line."""
-    return _Decider(hazards, options).run()
+    decider = _Decider(hazards, options)
+    try:
+        return decider.run()
+    finally:
+        # it refers back to the decider: without that cycle, an edit in the editor frees the whole analysis at once
+        del decider.coverage
 
 
 def _has_own_decorator(code: Function) -> bool:
