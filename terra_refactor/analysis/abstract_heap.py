@@ -12,7 +12,7 @@ from terra_refactor.analysis.objects import ObjectTable
 from terra_refactor.domain.lattice import join, names_object, rename
 from terra_refactor.domain.state import EXISTS, HeapKey, State
 from terra_refactor.domain.value import FALSE, TRUE, UNBOUND, ObjectId, Value
-from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ids import FunctionId, OpId
 
 
 class AbstractHeap:
@@ -31,9 +31,11 @@ class AbstractHeap:
         """Says that what is running now depends on something that its log does not have."""
         raise NotImplementedError
 
-    def allocate(self, frame: Frame, op: OpId, kind: ObjectKind, name: str, tag: object = None) -> ObjectId:
+    def allocate(
+        self, frame: Frame, op: OpId, kind: ObjectKind, name: str, tag: object = None, body: FunctionId | None = None
+    ) -> ObjectId:
         """A new object made by operation `op`. One that was made there before, on this path, becomes an older one."""
-        number = self.objects.at_site(kind, name, frame.function.id, op, (frame.iteration, tag))
+        number = self.objects.at_site(kind, name, frame.function.id, op, (frame.iteration, tag), body)
         self.make_room(frame, number)
         frame.state.set((number, EXISTS), TRUE)
         frame.allocated.add(number)

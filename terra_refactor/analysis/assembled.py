@@ -48,9 +48,9 @@ class Part:
 class Assembled:
     """What facts were assembled from, for the next run: what has not changed is not assembled again."""
 
-    parts: tuple[Part, ...]
+    parts: Mapping[ContextId, Part]
     numbers: Mapping[int, ContextId]
-    contexts: tuple[ContextFacts, ...]
+    contexts: Mapping[ContextId, ContextFacts]
     functions: Mapping[FunctionId, FunctionFacts]
     cycles: frozenset[FunctionId]
     recursive: frozenset[FunctionId]

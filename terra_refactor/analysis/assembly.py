@@ -7,9 +7,11 @@ assembles only what has changed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TypeVar
+from typing import Final, TypeVar
+from zlib import crc32
 
 from terra_refactor.analysis.assembled import Assembled, Part
 from terra_refactor.analysis.engine import Code, Engine, Recorder
@@ -18,6 +20,7 @@ from terra_refactor.analysis.facts import (
     CallFact,
     ContextFacts,
     ContextId,
+    Contexts,
     EntryKind,
     FunctionFacts,
     ParameterFacts,
@@ -36,6 +39,8 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Call
 
 _KeyT = TypeVar("_KeyT", bound=Hashable)
+_CONTEXT_BITS: Final = 20
+"""A number of a context has so many bits for its place among those of the function, far more than one ever has."""
 
 
 def assemble_facts(
@@ -51,46 +56,42 @@ def assemble_facts(
     """
     before = None if store is None else store.assembled
     live, real = _live_summaries(engine)
-    numbers: dict[int, ContextId] = {summary.identity: position for position, summary in enumerate(live)}
+    numbers = _numbers(live)
     parts, changed = _parts(engine, live, real, numbers, before)
-    old_parts = () if before is None else before.parts
-    was = {position: old_parts[position] for position in changed if position < len(old_parts)}
-    gone = old_parts[len(parts) :]
+    old_parts: Mapping[ContextId, Part] = {} if before is None else before.parts
+    was = {number: old_parts[number] for number in changed if number in old_parts}
+    gone = [part for number, part in old_parts.items() if number not in parts]
     same_outward = not gone and all(
-        position in was and was[position].outward == parts[position].outward for position in changed
+        number in was and was[number].outward == parts[number].outward for number in changed
     )
     if before is not None and same_outward:
         cycles, changes = before.cycles, before.changes.of(engine)
     else:
         edges: dict[FunctionId, set[FunctionId]] = {}
-        for part in parts:
+        for part in parts.values():
             if part.targets:
                 edges.setdefault(part.summary.function.id, set()).update(target for target, _ in part.targets)
         cycles, changes = frozenset(on_cycles(edges)), StateChanges(engine, live)
-    contexts: list[ContextFacts] = []
+    contexts: dict[ContextId, ContextFacts] = {}
     doubtful: set[FunctionId] = set()
-    for position, part in enumerate(parts):
-        old = (
-            None
-            if before is None or position >= len(before.parts)
-            else (before.contexts[position], old_parts[position])
-        )
-        if old is not None and same_outward and position not in changed:
-            contexts.append(old[0])
+    for number, part in parts.items():
+        old = None if before is None or number not in old_parts else (before.contexts[number], old_parts[number])
+        if old is not None and same_outward and number not in changed:
+            contexts[number] = old[0]
             continue
-        facts = _context(position, part, changes)
+        facts = _context(number, part, changes)
         if old is not None and old[0] == facts:
-            contexts.append(old[0])
+            contexts[number] = old[0]
             if old[1].is_real is part.is_real and old[1].summary.arrivals == part.summary.arrivals:
                 continue
         else:
-            contexts.append(facts)
+            contexts[number] = facts
         for each in (part,) if old is None else (part, old[1]):
             doubtful.update(each.touched)
     for part in gone:
         doubtful.update(part.touched)
     recursive = cycles | engine.recursive.keys()
-    unresolved = frozenset[str]().union(*(part.unresolved for part in parts if part.unresolved))
+    unresolved = frozenset[str]().union(*(part.unresolved for part in parts.values() if part.unresolved))
     if before is not None:
         doubtful |= before.recursive ^ recursive
         doubtful |= _different(before.wrapped, engine.wrapped) | _different(before.problems, engine.problems)
@@ -113,9 +114,9 @@ def assemble_facts(
     if store is not None:
         changes.forget()
         store.assembled = Assembled(
-            tuple(parts),
+            parts,
             numbers,
-            tuple(contexts),
+            contexts,
             functions,
             cycles,
             recursive,
@@ -127,11 +128,30 @@ def assemble_facts(
         )
     return ProgramFacts(
         functions=functions,
-        contexts=tuple(contexts),
+        contexts=Contexts(contexts),
         objects=dict(enumerate(engine.objects.facts)),
         missing_rules={name: len(sites) for name, sites in sorted(engine.missing_rules.items())},
         rounds=rounds,
     )
+
+
+def _numbers(live: Sequence[Summary]) -> dict[int, ContextId]:
+    """The numbers of contexts by the identities of their summaries. Those of a function do not depend on other functions."""
+    first: dict[FunctionId, int] = {}
+    taken: set[int] = set()
+    count = Counter[FunctionId]()
+    numbers: dict[int, ContextId] = {}
+    for summary in live:
+        identity = summary.function.id
+        if identity not in first:
+            place = (crc32(identity.module.encode("utf-8", "surrogatepass")) << 32) + identity.index
+            while place in taken:
+                place += 1
+            taken.add(place)
+            first[identity] = place << _CONTEXT_BITS
+        numbers[summary.identity] = first[identity] + count[identity]
+        count[identity] += 1
+    return numbers
 
 
 def _parts(
@@ -140,32 +160,36 @@ def _parts(
     real: AbstractSet[int],
     numbers: Mapping[int, ContextId],
     before: Assembled | None,
-) -> tuple[list[Part], set[int]]:
-    """The parts, and the positions of those that are not the same as before."""
-    parts: list[Part] = []
-    changed: set[int] = set()
+) -> tuple[dict[ContextId, Part], set[ContextId]]:
+    """The parts, and the numbers of those that are not the same as before."""
+    parts: dict[ContextId, Part] = {}
+    changed: set[ContextId] = set()
+    place = {summary.identity: position for position, summary in enumerate(live)}
     old_numbers: Mapping[int, ContextId] = {} if before is None else before.numbers
     # identities that have another number now, or none, or had none
     moved = _different(old_numbers, numbers)
-    for position, summary in enumerate(live):
+    for summary in live:
+        number = numbers[summary.identity]
         is_real = summary.identity in real
-        if before is not None and position < len(before.parts):
-            part = before.parts[position]
+        part = None if before is None else before.parts.get(number)
+        if part is not None:
             if part.summary is summary and part.is_real is is_real and part.called.isdisjoint(moved):
-                parts.append(part)
+                parts[number] = part
                 continue
-        changed.add(position)
+        changed.add(number)
         calls: list[CallFact] = []
         targets: list[tuple[FunctionId, OpId]] = []
         called: set[int] = set()
         for op, record in sorted(summary.calls.items()):
             called.update(record.callees)
-            callees = tuple(sorted(numbers[callee] for callee in record.callees if callee in numbers))
-            certain = tuple(sorted(numbers[callee] for callee in record.certain if callee in numbers))
+            inner = sorted(callee for callee in map(place.get, record.callees) if callee is not None)
+            always = sorted(callee for callee in map(place.get, record.certain) if callee is not None)
+            callees = tuple(numbers[live[position].identity] for position in inner)
+            certain = tuple(numbers[live[position].identity] for position in always)
             calls.append(CallFact(op, callees, record.library, record.unknown, certain, record.open_size))
-            targets.extend((live[callee].function.id, op) for callee in callees)
+            targets.extend((live[position].function.id, op) for position in inner)
         names = _unresolved_names(engine, summary)
-        parts.append(Part(summary, is_real, tuple(calls), frozenset(called), tuple(targets), names))
+        parts[number] = Part(summary, is_real, tuple(calls), frozenset(called), tuple(targets), names)
     return parts, changed
 
 
@@ -176,10 +200,10 @@ def _different(before: Mapping[_KeyT, object], now: Mapping[_KeyT, object]) -> s
     return found
 
 
-def _context(position: ContextId, part: Part, changes: StateChanges) -> ContextFacts:
+def _context(number: ContextId, part: Part, changes: StateChanges) -> ContextFacts:
     summary = part.summary
     return ContextFacts(
-        id=position,
+        id=number,
         function=summary.function.id,
         entry=summary.entry,
         in_graph=summary.in_graph,
@@ -199,8 +223,8 @@ def _context(position: ContextId, part: Part, changes: StateChanges) -> ContextF
 def _functions(
     engine: Engine,
     wanted: Sequence[Function],
-    parts: Sequence[Part],
-    contexts: Sequence[ContextFacts],
+    parts: Mapping[ContextId, Part],
+    contexts: Mapping[ContextId, ContextFacts],
     evidence: Mapping[FunctionId, Mapping[str, Evidence]],
     recursive: AbstractSet[FunctionId],
     unresolved: AbstractSet[str],
@@ -209,13 +233,13 @@ def _functions(
     own_of: dict[FunctionId, list[ContextFacts]] = {function.id: [] for function in wanted}
     callers: dict[FunctionId, list[CallerFact]] = {}
     arrivals: dict[FunctionId, dict[str, dict[Value, bool]]] = {}
-    for position, part in enumerate(parts):
+    for number, part in parts.items():
         own = own_of.get(part.summary.function.id)
         if own is not None:
-            own.append(contexts[position])
+            own.append(contexts[number])
         for target, op in part.targets:
             if target in own_of:
-                callers.setdefault(target, []).append(CallerFact(position, op))
+                callers.setdefault(target, []).append(CallerFact(number, op))
         for target, brought in part.summary.arrivals.items():
             if target not in own_of:
                 continue
@@ -350,7 +374,10 @@ def _live_summaries(engine: Engine) -> tuple[list[Summary], frozenset[int]]:
         if summary.function.id not in present and summary.round >= 0:
             latest[summary.function.id] = summary
     live.extend(latest.values())
-    return sorted(live, key=lambda summary: (summary.function.id, order[summary.identity])), real
+    modules = engine.program.modules
+    functions = (function.id for name in sorted(modules) for function in modules[name].functions)
+    place = {identity: number for number, identity in enumerate(functions)}
+    return sorted(live, key=lambda summary: (place[summary.function.id], order[summary.identity])), real
 
 
 def _unresolved_names(engine: Code, summary: Summary) -> frozenset[str]:

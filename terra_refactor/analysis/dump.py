@@ -85,7 +85,7 @@ def format_value(program: Program, facts: ProgramFacts, value: Value) -> str:
             found = facts.objects[number]
             return f"<{found.kind.value} {found.name}>"
         case FunctionValue(key):
-            return f"<function {program.modules[key[0]].functions[key[1]].qualname}>"
+            return f"<function {program.modules[key[0]].by_index[key[1]].qualname}>"
         case BoundMethod(function, receiver):
             return f"<method {shown(function)} of {shown(receiver)}>"
         case PartialValue(function, arguments, keywords):
@@ -161,4 +161,4 @@ def _format_context(program: Program, facts: ProgramFacts, context: ContextFacts
 
 
 def _line(program: Program, module: str, function: int, op: int) -> int:
-    return program.modules[module].functions[function].span_of(op).line
+    return program.modules[module].by_index[function].span_of(op).line

@@ -55,7 +55,9 @@ class Heap(Protocol):
     open_instances: dict[ObjectId, None]
     """Instances that stand for any object of a class or of a subclass."""
 
-    def allocate(self, frame: Frame, op: OpId, kind: ObjectKind, name: str, tag: object = None) -> ObjectId: ...
+    def allocate(
+        self, frame: Frame, op: OpId, kind: ObjectKind, name: str, tag: object = None, body: FunctionId | None = None
+    ) -> ObjectId: ...
 
     def make_room(self, frame: Frame, number: ObjectId) -> None: ...
 
@@ -256,9 +258,9 @@ class Site:
         """`value.name`."""
         return self.engine.attributes(self, value, name)
 
-    def allocate(self, kind: ObjectKind, name: str, tag: object = None) -> ObjectId:
-        """A new object that this operation makes; `tag` tells several apart."""
-        return self.engine.allocate(self.frame, self.op, kind, name, tag)
+    def allocate(self, kind: ObjectKind, name: str, tag: object = None, body: FunctionId | None = None) -> ObjectId:
+        """A new object that this operation makes; `tag` tells several apart. That of a class is known by its `body`, wherever it stands."""
+        return self.engine.allocate(self.frame, self.op, kind, name, tag, body)
 
     def fails(self, failure: FailureFact) -> None:
         """Records that the operation certainly fails in this context."""

@@ -181,7 +181,8 @@ def instance_for_entry(engine: Engine, cls: Reference) -> Value:
     """An instance that stands for any object of a class of the program, made by its constructor with unknown arguments."""
     facts = engine.objects.facts[cls.object]
     assert facts.function is not None
-    number = engine.objects.at_site(ObjectKind.INSTANCE, facts.name, facts.function, facts.op, ("entry", cls.object))
+    known_by = ("entry", cls.object)
+    number = engine.objects.at_site(ObjectKind.INSTANCE, facts.name, facts.function, facts.op, known_by=known_by)
     instance = Reference(number)
     if engine.world.get((number, EXISTS)) is not None:
         if engine.log is not None:

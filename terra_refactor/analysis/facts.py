@@ -9,7 +9,7 @@ Ignores: contexts of earlier rounds of the fixpoint; only those that the last ro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -22,7 +22,7 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.tf_model.spec import ErrorKind
 
 ContextId: TypeAlias = int
-"""Index into `ProgramFacts.contexts`."""
+"""Number of a context, the key of `ProgramFacts.contexts`. It depends on the function and its earlier contexts, not on other functions."""
 
 
 class EntryKind(Enum):
@@ -201,13 +201,34 @@ class ObjectFacts:
         return f"{module}.{self.name}"
 
 
+class Contexts:
+    """The contexts of a program in source order of their functions, by number."""
+
+    __slots__ = ("by_number",)
+
+    def __init__(self, by_number: Mapping[ContextId, ContextFacts]) -> None:
+        self.by_number = by_number
+
+    def __getitem__(self, number: ContextId) -> ContextFacts:
+        """KeyError if there is none of that number."""
+        return self.by_number[number]
+
+    def __contains__(self, number: ContextId) -> bool:
+        return number in self.by_number
+
+    def __iter__(self) -> Iterator[ContextFacts]:
+        return iter(self.by_number.values())
+
+    def __len__(self) -> int:
+        return len(self.by_number)
+
+
 @dataclass(frozen=True, slots=True)
 class ProgramFacts:
     """Everything that is known about a program."""
 
     functions: Mapping[FunctionId, FunctionFacts]
-    contexts: Sequence[ContextFacts]
-    """By `ContextId`."""
+    contexts: Contexts
     objects: Mapping[ObjectId, ObjectFacts]
     missing_rules: Mapping[str, int]
     """Library functions that were called and have no rule, with the number of call operations."""

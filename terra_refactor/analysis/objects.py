@@ -60,9 +60,14 @@ class ObjectTable:
         function: FunctionId,
         op: OpId | None,
         tag: Hashable = None,
+        known_by: Hashable = None,
     ) -> ObjectId:
-        """The object that operation `op` of `function` makes; `tag` tells apart several made there (an iteration, a field)."""
-        return self._intern(("site", kind, function, op, tag), kind, name, function, op, 0)
+        """The object that operation `op` of `function` makes; `tag` tells apart several made there (an iteration, a field).
+
+        A class is `known_by` its body and not by the operation: code that is added in front of it leaves it the same.
+        """
+        place = (function, op) if known_by is None else known_by
+        return self._intern(("site", kind, place, tag), kind, name, function, op, 0)
 
     def setting(self, name: str) -> ObjectId:
         """The object that holds a setting of a library, of which there is one in a program."""
@@ -103,9 +108,12 @@ class ObjectTable:
             self._numbers[key] = number
             self.facts.append(ObjectFacts(number, kind, name, function, op))
             self._depths.append(depth)
-        elif self._seen is not None and number not in self._seen and self.facts[number].name != name:
-            # an edit has made it another object than in the last run
-            self.facts[number] = ObjectFacts(number, kind, name, function, op)
+        elif self._seen is not None and number not in self._seen:
+            known = self.facts[number]
+            if (
+                known.name != name or known.op != op
+            ):  # an edit has made it another object than in the last run, or moved it
+                self.facts[number] = ObjectFacts(number, kind, name, function, op)
         if self._seen is not None:
             self.see(number)
         return number

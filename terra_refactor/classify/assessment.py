@@ -246,7 +246,7 @@ def _portray(hazards: HazardMap, identity: FunctionId) -> Portrait:
         ),
         returns=reported_types([found.returns], open_callers=found.open_callers) if found.returns != BOTTOM else (),
         effects=tuple(_effects(effect for context in contexts for effect in context.effects)),
-        callees=tuple(sorted(callees)),
+        callees=tuple(sorted(callees, key=lambda each: (each.module, hazards.program.function(each).span))),
         input_signature=signature_text(code, found, described) if described or not code.parameters else None,
     )
 

@@ -131,7 +131,7 @@ class _Decider:
                     self.judgements[code.id] = self.judge(code)
         self.choose()
         decisions = [self.decision_about(judgement) for judgement in self.judgements.values()]
-        return tuple(sorted(decisions, key=lambda decision: (decision.path, decision.line, decision.function.index)))
+        return tuple(sorted(decisions, key=lambda decision: (decision.path, decision.line)))
 
     def judge(self, code: Function) -> Judgement:
         """A function before the set is decided."""

@@ -213,7 +213,7 @@ def _finding(
     cure: CureHint | None = None,
 ) -> Finding:
     module = program.modules[site.module]
-    code = module.functions[site.function]
+    code = module.by_index[site.function]
     function = "" if code.kind is FunctionKind.MODULE else code.qualname
     return Finding(
         rule.id,
@@ -233,6 +233,6 @@ def _way(program: Program, hazard: ReachedHazard) -> tuple[RelatedPlace, ...]:
     places: list[RelatedPlace] = []
     for site in hazard.via:
         module = program.modules[site.module]
-        code = module.functions[site.function]
+        code = module.by_index[site.function]
         places.append(RelatedPlace(module.path, code.span_of(site.op), f"called from {code.qualname}"))
     return tuple(places)

@@ -33,12 +33,12 @@ def way_to(program: Program, reached: ReachedHazard | Effect) -> tuple[str, ...]
 
 def names_of(program: Program, sites: Iterable[EffectSite]) -> tuple[str, ...]:
     """The functions that sites are in."""
-    return tuple(program.modules[site.module].functions[site.function].qualname for site in sites)
+    return tuple(program.modules[site.module].by_index[site.function].qualname for site in sites)
 
 
 def span_of(program: Program, site: EffectSite) -> Span:
     """Where a site is in the source."""
-    return program.modules[site.module].functions[site.function].span_of(site.op)
+    return program.modules[site.module].by_index[site.function].span_of(site.op)
 
 
 def side_effects_of(program: Program, effects: Iterable[Effect]) -> tuple[SideEffect, ...]:

@@ -1,18 +1,17 @@
 """What an answer about a program was made from: so that it can be kept while that stays the same.
 
 Computes: which looks meet something else than before. Needs: a program, its facts and those from before. Gives: `Watch`, which notes
-looks, and `changed_looks`. Ignores: objects; where those that were there have changed, nothing can be compared.
+looks, and `changed_looks`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from itertools import zip_longest
-from typing import Generic, TypeAlias, TypeVar, overload
+from typing import Generic, TypeAlias, TypeVar
 
-from terra_refactor.analysis.facts import ContextFacts, ContextId, ProgramFacts
+from terra_refactor.analysis.facts import ContextFacts, ContextId, Contexts, ProgramFacts
 from terra_refactor.domain.value import Value
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import ClassOutline, Codes
@@ -21,8 +20,8 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.program import Program
 
 Look: TypeAlias = "tuple[str, object]"
-"""What was looked at: `context`, `function` (its facts), `code`, `module`, `path` (of a module), `classes` (of a name), `place` (the
-function of a context) or `value` (of an operation), and which; None for all of them."""
+"""What was looked at: `context`, `function` (its facts), `code`, `module`, `path` (of a module), `object`, `classes` (of a name), `place`
+(the function of a context) or `value` (of an operation), and which; None for all of them."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -48,7 +47,7 @@ class Watch:
         self.facts: ProgramFacts = _Facts(
             _Mapping(facts.functions, "function", notes),
             _Contexts(facts.contexts, notes),
-            facts.objects,
+            _Mapping(facts.objects, "object", notes),
             facts.missing_rules,
             facts.rounds,
             inner=facts,
@@ -79,18 +78,19 @@ class _Mapping(Mapping[_Key, _Value], Generic[_Key, _Value]):
         return len(self._inner)
 
 
-class _Contexts(Sequence[ContextFacts]):
-    def __init__(self, inner: Sequence[ContextFacts], notes: Notes) -> None:
+class _Contexts(Contexts):
+    def __init__(self, inner: Contexts, notes: Notes) -> None:
+        super().__init__(inner.by_number)
         self._inner = inner
         self._notes = notes
 
-    @overload
-    def __getitem__(self, index: int) -> ContextFacts: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[ContextFacts]: ...
-    def __getitem__(self, index: int | slice) -> ContextFacts | Sequence[ContextFacts]:
-        self._notes.add(("context", index if isinstance(index, int) else None))
-        return self._inner[index]
+    def __getitem__(self, number: ContextId) -> ContextFacts:
+        self._notes.add(("context", number))
+        return self._inner[number]
+
+    def __contains__(self, number: ContextId) -> bool:
+        self._notes.add(("context", None))
+        return number in self._inner
 
     def __iter__(self) -> Iterator[ContextFacts]:
         self._notes.add(("context", None))
@@ -159,15 +159,24 @@ def changed_looks(
 
     Of `classes`, `readers`, `place` and `value` it says only for those that are given.
     """
-    objects = facts_now.objects
-    if any(objects.get(number) is not known for number, known in facts_before.objects.items()):
-        return None
     if tuple(before.program.modules) != tuple(now.program.modules):
         return None
     changed: set[Look] = set()
-    for position, (old, new) in enumerate(zip_longest(facts_before.contexts, facts_now.contexts)):
+    objects = facts_now.objects
+    for object_number, known in facts_before.objects.items():
+        if objects.get(object_number) is not known:
+            changed.add(("object", object_number))
+    if changed or len(objects) != len(facts_before.objects):
+        changed.add(("object", None))
+    old_contexts, new_contexts = facts_before.contexts.by_number, facts_now.contexts.by_number
+    for number in {**old_contexts, **new_contexts}:
+        old, new = old_contexts.get(number), new_contexts.get(number)
         if old is not new and old != new:
-            changed |= {("context", position), ("context", None)}
+            changed |= {("context", number), ("context", None)}
+    if list(old_contexts) != list(new_contexts):
+        changed.add(("context", None))
+    if list(facts_before.functions) != list(facts_now.functions):
+        changed.add(("function", None))
     for identity in {**facts_before.functions, **facts_now.functions}:
         was, is_now = facts_before.functions.get(identity), facts_now.functions.get(identity)
         if was is not is_now and was != is_now:
@@ -179,7 +188,8 @@ def changed_looks(
         changed.add(("module", name))
         if earlier.path != module.path:
             changed.add(("path", name))
-        for index, (code, other) in enumerate(zip_longest(earlier.functions, module.functions)):
+        for index in {**earlier.by_index, **module.by_index}:
+            code, other = earlier.by_index.get(index), module.by_index.get(index)
             if code is None or other is None or not code.does_the_same_as(other):
                 changed.add(("code", FunctionId(name, index)))
     for look in looks:
@@ -218,4 +228,4 @@ def _may_differ(changed: AbstractSet[Look], before: ProgramFacts, function: Func
 
 def _same_place(before: ProgramFacts, now: ProgramFacts, number: ContextId) -> bool:
     """Whether a context is one of the same function."""
-    return number < len(now.contexts) and before.function_of(number) == now.function_of(number)
+    return number in now.contexts and before.function_of(number) == now.function_of(number)

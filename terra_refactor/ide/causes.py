@@ -32,7 +32,7 @@ def writing_places(snapshot: Snapshot, finding: Finding) -> tuple[RelatedPlace, 
     places: dict[RelatedPlace, None] = {}
     for effect in _effects(snapshot, EffectKind.STATE_WRITE):
         if _identity(effect) in read:
-            function = snapshot.program.modules[effect.site.module].functions[effect.site.function]
+            function = snapshot.program.modules[effect.site.module].by_index[effect.site.function]
             if function.name not in _CONSTRUCTORS:
                 span, path = _span_and_path(snapshot, effect.site)
                 places[RelatedPlace(path, span, f"`{effect.target}` is changed here, in {function.qualname}")] = None
@@ -78,4 +78,4 @@ def _identity(effect: Effect) -> tuple[object, ...]:
 
 def _span_and_path(snapshot: Snapshot, site: EffectSite) -> tuple[Span, str]:
     module = snapshot.program.modules[site.module]
-    return module.functions[site.function].spans[site.op], module.path
+    return module.by_index[site.function].spans[site.op], module.path

@@ -92,12 +92,11 @@ def inlay_hints(
 def hint_details(snapshot: Snapshot, path: str, hint_function: int, name: str, line: int) -> str:
     """How the type of a hint is known: for a parameter its evidence and callers, else the type in each context. Markdown.
 
-    `hint_function` is the index of the function in its file.
+    `hint_function` is the number of the function in its file.
     """
-    functions = snapshot.functions(path)
-    if not 0 <= hint_function < len(functions):
+    function = next((each for each in snapshot.functions(path) if each.id.index == hint_function), None)
+    if function is None:
         return ""
-    function = functions[hint_function]
     facts = snapshot.facts.functions.get(function.id)
     if facts is None:
         return ""

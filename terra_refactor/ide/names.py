@@ -73,7 +73,7 @@ def value_card(snapshot: Snapshot, value: Value) -> str | None:
         case LibraryValue(name):
             return library_card(name)
         case FunctionValue((module, index)):
-            return program_function_card(snapshot, snapshot.program.modules[module].functions[index])
+            return program_function_card(snapshot, snapshot.program.modules[module].by_index[index])
         case BoundMethod(function):
             return value_card(snapshot, function)
         case PartialValue(function):

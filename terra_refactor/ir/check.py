@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from terra_refactor.ir.build.expressions import BINARY_OPERATORS, COMPARISON_OPERATORS, UNARY_OPERATORS
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
-from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ids import OpId, numbers_of
 from terra_refactor.ir.ops import (
     Binary,
     Block,
@@ -56,9 +56,10 @@ _PARAMETER_ORDER = list(ParameterKind)
 def check_module(module: ModuleIR) -> tuple[str, ...]:
     """What is wrong with the module's IR, a sentence each; empty if nothing is."""
     problems: list[str] = []
-    for index, function in enumerate(module.functions):
+    expected = (0, *numbers_of([function.qualname for function in module.functions[1:]]))
+    for index, function in zip(expected, module.functions, strict=True):
         if function.id.index != index or function.id.module != module.name:
-            problems.append(f"{function.id} stands at place {index} of {module.name}")
+            problems.append(f"{function.qualname} of {module.name} has the number of {function.id}")
     problems.extend(_check_family(module))
     for function in module.functions:
         problems.extend(f"{function.id} {function.qualname}: {problem}" for problem in check_function(function))

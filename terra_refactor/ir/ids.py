@@ -6,7 +6,10 @@ that facts can go to a worker process or an on-disk cache and survive an edit of
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TypeAlias
 
 OpId: TypeAlias = int
@@ -20,7 +23,24 @@ class FunctionId:
     module: str
     """Name of the module in its repository, for example `pkg.train`."""
     index: int
-    """Number of the function in source order within its module; 0 is the module's own body."""
+    """Number of the function within its module, made from its qualified name: an edit of another function leaves it as it is, and so does
+    one that adds or removes a function. 0 is the module's own body. The order of numbers is
+    not that of the source."""
 
     def __str__(self) -> str:
         return f"{self.module}#{self.index}"
+
+
+def numbers_of(qualnames: Iterable[str]) -> tuple[int, ...]:
+    """The numbers of functions that have these qualified names, in source order. Those of one name are told apart by their order."""
+    given, earlier = {0}, Counter[str]()
+    numbers: list[int] = []
+    for qualname in qualnames:
+        name = f"{qualname}\0{earlier[qualname]}"
+        earlier[qualname] += 1
+        number = int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "big")
+        while number in given:
+            number += 1
+        given.add(number)
+        numbers.append(number)
+    return tuple(numbers)

@@ -7,13 +7,14 @@ its scope after `@`, a local one none. Ignores: positions, unless the caller add
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, cast
 
 from typing_extensions import assert_never
 
 from terra_refactor.ir.function import Function, FunctionKind, Parameter, ParameterKind
-from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import (
     Argument,
     Await,
@@ -73,6 +74,7 @@ from terra_refactor.ir.program import ModuleIR
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
 
 _INDENT = "  "
+_NO_PLACES: Final[Mapping[FunctionId, str]] = MappingProxyType({})
 _BRACKETS = {ContainerKind.TUPLE: "()", ContainerKind.LIST: "[]", ContainerKind.SET: "{}"}
 
 Annotate = Callable[[Op], str]
@@ -81,19 +83,26 @@ Annotate = Callable[[Op], str]
 
 def format_module(module: ModuleIR, annotate: Callable[[Function], Annotate] | None = None) -> str:
     """All functions of a module in source order."""
+    places = {function.id: f"{module.name}#{place}" for place, function in enumerate(module.functions)}
     return "\n".join(
-        format_function(function, annotate(function) if annotate is not None else None) for function in module.functions
+        format_function(function, annotate(function) if annotate is not None else None, places)
+        for function in module.functions
     )
 
 
-def format_function(function: Function, annotate: Annotate | None = None) -> str:
-    """A function: a line for each decorator, its head, its variables, its body; ends in a newline."""
+def format_function(
+    function: Function, annotate: Annotate | None = None, places: Mapping[FunctionId, str] = _NO_PLACES
+) -> str:
+    """A function: a line for each decorator, its head, its variables, its body; ends in a newline.
+
+    `places` are the words for functions, where their numbers would say nothing to a reader.
+    """
     lines = [f"@{' '.join(decorator.text.split())}" for decorator in function.decorators]
-    lines.append(f"{_head(function)}  # {function.id}")
+    lines.append(f"{_head(function)}  # {places.get(function.id, function.id)}")
     for label, names in (("locals", function.locals), ("cells", function.cells), ("frees", function.frees)):
         if names:
             lines.append(f"{_INDENT}{label}: {', '.join(names)}")
-    lines.extend(call_with_deep_stack(lambda: list(_format_block(function.body, _INDENT, annotate))))
+    lines.extend(call_with_deep_stack(lambda: list(_format_block(function.body, _INDENT, annotate, places))))
     return "\n".join(lines) + "\n"
 
 
@@ -130,15 +139,17 @@ def _format_parameters(parameters: Sequence[Parameter]) -> Iterator[str]:
         yield "/"
 
 
-def _format_block(block: Block, indent: str, annotate: Annotate | None) -> Iterator[str]:
+def _format_block(
+    block: Block, indent: str, annotate: Annotate | None, places: Mapping[FunctionId, str]
+) -> Iterator[str]:
     for op in block:
         sign = ":" if isinstance(op, _ACTIONS) else "="
         note = annotate(op) if annotate is not None else ""
-        yield f"{indent}%{op.id} {sign} {_format_op(op)}{'  # ' + note if note else ''}"
+        yield f"{indent}%{op.id} {sign} {_format_op(op, places)}{'  # ' + note if note else ''}"
         for label, inner, result in _parts(op):
             if label:
                 yield f"{indent}{_INDENT}{label}:"
-            yield from _format_block(inner, indent + _INDENT * (2 if label else 1), annotate)
+            yield from _format_block(inner, indent + _INDENT * (2 if label else 1), annotate, places)
             if result is not None:
                 yield f"{indent}{_INDENT * (2 if label else 1)}-> %{result}"
 
@@ -206,7 +217,7 @@ def _variable(name: str, scope: Scope) -> str:
     return name if scope is Scope.LOCAL else f"{name}@{scope.value}"
 
 
-def _format_op(op: Op) -> str:
+def _format_op(op: Op, places: Mapping[FunctionId, str]) -> str:
     kind = cast(OpKind, op)
     match kind:
         case Literal(value=value):
@@ -262,11 +273,11 @@ def _format_op(op: Op) -> str:
         case MakeFunction(function=made, defaults=defaults, annotations=annotations):
             inside = [f"{name}=%{value}" for name, value in defaults]
             inside += [f"{name}: %{value}" for name, value in annotations]
-            return f"make function {made}({', '.join(inside)})"
+            return f"make function {places.get(made, made)}({', '.join(inside)})"
         case MakeClass(name=name, body=body, bases=bases, keywords=keywords):
             inside = [_format_element(base) for base in bases]
             inside += [f"**%{value}" if name == "**" else f"{name}=%{value}" for name, value in keywords]
-            return f"make class {kind.name} {body}({', '.join(inside)})"
+            return f"make class {kind.name} {places.get(body, body)}({', '.join(inside)})"
         case Import(module=module, whole=whole):
             return f"import {module}{' (whole)' if whole else ''}"
         case ImportFrom(module=module, level=level, name=name):

@@ -25,10 +25,14 @@ class ModuleIR:
     is_package: bool
     """True for `__init__.py`: relative imports start one level deeper."""
     functions: tuple[Function, ...]
-    """By `FunctionId.index`; the first is the module's body."""
+    """In source order; the first is the module's body."""
     digest: str
     """Of the source text, so that a fact can say which text it speaks of."""
     line_count: int
+    by_index: Mapping[int, Function] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_index", {function.id.index: function for function in self.functions})
 
     @property
     def body(self) -> Function:
@@ -56,8 +60,8 @@ class Program:
     """What runs showed of their functions, as they are now."""
 
     def function(self, identity: FunctionId) -> Function:
-        """The function with that identity; KeyError or IndexError if there is none."""
-        return self.modules[identity.module].functions[identity.index]
+        """The function with that identity; KeyError if there is none."""
+        return self.modules[identity.module].by_index[identity.index]
 
     def path_of(self, module: str) -> str:
         """The path of a module's file, as in reports; KeyError if there is none."""

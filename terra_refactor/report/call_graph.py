@@ -84,14 +84,16 @@ def _region(decision: Decision, proposed: bool) -> Region:
 def draw_call_graph(decisions: Sequence[Decision], max_nodes: int = MAX_NODES) -> CallGraph:
     """The call graph with a place for each function. The same decisions give the same drawing."""
     where = regions(decisions)
-    names = {decision.function: decision.qualname for decision in decisions}
+    functions = [decision.function for decision in decisions]
+    names = [decision.qualname for decision in decisions]
+    place = {function: number for number, function in enumerate(functions)}
     graph: Any = networkx.DiGraph()
-    for decision in sorted(decisions, key=lambda decision: decision.function):
-        graph.add_edges_from((decision.function, callee) for callee in decision.callees if callee in names)
+    for number, decision in enumerate(decisions):
+        graph.add_edges_from((number, place[callee]) for callee in decision.callees if callee in place)
     components = sorted(
         (sorted(component) for component in networkx.weakly_connected_components(graph)),
         key=lambda component: (
-            all(where[function] is Region.EAGER for function in component),
+            all(where[functions[number]] is Region.EAGER for number in component),
             -len(component),
             component,
         ),
@@ -107,21 +109,23 @@ def draw_call_graph(decisions: Sequence[Decision], max_nodes: int = MAX_NODES) -
         left = 0.0
         height = max(len(layer) for layer in layers) * _ROW
         for layer in layers:
-            wide = max(len(names[function]) for function in layer) * _LETTER + 16
+            wide = max(len(names[number]) for number in layer) * _LETTER + 16
             start = top + (height - len(layer) * _ROW) / 2 + _ROW / 2
-            for row, function in enumerate(layer):
-                own_width = round(len(names[function]) * _LETTER + 16, 1)
+            for row, number in enumerate(layer):
+                own_width = round(len(names[number]) * _LETTER + 16, 1)
+                function = functions[number]
                 nodes.append(Node(function, where[function], left, round(start + row * _ROW, 1), own_width))
             left = round(left + wide + _BETWEEN, 1)
         width = max(width, left - _BETWEEN)
         top += height + _ROW
-    return CallGraph(tuple(nodes), tuple(sorted(graph.edges)), left_out, width, top)
+    edges = tuple((functions[caller], functions[callee]) for caller, callee in sorted(graph.edges))
+    return CallGraph(tuple(nodes), edges, left_out, width, top)
 
 
-def _layers(graph: Any) -> list[list[FunctionId]]:
+def _layers(graph: Any) -> list[list[int]]:
     """The functions of a connected graph by layer; those of one cycle share a layer."""
     condensed = networkx.condensation(graph)
-    layers: list[list[FunctionId]] = [
+    layers: list[list[int]] = [
         sorted(function for component in generation for function in condensed.nodes[component]["members"])
         for generation in networkx.topological_generations(condensed)
     ]

@@ -158,7 +158,7 @@ class Checker:
 
     def place(self, site: EffectSite) -> tuple[str, int]:
         module = self.result.program.modules[site.module]
-        return module.path, module.functions[site.function].span_of(site.op).line
+        return module.path, module.by_index[site.function].span_of(site.op).line
 
     def effect(self, effect: Effect) -> str:
         """`kind target`, with `via` and the lines of the calls between, and `?` for one that is only assumed."""

@@ -70,7 +70,7 @@ def _covers(abstract: Value, concrete: Any, result: Result | None = None) -> boo
         case FunctionValue((module, index)):
             if result is None:
                 return False
-            code = result.program.modules[module].functions[index]
+            code = result.program.modules[module].by_index[index]
             return isinstance(concrete, types.FunctionType) and concrete.__name__ in (code.name, "<lambda>")
         case BoundMethod():
             return isinstance(concrete, types.MethodType | types.BuiltinMethodType)

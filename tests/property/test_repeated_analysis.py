@@ -27,17 +27,22 @@ from terra_refactor.workspace.judgement import RepeatedJudge, judge_facts
 PROGRAMS = Path(__file__).parents[2] / "corpus" / "programs"
 NAMES = ("vae", "graph_network", "seq2seq", "wgan_gp", "transformer", "policy_gradient")
 EDITS = 10
+DEFINITIONS = (
+    "def extra(x): return x + 1",
+    "class Extra:\n    def call(self, x): return lambda: x",
+    "extra = lambda x: x * 2",
+)
 LINES = ("print('x')", "x = 1", "x = tf.zeros([2, 3])", "items = [1, 2]", "raise ValueError", "pass")
 
 
 def edited(text: str, choose: random.Random) -> str:
-    """A number or a name changed, a line more or less, or a comment."""
+    """A number or a name changed, a line more or less, a comment, or a definition more or less at the module's level."""
     lines = text.split("\n")
     at = choose.choice([number for number, line in enumerate(lines) if line.strip()])
     line = lines[at]
     pattern = r"\b\d+(?:\.\d+)?\b" if choose.random() < 0.5 else r"\b[a-z_]{1,12}\b"
     found = list(re.finditer(pattern, line))
-    kind = choose.randrange(6)
+    kind = choose.randrange(8)
     if kind < 3 and found:
         place = choose.choice(found)
         new = choose.choice(["0", "1", "7", "2.5"]) if pattern[2] == "\\" else choose.choice(re.findall(pattern, text))
@@ -46,6 +51,13 @@ def edited(text: str, choose: random.Random) -> str:
         del lines[at]
     elif kind == 4:
         lines[at] = line + "  # a comment"
+    elif kind in (5, 6):
+        starts = [number for number, line in enumerate(lines) if re.match(r"(def|class|@|[a-zA-Z_])", line)]
+        at = choose.choice(starts)
+        if kind == 5:
+            lines[at:at] = choose.choice(DEFINITIONS).split("\n")
+        else:
+            del lines[at : next((start for start in starts if start > at), len(lines))]
     else:
         indent = line[: len(line) - len(line.lstrip())]
         lines.insert(at, indent + choose.choice(LINES))

@@ -60,7 +60,7 @@ def make_function(site: Site, op: Op) -> Value:
 def make_class(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.MakeClass)
     engine, frame = site.engine, site.frame
-    number = site.allocate(ObjectKind.CLASS, op.name)
+    number = site.allocate(ObjectKind.CLASS, op.name, body=op.body)
     cls = Reference(number)
     bases: list[Value] = []
     for base in op.bases:

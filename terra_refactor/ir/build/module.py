@@ -12,6 +12,7 @@ from terra_refactor.ir.build.dispatch import EXPRESSIONS, STATEMENTS
 from terra_refactor.ir.build.literals import docstring_of
 from terra_refactor.ir.build.names import local_names, resolve_names
 from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.ids import numbers_of
 from terra_refactor.ir.program import ModuleIR
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
 from terra_refactor.syntax.lines import line_count
@@ -52,7 +53,7 @@ def _lower(parsed: ParsedModule, name: str, is_package: bool) -> ModuleIR:
     # Bodies were lowered after what surrounds them, and `f()[0] = lambda: 1` evaluates from the right: only now is the source order known.
     # Operations and builders share the identities, which are not published yet.
     inner = sorted(module.functions[1:], key=lambda function: function.span)
-    for index, function in enumerate(inner, 1):
+    for function, index in zip(inner, numbers_of([function.qualname for function in inner]), strict=True):
         object.__setattr__(function.id, "index", index)
     functions = tuple(_freeze(function) for function in (module.functions[0], *inner))
     for builder in module.functions:

@@ -109,7 +109,7 @@ def _classes_around(module: ModuleIR, function: Function) -> tuple[Function, ...
     classes: list[Function] = []
     parent = function.parent
     while parent is not None and parent.index != 0:
-        outer = module.functions[parent.index]
+        outer = module.by_index[parent.index]
         if outer.kind is not FunctionKind.CLASS_BODY:
             return None
         classes.insert(0, outer)

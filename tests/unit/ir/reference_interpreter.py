@@ -419,7 +419,7 @@ class Interpreter:
         return function(*positional, **keywords)
 
     def make_function(self, op: ir.MakeFunction, act: Activation) -> Any:
-        function = self.module.functions[op.function.index]
+        function = self.module.by_index[op.function.index]
         defaults = {name: act.temporaries[value] for name, value in op.defaults}
         signature = inspect.Signature(
             [
@@ -454,7 +454,7 @@ class Interpreter:
         return call
 
     def make_class(self, op: ir.MakeClass, act: Activation) -> type:
-        function = self.module.functions[op.body.index]
+        function = self.module.by_index[op.body.index]
         assert function.kind is FunctionKind.CLASS_BODY
         t = act.temporaries
         bases = [value for base in op.bases for value in (t[base.value] if base.starred else (t[base.value],))]

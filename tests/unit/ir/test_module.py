@@ -14,7 +14,6 @@ from terra_refactor.errors import SourceError
 from terra_refactor.ir.build.dispatch import EXPRESSIONS, STATEMENTS
 from terra_refactor.ir.build.module import lower_module
 from terra_refactor.ir.function import FunctionKind, ParameterKind
-from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Op, Scope
 from terra_refactor.ir.pprint import format_module
 from terra_refactor.ir.walk import OP_CLASSES, walk
@@ -63,7 +62,7 @@ def test_kinds_names_and_order() -> None:
         """,
         "pkg.mod",
     )
-    assert [(f.id.index, f.kind.value, f.qualname, f.def_line) for f in module.functions] == [
+    assert [(place, f.kind.value, f.qualname, f.def_line) for place, f in enumerate(module.functions)] == [
         (0, "module", "<module>", 1),
         (1, "lambda", "<lambda>", 2),
         (2, "function", "first", 3),
@@ -80,7 +79,7 @@ def test_kinds_names_and_order() -> None:
     ]
     assert module.functions[8].is_generator and not module.functions[6].is_generator
     assert module.functions[12].is_async
-    assert module.functions[4].parent == FunctionId("pkg.mod", 2)
+    assert module.functions[4].parent == module.functions[2].id
 
 
 def test_module_facts() -> None:
@@ -225,3 +224,18 @@ def test_lowering_leaves_nothing_that_only_a_search_for_cycles_would_find() -> N
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+def test_numbers_survive_other_functions() -> None:
+    """A number is made from the qualified name: what is added or removed elsewhere does not change it."""
+    before = lower_text("def f():\n    return lambda: 1\n\nclass A:\n    def m(self): pass\n\ndef f(): pass\n")
+    after = lower_text(
+        "x = lambda: 0\n\ndef g(): pass\n\nclass A:\n    def n(self): pass\n    def m(self): pass\n\ndef f(): pass\n\ndef f(): pass\n"
+    )
+    numbers = {(each.qualname, each.def_line): each.id.index for each in after.functions}
+    assert numbers[("A.m", 7)] == next(each.id.index for each in before.functions if each.qualname == "A.m")
+    assert [each.id.index for each in before.functions if each.qualname == "f"] == [
+        numbers[("f", 9)],
+        numbers[("f", 11)],
+    ]
+    assert len(set(numbers.values())) == len(after.functions)

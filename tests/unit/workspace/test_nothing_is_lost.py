@@ -19,6 +19,7 @@ from terra_refactor.classify.decision import Classification, Decision
 from terra_refactor.config import Config
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ide.session import Session
+from terra_refactor.ir.ids import numbers_of
 from terra_refactor.ir.program import Program
 from terra_refactor.report.schema import build_report
 from terra_refactor.report.to_github import to_github
@@ -117,7 +118,7 @@ def test_an_assessment_that_fails_costs_one_function(tmp_path: Path, monkeypatch
     usual = assessment._assessed
 
     def failing(hazards: object, identity: object) -> object:
-        if getattr(identity, "index", None) == 1:
+        if getattr(identity, "index", None) == numbers_of(["hit"])[0]:
             raise ValueError("a fault")
         return usual(hazards, identity)  # type: ignore[arg-type]
 
