@@ -153,8 +153,6 @@ def gather_assumptions(
 ) -> Assumptions:
     """The assumptions under which a function without certain hazards is safe."""
     if found.problem is not None:
-        if found.problem.startswith("internal error"):
-            return Assumptions((), found.problem)
         return Assumptions((), f"the analysis did not finish with it ({found.problem})")
     failed = next((hazard.message for hazard in hazards if hazard.nature is Nature.INTERNAL_ERROR), None)
     if failed is not None:

@@ -32,17 +32,12 @@ class Literal(Fact):
     value: LiteralValue
 
 
-@dataclass(frozen=True, slots=True)
-class NameRead(Fact):
-    """A variable is read."""
+class _Variable:
+    """What reads and writes of variables have in common."""
 
-    name: str
+    __slots__ = ()
+
     scope: Scope
-
-    @property
-    def is_local(self) -> bool:
-        """Whether it is a variable of this function, whoever else captures it."""
-        return self.scope in (Scope.LOCAL, Scope.CELL)
 
     @property
     def is_own(self) -> bool:
@@ -58,6 +53,19 @@ class NameRead(Fact):
     def outlives_call(self) -> bool:
         """Whether it is a variable of the module or of an enclosing function."""
         return self.scope in (Scope.GLOBAL, Scope.FREE)
+
+
+@dataclass(frozen=True, slots=True)
+class NameRead(_Variable, Fact):
+    """A variable is read."""
+
+    name: str
+    scope: Scope
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a variable of this function, whoever else captures it."""
+        return self.scope in (Scope.LOCAL, Scope.CELL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +314,7 @@ class Write(Fact):
 
 
 @dataclass(frozen=True, slots=True)
-class NameWrite(Write):
+class NameWrite(_Variable, Write):
     """A variable is set."""
 
     name: str
@@ -315,24 +323,9 @@ class NameWrite(Write):
     """Whether it is written `:=`."""
 
     @property
-    def is_own(self) -> bool:
-        """Whether it is a variable of this function that nobody else captures."""
-        return self.scope is Scope.LOCAL
-
-    @property
-    def is_captured(self) -> bool:
-        """Whether it is a variable of an enclosing function."""
-        return self.scope is Scope.FREE
-
-    @property
     def is_shared(self) -> bool:
         """Whether it is a variable of this function that nested ones capture."""
         return self.scope is Scope.CELL
-
-    @property
-    def outlives_call(self) -> bool:
-        """Whether it is a variable of the module or of an enclosing function."""
-        return self.scope in (Scope.GLOBAL, Scope.FREE)
 
 
 @dataclass(frozen=True, slots=True)
