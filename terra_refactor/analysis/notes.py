@@ -57,7 +57,9 @@ class Notes:
         if self.expecting_errors:
             return
         if frame.iteration and frame.doubt:
-            # whether this iteration gets here is not known, and the condition may well leave out the one that would fail
+            # whether this iteration gets here is not known, and the condition may well leave out the one that would fail;
+            # a trace goes both ways of a condition on a tensor
+            frame.guarded_failures.setdefault(op, failure)
             return
         if frame.loops and frame.doubt > frame.loops[-1].doubt:
             frame.loops[-1].doubtful.add(op)

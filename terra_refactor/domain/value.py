@@ -90,7 +90,8 @@ class Scalar:
     a tensor or in a loop over one, or computed from such. It is a Python value only in eager code: in a graph AutoGraph makes a tensor of
     it. Its `dim` may then be a plain int, too. `limit` is the largest value of an int that is never
     negative: the variable of a loop over a range that counts up, or a remainder. `release`: computed from the release of a library or of
-    Python, so that a test on it tells the code for one release from that for another.
+    Python, so that a test on it tells the code for one release from that for another. `double`: computed from a quotient of two ints of
+    which one is symbolic, so that a graph has a float64 where it has a float32 for other floats.
     """
 
     type: PythonType
@@ -98,6 +99,7 @@ class Scalar:
     symbolic: bool = False
     limit: int | None = None
     release: bool = False
+    double: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,16 +380,21 @@ def as_symbolic(value: Value) -> Value:
             return Scalar(PythonType.FLOAT, None, symbolic=True)
         case Constant(str()):
             return Scalar(PythonType.STR, None, symbolic=True)
-        case Scalar(type=kind, dim=dim, limit=limit):
+        case Scalar(type=kind, dim=dim, limit=limit, double=double):
             if kind is PythonType.INT and not isinstance(dim, OpenDim):
                 dim = _as_tensor(dim)
-            return Scalar(kind, dim, symbolic=True, limit=limit)
+            return Scalar(kind, dim, symbolic=True, limit=limit, double=double)
         case _:
             return value
 
 
 def _as_tensor(dim: Dim) -> Dim:
     return opened(dim, EVERYWHERE, Why.CONTENT, is_tensor=True)
+
+
+def is_double(value: Value) -> bool:
+    """Whether the value is a Python float that a graph replaces by a float64."""
+    return isinstance(value, Scalar) and value.double
 
 
 def is_symbolic_number(value: Value) -> bool:

@@ -25,7 +25,17 @@ from terra_refactor.domain.value import (
     as_symbolic,
     members,
 )
-from terra_refactor.facts.records import Container, Display, Literal, NameRead, NameWrite, RegionKind, Return
+from terra_refactor.facts.records import (
+    Call,
+    Container,
+    Display,
+    Literal,
+    NameRead,
+    NameWrite,
+    Region,
+    RegionKind,
+    Return,
+)
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.control import Flow, Node, NodeId, NodeKind, Site
 from terra_refactor.ir.dataflow import (
@@ -290,6 +300,31 @@ class Staging:
                 case _:
                     pass
         return value
+
+
+def is_made_within(view: ContextView, number: OpId, region: Region) -> bool:
+    """Whether an object, wherever it comes from, was made in that same run of a region: nothing in front of the region has it."""
+    made = [
+        view.facts.objects[member.object] if isinstance(member, Reference) else None
+        for member in members(view.value(number))
+    ]
+    own = [each for each in made if each is not None and each.function == view.context.function and each.op is not None]
+    if any(each.op is not None and not region.holds(each.op) for each in own):
+        return False
+    if made and len(own) == len(made):
+        return True
+    # what a call brings: the variable has it from a call inside of the region, on every way to here
+    staging = staging_of(view)
+    stored = [
+        staging.flow.nodes[each.place].op if each.kind is DefinitionKind.STORED else None
+        for each in staging.definitions_of(number)
+    ]
+    return bool(stored) and all(op is not None and region.holds(op) and _brings_a_call(view, op) for op in stored)
+
+
+def _brings_a_call(view: ContextView, write: OpId) -> bool:
+    fact = view.made(write)
+    return isinstance(fact, NameWrite) and isinstance(view.made(fact.value), Call)
 
 
 def staging_of(view: ContextView) -> Staging:

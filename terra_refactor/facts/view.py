@@ -210,11 +210,6 @@ class ContextView:
             for outer in self.enclosing(number)
         )
 
-    def is_set_within(self, number: OpId, region: Region) -> bool:
-        """Whether a result is a variable that a region sets itself."""
-        read = self.made(number)
-        return isinstance(read, NameRead) and bool(self.code.set_in(region, read.name))
-
     def changes_in(self, region: Region, number: OpId) -> bool:
         """Whether an expression reads a variable that a region sets."""
         match self.made(number):

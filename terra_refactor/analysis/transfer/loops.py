@@ -304,8 +304,9 @@ def _fixpoint(
             current = following
             for number in loop.doubtful - known:
                 # a condition may leave out this iteration, and let those pass that do not fail
-                frame.failures.pop(number, None)
-                frame.guarded_failures.pop(number, None)
+                failure = frame.failures.pop(number, None)
+                if failure is not None:
+                    frame.guarded_failures.setdefault(number, failure)
         frame.state = current
         reached = leave() and site.engine.run_block(frame, else_block)
     finally:

@@ -54,6 +54,7 @@ from terra_refactor.domain.value import (
     UnknownValue,
     Value,
     as_symbolic,
+    is_double,
     is_symbolic_number,
     members,
     of_release,
@@ -135,7 +136,8 @@ def _unary(site: Site, op: ops.Unary, value: Value) -> Value:
             if op.operator == "-" and value.dim is not None:
                 result = size_value(dims.negate(value.dim))
             else:
-                result = Scalar(PythonType.INT if value.type is PythonType.BOOL else value.type, release=value.release)
+                kind = PythonType.INT if value.type is PythonType.BOOL else value.type
+                result = Scalar(kind, release=value.release, double=value.double)
             return as_symbolic(result) if value.symbolic else result
         case Reference():
             method = find_method(site, value, {"-": "__neg__", "+": "__pos__"}.get(op.operator, "__invert__"))
@@ -199,8 +201,16 @@ def binary_value(site: Site, symbol: str, left: Value, right: Value, *, in_place
     left_type, right_type = python_type(left), python_type(right)
     if left_type is not None and right_type is not None:
         result = _scalars(symbol, left, right, left_type, right_type)
-        if is_symbolic_number(left) or is_symbolic_number(right):
-            return join_all(as_symbolic(member) for member in members(result))
+        if not is_symbolic_number(left) and not is_symbolic_number(right):
+            return result
+        result = join_all(as_symbolic(member) for member in members(result))
+        quotient = symbol == "/" and left_type is right_type is PythonType.INT
+        if (
+            isinstance(result, Scalar)
+            and result.type is PythonType.FLOAT
+            and (quotient or is_double(left) or is_double(right))
+        ):
+            return replace(result, double=True)
         return result
     if symbol == "|" and _is_type(engine, left) and _is_type(engine, right):
         return PartialValue(_UNION, (left, right), ())

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind, CallFact
-from terra_refactor.domain.dtype import BOOL, FLOAT32, INT32, STRING, DType
+from terra_refactor.domain.dtype import BOOL, FLOAT32, FLOAT64, INT32, STRING, DType
 from terra_refactor.domain.value import (
     NONE,
     UNBOUND,
@@ -496,7 +496,7 @@ def graph_dtype(value: Value) -> DType | None:
         case Constant(str()):
             return STRING
         case Scalar():
-            return _SCALAR_DTYPES.get(value.type)
+            return FLOAT64 if value.double else _SCALAR_DTYPES.get(value.type)
         case _:
             return None
 

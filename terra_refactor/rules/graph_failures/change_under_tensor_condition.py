@@ -19,6 +19,7 @@ from terra_refactor.facts.records import (
     Region,
     RegionKind,
 )
+from terra_refactor.facts.staging import is_made_within
 from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
@@ -133,7 +134,7 @@ def _is_conditional(view: ContextView, number: OpId, container: OpId) -> bool:
     """Whether a tensor decides if a container from before is changed there."""
     conditions = (each for each in view.staged_around(number) if each.kind is RegionKind.IF)
     condition = next(conditions, None)
-    return condition is not None and not view.is_set_within(container, condition)
+    return condition is not None and not is_made_within(view, container, condition)
 
 
 RULE: Final = Rule(

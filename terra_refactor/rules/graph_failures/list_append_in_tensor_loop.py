@@ -8,6 +8,7 @@ from typing import Final
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.domain.value import TensorValue, members
 from terra_refactor.facts.records import Call, NameRead, NameWrite, Operation
+from terra_refactor.facts.staging import is_made_within
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import APPEND
@@ -18,7 +19,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _longer_lists(view)
     for call, name in view.calls_with(Trait.FILLS_LIST):
         loop = next((region for region in view.staged_around(call.op) if region.is_loop), None)
-        if loop is not None and not (call.owner is not None and view.is_set_within(call.owner, loop)):
+        if loop is not None and not (call.owner is not None and is_made_within(view, call.owner, loop)):
             yield LocalHazard(
                 call.op,
                 f"`{view.written(call.op)}` in a loop over tensors: in a graph its elements cannot leave the loop",
