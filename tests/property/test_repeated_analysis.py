@@ -99,3 +99,23 @@ def test_an_edit_gives_what_an_analysis_from_nothing_gives(program: str) -> None
         if module is not None:
             texts[name], modules[name] = text, module
     assert kept > made / 10, "hardly anything was kept: the test compares one analysis with itself"
+
+
+def test_the_dtype_of_floats_may_be_set_by_one_of_several_modules() -> None:
+    """What was found out before and after `set_floatx` is kept, each for its dtype."""
+    texts = {
+        "model": "import tensorflow as tf\n\ndef weights(n):\n    return tf.keras.layers.Dense(n)\n\ndef used(x):\n    return weights(3)(x)\n",
+        "script": "import tensorflow as tf\nfrom model import used\n\nused(tf.ones([2, 2]))\n"
+        "tf.keras.backend.set_floatx('float64')\nused(tf.ones([2, 2]))\n\ndef other(x):\n    return x + 1\n",
+    }
+    modules = {name: module for name, text in texts.items() if (module := lowered(text, name, None)) is not None}
+    judge = RepeatedJudge()
+    judge.judge(Program(dict(modules), FilesByName(frozenset(modules))), Config(), None)
+    changed = lowered(texts["script"] + "\nother(1)\n", "script", None)
+    assert changed is not None
+    state = Program({**modules, "script": changed}, FilesByName(frozenset(modules)))
+    facts, decisions, findings = judge.judge(state, Config(), None)
+    again = analyze_program(state, AnalysisOptions())
+    assert format_facts(state, facts, values=True) == format_facts(state, again, values=True)
+    assert (decisions, findings) == judge_facts(state, again, Config())
+    assert judge.kept_contexts >= 3

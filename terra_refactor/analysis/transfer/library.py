@@ -188,7 +188,12 @@ def _set_floats(site: Site, arguments: CallArguments) -> None:
     at_top = frame.function.kind is FunctionKind.MODULE and not frame.uncertainty
     first = not engine.called and not engine.layers_made
     engine.floats = floats if at_top and first and len(engine.program.modules) == 1 else None
-    engine.forget_summaries()
+    if len(engine.program.modules) == 1:
+        engine.forget_summaries()
+    else:
+        # summaries of an earlier run tell for which floats they were made
+        engine.contexts.forget()
+        engine.spoil_logs()
 
 
 def _note_effects(site: Site, name: str, entity: Entity | None, receiver: Value | None) -> None:
