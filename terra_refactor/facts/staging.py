@@ -182,6 +182,17 @@ class Staging:
             number in self.staged and not (self.flow.sites[number].is_loop and arm) for number, arm in node.sites
         )
 
+    def may_be_left_out(self, number: OpId) -> bool:
+        """Whether only the run decides that an operation runs: it stands in a branch of the graph, or behind a `return` in one."""
+        around = [region.op for region in self._view.enclosing(number)]
+        beside = max(
+            (op for op in self.flow.by_op if op <= number and around == [each.op for each in self._view.enclosing(op)]),
+            default=None,
+        )
+        return beside is not None and any(
+            self.under_staged(self.flow.nodes[place]) for place in self.flow.by_op[beside]
+        )
+
     def loops_left(self) -> Iterator[tuple[Site, str]]:
         """The loops of Python whose flag a tensor sets, with that flag."""
         for number, site in enumerate(self.flow.sites):

@@ -104,7 +104,8 @@ def test_an_edit_gives_what_an_analysis_from_nothing_gives(program: str) -> None
 def test_the_dtype_of_floats_may_be_set_by_one_of_several_modules() -> None:
     """What was found out before and after `set_floatx` is kept, each for its dtype."""
     texts = {
-        "model": "import tensorflow as tf\n\ndef weights(n):\n    return tf.keras.layers.Dense(n)\n\ndef used(x):\n    return weights(3)(x)\n",
+        "model": "import tensorflow as tf\n\ndef weights(n):\n    return tf.keras.layers.Dense(n)\n\n"
+        "def used(x):\n    return weights(3)(x)\n",
         "script": "import tensorflow as tf\nfrom model import used\n\nused(tf.ones([2, 2]))\n"
         "tf.keras.backend.set_floatx('float64')\nused(tf.ones([2, 2]))\n\ndef other(x):\n    return x + 1\n",
     }

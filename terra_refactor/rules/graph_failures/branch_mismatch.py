@@ -371,7 +371,7 @@ def _under_tensor(view: ContextView, number: OpId) -> tuple[bool, str | None]:
             doubt = f"`{view.written(outer.subject)}` keeps that from being traced"
         elif outer.kind is RegionKind.CONNECTIVE and all(fact.taken):
             return False, None
-    return under, doubt
+    return under or staging_of(view).may_be_left_out(number), doubt
 
 
 def _changing_conditions(view: ContextView) -> Iterator[LocalHazard]:

@@ -133,6 +133,12 @@ def _variant(
             f"{shown} may come out of an iteration with another shape: a loop in a graph keeps shapes",
             f"{shown} keeps its shape in the loop",
         )
+    elif any(_loses_dtype(start, end) for start, end in pairs):
+        yield LocalHazard(
+            site.op,
+            f"{shown} may come out of an iteration with another dtype: a loop in a graph keeps dtypes",
+            f"{shown} keeps its dtype in the loop",
+        )
     elif any(is_open(start) and is_open(end) for start, end in pairs):
         yield LocalHazard(
             site.op,
@@ -178,6 +184,13 @@ def _may_grow(before: Value, after: Value) -> bool:
     if one is None or other is None:
         return False
     return any(isinstance(a, int) and not isinstance(b, int) for a, b in zip(one, other, strict=True))
+
+
+def _loses_dtype(before: Value, after: Value) -> bool:
+    """Whether the dtype is known before an iteration, and behind it is one of several."""
+    return graph_dtype(before) is not None and (
+        isinstance(after, TensorValue) and after.kind is TensorKind.TENSOR and after.type.dtype is None
+    )
 
 
 def _shape(value: Value) -> Shape:
