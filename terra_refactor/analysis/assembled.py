@@ -6,7 +6,8 @@ Computes: nothing. Gives: `Part` (of one context), `Assembled`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, FunctionFacts
 from terra_refactor.analysis.frames import Summary
@@ -59,3 +60,12 @@ class Assembled:
     problems: Mapping[FunctionId, str]
     evidence: Mapping[FunctionId, Mapping[str, Evidence]]
     changes: StateChanges
+
+    def kept(self) -> tuple[object, ...]:
+        """All of it as data."""
+        return *(getattr(self, each.name) for each in fields(self)[:-1]), self.changes.kept()
+
+    @staticmethod
+    def restored(kept: tuple[Any, ...]) -> Assembled:
+        """What was kept."""
+        return Assembled(*kept[:-1], StateChanges.restored(kept[-1]))

@@ -544,6 +544,7 @@ class Interpreter(AbstractHeap, Notes):
                 (outside for each, outside in zip(self.running, self._logs, strict=True) if each in log.functions), None
             )
             summary.log = log
+            log.told.clear()
             taken = self.adoption.take_place(summary)
             if taken is not None:
                 summary.identity = taken

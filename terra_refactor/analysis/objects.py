@@ -9,6 +9,7 @@ stands for several.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from typing import Any
 
 from terra_refactor.analysis.facts import ObjectFacts, ObjectKind
 from terra_refactor.analysis.journal import Journal
@@ -39,6 +40,17 @@ class ObjectTable:
     def begin(self) -> None:
         """A new run: no object has come up yet."""
         self._seen = {}
+
+    def kept(self) -> tuple[object, ...]:
+        """All of it as data. What tells one object from the others is in the order of their numbers."""
+        names = self.level_names
+        return self.facts, list(self._numbers), self._depths, names.all, names.unshifted
+
+    def restore(self, kept: tuple[Any, ...]) -> None:
+        """Becomes what was kept."""
+        self.facts, keys, self._depths, names_all, unshifted = kept
+        self._numbers = {key: number for number, key in enumerate(keys)}
+        self.level_names.all, self.level_names.unshifted = names_all, unshifted
 
     def see(self, number: ObjectId) -> None:
         """An object comes up, as it did in an earlier run."""

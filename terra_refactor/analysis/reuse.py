@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from terra_refactor.analysis.assembled import Assembled
 from terra_refactor.analysis.code_names import CodeNamesTable
@@ -92,6 +92,32 @@ class SummaryStore:
         self.next_identity = engine.contexts.next_identity
         self.taken_over = 0 if adoption is None else adoption.taken_over
         self.first_size = self.first_size or len(self.objects.facts)
+
+    def kept(self) -> tuple[object, ...]:
+        """All of it as data, but for the program."""
+        settled, names = self.settled, self.objects.level_names
+        return (
+            self.objects.kept(),
+            self.next_identity,
+            self.first_size,
+            list(self.by_identity.values()),
+            None if settled is None else (settled.fields, settled.objects),
+            None if self.assembled is None else self.assembled.kept(),
+        )
+
+    def restore(self, kept: tuple[Any, ...], program: Program) -> None:
+        """Becomes what was kept of a store that was told of this program last."""
+        objects, self.next_identity, self.first_size, summaries, settled, assembled = kept
+        self.objects.restore(objects)
+        for summary in summaries:
+            self.by_identity[summary.identity] = summary
+            if summary.log is not None:
+                self.by_key.setdefault(summary.log.key, []).append(summary)
+        if settled is not None:
+            self.settled = SettledHeap()
+            self.settled.fields, self.settled.objects = settled
+        self.functions = {function.id: function for module in program.modules.values() for function in module.functions}
+        self.assembled = None if assembled is None else Assembled.restored(assembled)
 
 
 class Adoption:

@@ -9,7 +9,7 @@ Ignores: what constructors write, and functions that only constructors call.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from terra_refactor.analysis.boundary import is_restored
 from terra_refactor.analysis.effects import MAX_VIA, own_field
@@ -209,6 +209,17 @@ class StateChanges:
         again = StateChanges(engine, ())
         again._certain, again._writers = self._certain, self._writers
         return again
+
+    def kept(self) -> tuple[object, ...]:
+        """All of it as data."""
+        return self._certain, self._writers
+
+    @staticmethod
+    def restored(kept: tuple[Any, ...]) -> StateChanges:
+        """What was kept: only `of` can be asked of it."""
+        changes = StateChanges.__new__(StateChanges)
+        changes._certain, changes._writers = kept
+        return changes
 
     def forget(self) -> None:
         """Lets go of the run: only `of` can be asked now."""

@@ -14,9 +14,11 @@ is compared is equal to the earlier one, so that the next one would be asked for
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Hashable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final, Generic, TypeVar, cast
 
 from terra_refactor.facts.watch import Look, Notes
@@ -57,6 +59,12 @@ _NO_USERS: Final[set[_Answer]] = set()
 """Of answers that nobody keeps, so that they take no room: there are a few for each context."""
 
 
+def _is_pair(look: Look) -> bool:
+    """Whether it is a look at the value of an operation in a context."""
+    about = look[1]
+    return look[0] == "value" and isinstance(about, tuple) and isinstance(about[0], int)
+
+
 class Answers(Generic[ProgramT]):
     """The answers about a program. With `keeps`, they outlive a state of it."""
 
@@ -76,6 +84,55 @@ class Answers(Generic[ProgramT]):
     def count(self) -> int:
         """How many answers there are."""
         return len(self._found)
+
+    def kept(self) -> tuple[object, ...]:
+        """All answers as data: the looks by number, and each answer with the numbers of what it was made from, those of answers below 0."""
+        numbers = {answer: number for number, answer in enumerate(self._found.values())}
+        # most looks are at values of contexts: pairs of numbers, which need no object each
+        pairs = [look for look in self._users if _is_pair(look)]
+        others = [look for look in self._users if not _is_pair(look)]
+        looks = {look: number for number, look in enumerate((*pairs, *others))}
+        flat = array("q", chain.from_iterable(cast("tuple[int, int]", look[1]) for look in pairs))
+        answers = []
+        for answer in numbers:
+            made_from = array(
+                "i", [~numbers[look] if isinstance(look, _Answer) else looks[look] for look in answer.looks]
+            )
+            # what it saw of another answer is that answer, but in a recursion
+            exceptions = {
+                place: known
+                for place, (look, known) in enumerate(answer.looks.items())
+                if isinstance(look, _Answer) and look.value is not known
+            }
+            answers.append(
+                (answer.question, answer.about, answer.value, answer.recursive, made_from.tobytes(), exceptions)
+            )
+        return flat.tobytes(), others, answers
+
+    def restore(self, kept: tuple[Any, ...]) -> None:
+        """Becomes what was kept."""
+        flat, others, made = kept
+        numbers = array("q")
+        numbers.frombytes(flat)
+        looks: list[Look] = [*(("value", pair) for pair in zip(numbers[::2], numbers[1::2], strict=True)), *others]
+        answers = [
+            _Answer(question, about, value, settled=True, recursive=recursive)
+            for question, about, value, recursive, _, _ in made
+        ]
+        users: list[set[_Answer]] = [set() for _ in looks]
+        for answer, (*_, own, exceptions) in zip(answers, made, strict=True):
+            made_from = array("i")
+            made_from.frombytes(own)
+            for place, number in enumerate(made_from):
+                if number >= 0:
+                    answer.looks[looks[number]] = None
+                    users[number].add(answer)
+                else:
+                    other = answers[~number]
+                    answer.looks[other] = exceptions.get(place, other.value)
+                    other.users.add(answer)
+            self._found[answer.question, answer.about] = answer
+        self._users = dict(zip(looks, users, strict=True))
 
     def looked_at(self, *kinds: str) -> Iterator[Look]:
         """The looks of some kinds that answers were made from."""

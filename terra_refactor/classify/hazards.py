@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Final
+from typing import Any, Final
 
 from terra_refactor.analysis.effects import own_field
 from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, ProgramFacts
@@ -122,6 +122,21 @@ class HazardMap:
         """What was decided about functions in the earlier state, for who decides now."""
         self.ask = self._answers.ask
         self._views: dict[ContextId, ContextView] = {}
+
+    def kept(self) -> tuple[object, ...]:
+        """What it found out, as data, but for the program."""
+        facts = self.whole_facts
+        return facts, self._answers.kept(), self.decided
+
+    @staticmethod
+    def restored(kept: tuple[Any, ...], program: Program) -> HazardMap:
+        """What was kept of one that is at its end, for this program."""
+        facts, answers, decided = kept
+        hazards = HazardMap(program, facts, remembers=True)
+        hazards._answers.restore(answers)
+        hazards.decided = decided
+        hazards.end()
+        return hazards
 
     def view(self, context: ContextFacts) -> ContextView:
         """What rules see of a context."""

@@ -46,6 +46,7 @@ _SIGNATURE_SIZE: Final = 32
 _MODULE: Final = ".ir"
 _RESULT: Final = ".result"
 _TEXTS: Final = ".texts"
+_ANALYSIS: Final = ".analysis"
 _ROOMS: Final = ("terra_refactor.syntax", "terra_refactor.ir", "terra_refactor.ir.build")
 
 
@@ -127,6 +128,7 @@ class ResultCache:
     def __init__(self, folder: Path | None = None) -> None:
         self._entries = _Entries(folder, result_generation, _RESULT)
         self._texts = _Entries(folder, result_generation, _TEXTS)
+        self._analyses = _Entries(folder, result_generation, _ANALYSIS)
 
     def find(self, key: str) -> object:
         """What was kept under that key, or None."""
@@ -139,6 +141,14 @@ class ResultCache:
     def find_texts(self, place: str) -> object:
         """The texts that were kept last for a component, or None."""
         return self._texts.read(place)
+
+    def find_analysis(self, place: str) -> memoryview | None:
+        """What the last analysis of a component left for the next one, as data, or None."""
+        return self._analyses.read_bytes(place)
+
+    def keep_analysis(self, place: str, data: bytes) -> None:
+        """Keep what an analysis leaves in place of that of the last one; failing to is no error."""
+        self._analyses.write_bytes(place, data)
 
     def keep_texts(self, place: str, texts: object) -> None:
         """Keep the texts of a component in place of those before; failing to is no error."""
@@ -158,6 +168,23 @@ class _Entries:
         self._suffix = suffix
 
     def read(self, key: str) -> object:
+        """What was pickled under a key, or None."""
+        payload = self.read_bytes(key)
+        if payload is None:
+            return None
+        try:
+            with without_collection():
+                made: object = pickle.loads(payload)
+        except Exception:  # whatever a pickle of another time may raise
+            return None
+        return made
+
+    def write(self, key: str, made: object) -> None:
+        """Pickles something; failing to is no error."""
+        self.write_bytes(key, pickle.dumps(made, protocol=pickle.HIGHEST_PROTOCOL))
+
+    def read_bytes(self, key: str) -> memoryview | None:
+        """What was written under a key by this version with this user's secret, or None."""
         secret = cache_key()
         if secret is None:
             return None
@@ -171,19 +198,14 @@ class _Entries:
             self._signature(secret, key, payload), data[len(_MAGIC) : header]
         ):
             return None
-        try:
-            with without_collection():
-                made: object = pickle.loads(payload)
-        except Exception:  # whatever a pickle of another time may raise
-            return None
-        return made
+        return payload
 
-    def write(self, key: str, made: object) -> None:
+    def write_bytes(self, key: str, payload: bytes) -> None:
+        """Writes an entry in one step; failing to is no error."""
         secret = cache_key()
         if secret is None:
             return
         file = self._file(key)
-        payload = pickle.dumps(made, protocol=pickle.HIGHEST_PROTOCOL)
         temporary = file.with_suffix(f".{secrets.token_hex(8)}.tmp")
         with contextlib.suppress(OSError):
             _make_private(file.parent, self._outer)
@@ -233,7 +255,7 @@ def cache_info(folder: Path | None = None) -> CacheInfo:
     entries = stale = size = 0
     results = 0
     for entry in _files(folder):
-        if entry.suffix not in (_MODULE, _RESULT, _TEXTS):
+        if entry.suffix not in (_MODULE, _RESULT, _TEXTS, _ANALYSIS):
             continue
         with contextlib.suppress(OSError):
             size += entry.stat().st_size
@@ -242,7 +264,7 @@ def cache_info(folder: Path | None = None) -> CacheInfo:
                 entries += 1
             elif entry.suffix == _RESULT and own == result_generation():
                 results += 1
-            elif entry.suffix == _TEXTS and own == result_generation():
+            elif entry.suffix in (_TEXTS, _ANALYSIS) and own == result_generation():
                 pass  # they belong to a result
             else:
                 stale += 1
@@ -264,7 +286,7 @@ def _files(folder: Path) -> list[Path]:
         entry
         for entry in folder.glob("*/*/*")
         if re.fullmatch(
-            r"[0-9a-f]{32}/[0-9a-f]{2}/[0-9a-f]{30}(\.[0-9a-f]+)?\.(ir|result|texts|tmp)",
+            r"[0-9a-f]{32}/[0-9a-f]{2}/[0-9a-f]{30}(\.[0-9a-f]+)?\.(ir|result|texts|analysis|tmp)",
             entry.relative_to(folder).as_posix(),
         )
         and not entry.is_dir()

@@ -130,7 +130,10 @@ def judge_components(
     done = 0
     for group in missing:
         analysing = partial(_advance, progress, done, len(group), total)
-        made = _judged(project, programs.pop(0), config, judge, analysing, evidence)
+        keeper = None
+        if caches is not None and caches.results is not None and judge is judge_program and not evidence.functions:
+            keeper = _Keeper(caches.modules, caches.results, _place_of_analysis(project, config, group))
+        made = _judged(project, programs.pop(0), config, judge, analysing, evidence, keeper)
         done += len(group)
         if results is not None and not any(error.by_chance for error in made.errors):
             _keep(project, group, keys[group], places.get(group), results, made)
@@ -199,6 +202,7 @@ def _judged(
     judge: Judge,
     progress: Callable[[int, int], None],
     evidence: Evidence,
+    keeper: _Keeper | None,
 ) -> ComponentResult:
     from terra_refactor.refactor.cures import confirm_cures  # noqa: PLC0415 - what is in the cache needs none
 
@@ -206,13 +210,16 @@ def _judged(
     sources: dict[str, Source] = {module.path: project.tasks[module.path].source for module in modules}
     lines = sum(module.line_count for module in modules)
     repeated = None
-    if config.extract and any(may_have_regions(source) for source in sources.values()):
+    has_regions = config.extract and any(may_have_regions(source) for source in sources.values())
+    if keeper is not None:
+        repeated = keeper.judge_of(loaded.program, config)
+    elif has_regions:
         from terra_refactor.workspace.judgement import RepeatedJudge  # noqa: PLC0415 - what is in the cache needs none
 
         # the program is judged several times, each time with few other functions
         repeated = RepeatedJudge()
-        if judge is judge_program:
-            judge = repeated.decided
+    if repeated is not None and judge is judge_program:
+        judge = repeated.decided
     regions: tuple[FoundRegion, ...] = ()
     try:
         program = evidence.given_to(loaded.program)
@@ -225,7 +232,9 @@ def _judged(
     except Exception as error:  # a bug of ours, or no memory, costs these files, and is seen
         LOGGER.exception("the analysis of %s failed", ", ".join(sorted(loaded.program.modules)))
         return _failed(loaded, f"the analysis failed inside ({type(error).__name__}: {error})")
-    if repeated is not None:
+    if repeated is not None and keeper is not None:
+        keeper.keep(repeated, program)
+    if repeated is not None and has_regions:
         regions = _regions(program, sources, decisions, config, repeated, Limits.of(lines))
     return ComponentResult(
         decisions=decisions,
@@ -237,6 +246,30 @@ def _judged(
         lines=lines,
         cached_files=loaded.cached_files,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Keeper:
+    """Where what an analysis of a component leaves for the next one is kept."""
+
+    modules: LoweringCache
+    results: ResultCache
+    place: str
+
+    def judge_of(self, program: Program, config: Config) -> RepeatedJudge:
+        """A judge that knows what the last run found out, if there is anything."""
+        from terra_refactor.workspace.judgement import RepeatedJudge  # noqa: PLC0415 - what is in the cache needs none
+        from terra_refactor.workspace.kept_analysis import resumed_judge  # noqa: PLC0415 - likewise
+
+        return resumed_judge(self.results, self.modules, self.place, program, config) or RepeatedJudge()
+
+    def keep(self, judge: RepeatedJudge, program: Program) -> None:
+        """Keeps what it knows now, unless what was kept last serves the next run nearly as well."""
+        if not judge.has_much_that_is_new:
+            return
+        from terra_refactor.workspace.kept_analysis import keep_analysis  # noqa: PLC0415 - what is in the cache needs none
+
+        keep_analysis(self.results, self.place, judge, program)
 
 
 def _regions(
@@ -264,6 +297,13 @@ def _failed(loaded: LoadedProgram, why: str) -> ComponentResult:
     message = f"could not be analysed: {why}"
     errors = tuple(FileError(module.path, 0, message, by_chance=True) for module in loaded.program.modules.values())
     return ComponentResult((), (), (), (*loaded.errors, *errors), (), 0, 0)
+
+
+def _place_of_analysis(project: ReadProject, config: Config, group: Sequence[str]) -> str:
+    from terra_refactor.workspace.kept_analysis import place_of_analysis  # noqa: PLC0415 - what is in the cache needs none
+
+    tasks = [project.tasks[path] for path in group]
+    return place_of_analysis(config, project.stubs, ((task.source.path, task.name, task.is_package) for task in tasks))
 
 
 def _key(

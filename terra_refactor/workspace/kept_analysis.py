@@ -1,0 +1,170 @@
+"""What an analysis of a component leaves on disk, so that the next run only does what a change asks for.
+
+Computes: the state of a `RepeatedJudge` as data, and a judge in that state. Needs: the modules that it judged last. Gives:
+`keep_analysis`, `resumed_judge`, `place_of_analysis`.
+
+An editor keeps a judge for each component; here the same judge is put to sleep and woken in another process. What it does with an edit
+is in `analysis/reuse.py` and `classify/answers.py`, whoever asks.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import is_dataclass, replace
+from enum import Enum
+from types import FunctionType
+from typing import Any, Final
+
+from terra_refactor.analysis.log import Log
+from terra_refactor.classify.answers import Question
+from terra_refactor.config import Config
+from terra_refactor.domain.state import Suspect
+from terra_refactor.ir.function import Function
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.program import ModuleIR, Program
+from terra_refactor.rules.registry import all_rules
+from terra_refactor.rules.rule import Rule
+from terra_refactor.workspace.cache import LoweringCache, ResultCache
+from terra_refactor.workspace.collection import without_collection
+from terra_refactor.workspace.graph_codec import CodecError, Names, decode, encode
+from terra_refactor.workspace.judgement import RepeatedJudge
+from terra_refactor.workspace.judging import judged_by
+
+LOGGER = logging.getLogger(__name__)
+
+_LENGTH: Final = 8
+_ROOMS: Final = ("domain.", "ir.", "syntax.", "analysis.", "facts.", "rules.", "classify.", "tf_model.")
+"""Whose data classes and enumerations may occur."""
+_OTHERS: Final = (Log, Suspect)
+"""Classes that are not declared as data, but hold nothing else in their slots."""
+_PACKAGE: Final = "terra_refactor."
+_OF_FUNCTIONS: Final = ("terra_refactor.analysis.", "terra_refactor.classify.")
+
+
+def _is_data(cls: type) -> bool:
+    if not cls.__module__.startswith(_PACKAGE) or not cls.__module__.removeprefix(_PACKAGE).startswith(_ROOMS):
+        return False
+    return issubclass(cls, Enum) or cls in _OTHERS or (is_dataclass(cls) and "__slots__" in vars(cls))
+
+
+def _name_of_class(cls: type) -> str:
+    if not _is_data(cls):
+        raise CodecError(f"a {cls.__module__}.{cls.__qualname__} is no data")
+    return f"{cls.__module__.removeprefix(_PACKAGE)}:{cls.__qualname__}"
+
+
+def _class_named(name: str) -> type:
+    module, _, qualname = name.partition(":")
+    found = vars(sys.modules.get(_PACKAGE + module, sys)).get(qualname)
+    if not isinstance(found, type) or not _is_data(found) or found.__module__ != _PACKAGE + module:
+        raise CodecError(f"no class {name}")
+    return found
+
+
+def names_of(program: Program) -> Names:
+    """What is written by name: functions of the program, and functions, questions and rules of this tool."""
+    rules = all_rules()
+    return Names(
+        {
+            Function: lambda function: (function.id.module, function.id.index),
+            FunctionType: _name_of_code,
+            Question: _name_of_question,
+            Rule: lambda rule: rule.id,
+        },
+        {
+            "Function": lambda name: program.function(FunctionId(*name)),
+            "function": _code_named,
+            "Question": _question_named,
+            "Rule": rules.__getitem__,
+        },
+        _name_of_class,
+        _class_named,
+    )
+
+
+def _name_of_code(function: FunctionType) -> tuple[str, str]:
+    return function.__module__, function.__qualname__
+
+
+def _code_named(name: tuple[str, str]) -> FunctionType:
+    module, qualname = name
+    if not module.startswith(_OF_FUNCTIONS):
+        raise CodecError(f"no function {name}")
+    found: Any = sys.modules[module]
+    for part in qualname.split("."):
+        found = vars(found)[part]
+    if not isinstance(found, FunctionType):
+        raise CodecError(f"no function {name}")
+    return found
+
+
+def _name_of_question(question: Question[Any, Any, Any]) -> tuple[str, str]:
+    module = question.answer.__module__
+    for name, held in vars(sys.modules[module]).items():
+        if held is question:
+            return module, name
+    raise CodecError("a question without a name")
+
+
+def _question_named(name: tuple[str, str]) -> Question[Any, Any, Any]:
+    module, variable = name
+    if not module.startswith(_OF_FUNCTIONS):
+        raise CodecError(f"no question {name}")
+    found = vars(sys.modules[module])[variable]
+    if not isinstance(found, Question):
+        raise CodecError(f"no question {name}")
+    return found
+
+
+def place_of_analysis(config: Config, stubs: Mapping[str, str], files: Iterable[tuple[str, str, bool]]) -> str:
+    """A text that tells all that an analysis depends on beside the texts: each file by its path, its module's name, and whether it is a
+    package."""
+    return repr(("analysis", judged_by(config), sorted(stubs.items()), sorted(files)))
+
+
+def keep_analysis(results: ResultCache, place: str, judge: RepeatedJudge, program: Program) -> None:
+    """Keep what a judge knows of the program that it judged last, for whoever judges this component next."""
+    modules = [(module.name, module.path, module.is_package, module.digest) for module in program.modules.values()]
+    names = names_of(program)
+    with without_collection():
+        head = encode(modules, names)
+        body = zlib.compress(encode(judge.kept(), names), 1)
+    results.keep_analysis(place, len(head).to_bytes(_LENGTH, "big") + head + body)
+
+
+def resumed_judge(
+    results: ResultCache, lowered: LoweringCache, place: str, program: Program, config: Config
+) -> RepeatedJudge | None:
+    """A judge that knows what the last run found out about this component; None if there is nothing that can be used."""
+    data = results.find_analysis(place)
+    if data is None:
+        return None
+    try:
+        with without_collection():
+            size = int.from_bytes(data[:_LENGTH], "big")
+            modules = decode(data[_LENGTH : _LENGTH + size], names_of(program))
+            earlier = _earlier_program(modules, lowered, program)
+            if earlier is None:
+                return None
+            kept = decode(zlib.decompress(data[_LENGTH + size :]), names_of(earlier))
+            assert isinstance(kept, tuple)
+            return RepeatedJudge.restored(kept, earlier, config)
+    except Exception:  # a bug of ours: the analysis starts from nothing, and it is seen
+        LOGGER.exception("what was kept of %s cannot be used", ", ".join(sorted(program.modules)))
+        return None
+
+
+def _earlier_program(modules: Any, lowered: LoweringCache, program: Program) -> Program | None:
+    """The program as it was, with the modules of now where they are the same; None if one that changed is not kept."""
+    found: dict[str, ModuleIR] = {}
+    for name, path, is_package, digest in modules:
+        now = program.modules.get(name)
+        same = now is not None and (now.path, now.is_package, now.digest) == (path, is_package, digest)
+        module = now if same else lowered.find(digest, name, path, is_package=is_package)
+        if module is None:
+            return None
+        found[name] = module
+    return replace(program, modules=found)
