@@ -7,7 +7,7 @@ Ignores: effects on objects that the call made itself, and on fields that have t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from terra_refactor.analysis.boundary import is_restored
@@ -136,10 +136,9 @@ def _places(engine: Engine, frame: Frame, *, with_globals: bool) -> dict[ObjectI
             pending.extend((number, Target(RootKind.CLOSURE, name)) for number in ordered(references(content)))
     for name, value in engine.loader.globals_of(frame.function.id.module) if with_globals else ():
         pending.extend((number, Target(RootKind.GLOBAL, name)) for number in ordered(references(value)))
-    fields: dict[ObjectId, list[str]] = {}
     looked_at = 0
     position = 0
-    known_fields = _field_index(frame, fields)
+    known_fields = _field_index(frame)
     while position < len(pending) and looked_at < _SEARCH_LIMIT:
         number, target = pending[position]
         position += 1
@@ -157,13 +156,11 @@ def _places(engine: Engine, frame: Frame, *, with_globals: bool) -> dict[ObjectI
     return places
 
 
-def _field_index(frame: Frame, fields: dict[ObjectId, list[str]]) -> Mapping[ObjectId, list[str]]:
-    """The fields of each object that this call has read or written."""
-    reads = frame.root.reads or {}
-    for number, name in (*reads, *frame.root.heap):
-        names = fields.setdefault(number, [])
-        if name not in names:
-            names.append(name)
+def _field_index(frame: Frame) -> Mapping[ObjectId, Iterable[str]]:
+    """The fields of each object that this call has read or written, in that order."""
+    fields: dict[ObjectId, dict[str, None]] = {}
+    for number, name in (*(frame.root.reads or ()), *frame.root.heap):
+        fields.setdefault(number, {})[name] = None
     return fields
 
 

@@ -14,6 +14,7 @@ beginning, at the end and at each `raise`); threads.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -90,6 +91,8 @@ MAX_ACTIVE: Final = 3
 _RUN_EAGERLY: Final = "run_functions_eagerly"
 MAX_DEPTH: Final = 80
 """Calls nest at most this deep."""
+MAX_NAMESAKES: Final = 24
+"""And so many of them may be methods of one name: each that hands on to its base class is another context for every class below."""
 MAX_ROUNDS_OF_RECURSION: Final = 5
 _ABSTRACT: Final = ("abstractmethod", "abstractproperty")
 
@@ -162,6 +165,8 @@ class Interpreter(AbstractHeap, Notes):
         self._active: dict[Key, list[_Running]] = {}
         """The contexts that are being interpreted, innermost last: of one key there may be several, in different states."""
         self._depth = 0
+        self._methods_running: dict[str, int] = {}
+        """How many of the contexts that are being interpreted are methods of a name."""
         self._active_of: dict[FunctionId, list[dict[str, Value]]] = {}
         self.steps = StepBudget(step_budget)
 
@@ -346,7 +351,7 @@ class Interpreter(AbstractHeap, Notes):
         recursion = self._recursion(key, identity, state, naming)
         if recursion is not None:
             return recursion
-        if self._depth >= MAX_DEPTH or self.steps.left <= 0 or len(active) >= 4 * MAX_ACTIVE:
+        if self._is_too_deep(identity) or self.steps.left <= 0 or len(active) >= 4 * MAX_ACTIVE:
             self.spoil_logs()
             self.problems.setdefault(identity, "recursion depth" if self.steps.left > 0 else "budget")
             return UnknownValue(reason="budget")
@@ -441,7 +446,23 @@ class Interpreter(AbstractHeap, Notes):
 
     def is_nested_too_deep(self, log: Log) -> bool:
         """Whether a context and what it calls would not fit below what is running."""
-        return self._depth + log.height >= MAX_DEPTH
+        height = self._depth + log.height
+        if height < MAX_NAMESAKES:
+            return False
+        namesakes = Counter(self._methods_running)
+        namesakes.update(filter(None, map(self._name_of_method, log.functions)))
+        return height >= MAX_DEPTH or max(namesakes.values(), default=0) > MAX_NAMESAKES
+
+    def _is_too_deep(self, identity: FunctionId) -> bool:
+        """Whether calls nest as deep as they may."""
+        return (
+            self._depth >= MAX_DEPTH
+            or self._methods_running.get(self._name_of_method(identity) or "", 0) >= MAX_NAMESAKES
+        )
+
+    def _name_of_method(self, identity: FunctionId) -> str | None:
+        code = self.program.function(identity)
+        return code.name if code.kind is FunctionKind.METHOD else None
 
     def register_again(self, summary: Summary) -> None:
         """Enters a summary of an earlier run among those of this one."""
@@ -495,6 +516,9 @@ class Interpreter(AbstractHeap, Notes):
         running = _Running()
         self._active.setdefault(key, []).append(running)
         self._depth += 1
+        name = self._name_of_method(identity)
+        if name is not None:
+            self._methods_running[name] = self._methods_running.get(name, 0) + 1
         active.append(parameters)
         outer = self.log
         if log is not None:
@@ -532,6 +556,8 @@ class Interpreter(AbstractHeap, Notes):
             if not same_key:
                 del self._active[key]
             self._depth -= 1
+            if name is not None:
+                self._methods_running[name] -= 1
             active.pop()
             self.running.pop()
             self.log = self.objects.log = outer
