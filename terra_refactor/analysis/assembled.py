@@ -68,4 +68,5 @@ class Assembled:
     @staticmethod
     def restored(kept: tuple[Any, ...]) -> Assembled:
         """What was kept."""
-        return Assembled(*kept[:-1], StateChanges.restored(kept[-1]))
+        names = [each.name for each in fields(Assembled)]
+        return Assembled(**dict(zip(names, (*kept[:-1], StateChanges.restored(kept[-1])), strict=True)))

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from hashlib import blake2b
 from typing import Final, TypeVar
-from zlib import crc32
 
 from terra_refactor.analysis.assembled import Assembled, Part
 from terra_refactor.analysis.engine import Code, Engine, Recorder
@@ -144,7 +144,8 @@ def _numbers(live: Sequence[Summary]) -> dict[int, ContextId]:
     for summary in live:
         identity = summary.function.id
         if identity not in first:
-            place = (crc32(identity.module.encode("utf-8", "surrogatepass")) << 32) + identity.index
+            name = f"{identity.module}\0{identity.index}".encode("utf-8", "surrogatepass")
+            place = int.from_bytes(blake2b(name, digest_size=5).digest(), "big")
             while place in taken:
                 place += 1
             taken.add(place)

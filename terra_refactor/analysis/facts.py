@@ -201,13 +201,11 @@ class ObjectFacts:
         return f"{module}.{self.name}"
 
 
+@dataclass(slots=True, eq=False)
 class Contexts:
     """The contexts of a program in source order of their functions, by number."""
 
-    __slots__ = ("by_number",)
-
-    def __init__(self, by_number: Mapping[ContextId, ContextFacts]) -> None:
-        self.by_number = by_number
+    by_number: Mapping[ContextId, ContextFacts]
 
     def __getitem__(self, number: ContextId) -> ContextFacts:
         """KeyError if there is none of that number."""

@@ -20,7 +20,6 @@ from terra_refactor.ir.program import Program
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
 
-
 _NEARLY_ALL: Final = 1.25
 """So many times as many contexts as were taken over are hardly more than these."""
 
