@@ -72,6 +72,8 @@ class Scheduler:
         self._unsearched = 0
         """Analyses since garbage was looked for."""
         self._running = 0
+        self._unkept: dict[int, Session] = {}
+        """The sessions in which something was analysed since it was kept."""
 
     def collect_when_idle(self, idle: float = _IDLE) -> None:
         """Takes over the search for garbage in this process. What is there already stays."""
@@ -91,6 +93,18 @@ class Scheduler:
         if self._running == 0:  # else at its end
             gc.collect()
             self._unsearched = 0
+            self._keep()
+
+    def _keep(self) -> None:
+        """Nobody waits: what analyses found out is kept on disk, until somebody does."""
+        generation = self._documents.generation
+
+        def cancelled() -> bool:
+            return self.stopped or self._running > 0 or self._documents.generation != generation
+
+        for session in tuple(self._unkept.values()):
+            if not self.stopped:
+                self._pool.submit(_kept, session, cancelled)
 
     def _analysed(self) -> None:
         """An analysis, or more, has ended."""
@@ -180,6 +194,7 @@ class Scheduler:
 
         snapshot = await self.in_thread(lambda: _analysed(session, path, cancelled))
         self._seconds[id(session)] = time.perf_counter() - started
+        self._unkept[id(session)] = session
         return snapshot
 
 
@@ -189,6 +204,15 @@ def _ended(path: str, future: asyncio.Future[Snapshot]) -> None:
     error = None if future.cancelled() else future.exception()
     if error is not None and not isinstance(error, StaleError | SourceError):
         LOGGER.error("the analysis of %s failed", path, exc_info=error)
+
+
+def _kept(session: Session, cancelled: Callable[[], bool]) -> None:
+    try:
+        session.keep(cancelled)
+    except StaleError:
+        pass  # there will be another quiet moment
+    except Exception:
+        LOGGER.exception("what was found out cannot be kept")
 
 
 def _analysed(session: Session, path: str, cancelled: Callable[[], bool], progress: Progress | None = None) -> Snapshot:

@@ -26,7 +26,7 @@ from terra_refactor.config import Config
 from terra_refactor.errors import UsageError
 from terra_refactor.ide.session import Session
 from terra_refactor.ide.snapshot import Snapshot
-from terra_refactor.workspace.cache import LoweringCache
+from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.workspace import cache_folder_of
 
 NAME = "terra-refactor-lsp"
@@ -127,10 +127,11 @@ class TerraServer(LanguageServer):
             config = settings.config(root)
             for notice in config.notices:
                 self.tell(notice)
-            return Session(root, config, LoweringCache(cache_folder_of(config)))
+            folder = cache_folder_of(config)
+            return Session(root, config, LoweringCache(folder), ResultCache(folder))
         except UsageError as error:
             self.tell(f"{error}. The defaults are used.")
-            return Session(root, Config(), LoweringCache())
+            return Session(root, Config(), LoweringCache(), ResultCache())
 
     def tell(self, message: str) -> None:
         """Shows a person what is wrong, and what they can do."""

@@ -115,7 +115,13 @@ class _Analysis:
 
     def run(self) -> ProgramFacts:
         with for_release(self.options.tf_version):
-            return self._run()
+            try:
+                return self._run()
+            except BaseException:
+                if self.store is not None and not self.store.by_identity:
+                    # ended from outside: the next run goes on from what is finished
+                    self.store.keep(self.interpreter, None, self.program)
+                raise
 
     def _run(self) -> ProgramFacts:
         self.loader.run_all()

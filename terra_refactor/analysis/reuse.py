@@ -18,7 +18,7 @@ Ignores (such contexts are run again): what runs out of a budget, functions that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -31,7 +31,7 @@ from terra_refactor.analysis.log import Asked, Called, Event, Flags, Key, Log, T
 from terra_refactor.analysis.objects import ObjectTable
 from terra_refactor.config import ProjectModel
 from terra_refactor.domain.state import HeapKey, Naming, SettledHeap, State, forget_since, marks_of, same_reads
-from terra_refactor.domain.value import Value
+from terra_refactor.domain.value import ObjectId, Value
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
@@ -95,7 +95,7 @@ class SummaryStore:
 
     def kept(self) -> tuple[object, ...]:
         """All of it as data, but for the program."""
-        settled, names = self.settled, self.objects.level_names
+        settled = self.settled
         return (
             self.objects.kept(),
             self.next_identity,
@@ -132,6 +132,8 @@ class Adoption:
         """The functions that look different to who calls or makes them."""
         self.changed_fields: set[HeapKey] | None = None
         """The settled fields that are different; None where that is not known (yet)."""
+        self._unsettled_objects: Set[ObjectId] = frozenset()
+        """Of these, fields that are not set are no longer settled."""
         self.taken_over = 0
         self._replaying: list[Log] = []
         self._dead: set[int] = set()
@@ -150,13 +152,18 @@ class Adoption:
     def settle(self, settled: SettledHeap) -> None:
         """Compares what is settled now with what was."""
         old = self.store.settled
-        if old is None or old.objects != settled.objects:
+        if old is None:
             return
         before, now = old.fields, settled.fields
         different = {key for key, value in now.items() if key not in before or before[key] != value}
         different.update(key for key in before if key not in now)
-        if not any(name == "__bases__" for _, name in different):
-            self.changed_fields = different
+        known = old.objects
+        # the orders in which classes are searched are looked up without a note; of a class that is new or gone nobody asks again
+        there, here = known | {key[0] for key in before}, settled.objects | {key[0] for key in now}
+        if any(name == "__bases__" and number in there and number in here for number, name in different):
+            return
+        self.changed_fields = different
+        self._unsettled_objects = known - settled.objects
 
     def adopt(self, key: Key, state: State, naming: Naming | None, entry: EntryKind, flags: Flags) -> Summary | None:
         """The summary of an earlier run for a call that no summary of this run fits; None if there is none."""
@@ -269,7 +276,10 @@ class Adoption:
         if log.after_settling is not self.engine.settled:
             return False
         if log.fixed:
-            return self.changed_fields is not None and self.changed_fields.isdisjoint(log.fixed)
+            if self.changed_fields is None or not self.changed_fields.isdisjoint(log.fixed):
+                return False
+            unsettled, fields = self._unsettled_objects, self.engine.world.settled.fields
+            return not unsettled or all(key[0] not in unsettled or key in fields for key in log.fixed)
         return True
 
     def take_place(self, summary: Summary) -> int | None:

@@ -26,7 +26,7 @@ from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.record.record_file import Record, read_record
 from terra_refactor.syntax.modules import ModuleIndex
 from terra_refactor.syntax.source import Source, display_path, read_source
-from terra_refactor.workspace.cache import LoweringCache
+from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.evidence import (
     NO_EVIDENCE,
     Evidence,
@@ -35,6 +35,7 @@ from terra_refactor.workspace.evidence import (
 )
 from terra_refactor.workspace.import_graph import ImportScan, connected_files, imported_files, scan_imports
 from terra_refactor.workspace.judgement import RepeatedJudge
+from terra_refactor.workspace.kept_analysis import keep_analysis, place_of_analysis, resumed_judge
 from terra_refactor.workspace.loading import ProjectImports, index_sources, name_sources
 from terra_refactor.workspace.pool import Lowered, LoweringTask, available_jobs, lower_files
 from terra_refactor.workspace.project import DiscoveredFiles, discover_files
@@ -87,12 +88,17 @@ _PlacedT = TypeVar("_PlacedT", bound=_Placed)
 class Session:
     """One project. `root` is a folder, or one file that belongs to no project."""
 
-    def __init__(self, root: str, config: Config, cache: LoweringCache | None = None) -> None:
+    def __init__(
+        self, root: str, config: Config, cache: LoweringCache | None = None, results: ResultCache | None = None
+    ) -> None:
         """Raises UsageError if the configuration names a rule that does not exist."""
         check_selection(config)
         self.root = os.path.abspath(root)
         self.config = config
         self._cache = cache
+        self._results = results
+        self._unkept: dict[tuple[str, ...], tuple[str, Program]] = {}
+        """The components of which much was found out that is not on disk, each with the place where it is kept, and the program."""
         self._buffers: Mapping[str, Source] = {}
         self._found: DiscoveredFiles | None = None
         self._disk: dict[str, _Disk] = {}
@@ -170,6 +176,7 @@ class Session:
             self._lowered.clear()
             self._snapshots = ()
             self._judges.clear()
+            self._unkept.clear()
             self._made_of = None
             self._newest = {}
 
@@ -227,6 +234,22 @@ class Session:
                 group: _identity({path: sources[path] for path in group if path in sources}, names, evidence.key(group))
                 for group in sorted(found, key=lambda group: (-len(group), group))
             }
+
+    def keep(self, cancelled: Cancelled = lambda: False) -> None:
+        """Keeps on disk what analyses found out, for the next start of an editor or a command.
+
+        Raises:
+            StaleError: `cancelled` said so; what is not kept yet can be kept later.
+        """
+        with self._working:
+            for component, (place, program) in tuple(self._unkept.items()):
+                judge = self._judges.get(component)
+                if judge is not None and self._results is not None and self._cache is not None:
+                    for module in program.modules.values():
+                        if module.path in self._buffers:
+                            self._cache.keep(module)  # a text that is open was never looked for there
+                    keep_analysis(self._results, place, judge, program, lambda: _check(cancelled))
+                del self._unkept[component]
 
     def unreadable(self) -> tuple[FileError, ...]:
         """Files of the project that cannot be read or decoded."""
@@ -318,7 +341,11 @@ class Session:
             if progress is not None:
                 progress("analysing", done, total)
 
-        judge = self._judge_of(component)
+        place = None
+        if self._results is not None and not evidence.functions:
+            files = ((path, names[path], path in index.files and index.files[path].is_package) for path in own)
+            place = place_of_analysis(self.config, program.stubs, files)
+        judge = self._judge_of(component, program, place)
         lines = sum(module.line_count for module in modules.values())
         try:
             facts, decisions, findings = watched(lambda: judge.judge(program, self.config, advance), Limits.of(lines))
@@ -328,6 +355,9 @@ class Session:
             lowered = {path: FileError(path, 0, message, by_chance=True) for path in own}
             program = Program({}, imports)
             facts, decisions, findings = RepeatedJudge().judge(program, self.config, None)
+        else:
+            if place is not None and (judge.has_much_that_is_new or tuple(component) in self._unkept):
+                self._unkept[tuple(component)] = place, program
         _check(cancelled)
         snapshot = Snapshot(
             identity=identity,
@@ -366,10 +396,13 @@ class Session:
             self.problems = tuple(problems)
         return match_records(self._records[1], sources)
 
-    def _judge_of(self, component: Sequence[str]) -> RepeatedJudge:
-        """Who judged these files before, and knows what is the same."""
+    def _judge_of(self, component: Sequence[str], program: Program, place: str | None) -> RepeatedJudge:
+        """Who judged these files before, in this process or an earlier one, and knows what is the same."""
         key = tuple(component)
-        judge = self._judges.pop(key, None) or RepeatedJudge()
+        judge = self._judges.pop(key, None)
+        if judge is None and place is not None and self._results is not None and self._cache is not None:
+            judge = resumed_judge(self._results, self._cache, place, program, self.config)
+        judge = judge or RepeatedJudge()
         self._judges[key] = judge
         while len(self._judges) > _KEPT_SNAPSHOTS:
             del self._judges[next(iter(self._judges))]

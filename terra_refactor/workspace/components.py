@@ -214,16 +214,22 @@ def _judged(
     if keeper is not None:
         repeated = keeper.judge_of(loaded.program, config)
     elif has_regions:
-        from terra_refactor.workspace.judgement import RepeatedJudge  # noqa: PLC0415 - what is in the cache needs none
-
         # the program is judged several times, each time with few other functions
-        repeated = RepeatedJudge()
+        repeated = _fresh_judge()
     if repeated is not None and judge is judge_program:
         judge = repeated.decided
     regions: tuple[FoundRegion, ...] = ()
     try:
         program = evidence.given_to(loaded.program)
-        decisions, findings = watched(lambda: judge(program, config, progress), Limits.of(lines))
+        try:
+            decisions, findings = watched(lambda: judge(program, config, progress), Limits.of(lines))
+        except Exception as error:
+            if repeated is None or not repeated.is_restored or isinstance(error, TerraError | OverLimitError):
+                raise
+            LOGGER.exception("what was kept of %s cannot be used", ", ".join(sorted(loaded.program.modules)))
+            repeated = _fresh_judge()
+            judge = repeated.decided
+            decisions, findings = watched(lambda: judge(program, config, progress), Limits.of(lines))
     except TerraError:
         raise
     except OverLimitError as error:
@@ -248,6 +254,12 @@ def _judged(
     )
 
 
+def _fresh_judge() -> RepeatedJudge:
+    from terra_refactor.workspace.judgement import RepeatedJudge  # noqa: PLC0415 - what is in the cache needs none
+
+    return RepeatedJudge()
+
+
 @dataclass(frozen=True, slots=True)
 class _Keeper:
     """Where what an analysis of a component leaves for the next one is kept."""
@@ -258,10 +270,9 @@ class _Keeper:
 
     def judge_of(self, program: Program, config: Config) -> RepeatedJudge:
         """A judge that knows what the last run found out, if there is anything."""
-        from terra_refactor.workspace.judgement import RepeatedJudge  # noqa: PLC0415 - what is in the cache needs none
-        from terra_refactor.workspace.kept_analysis import resumed_judge  # noqa: PLC0415 - likewise
+        from terra_refactor.workspace.kept_analysis import resumed_judge  # noqa: PLC0415 - what is in the cache needs none
 
-        return resumed_judge(self.results, self.modules, self.place, program, config) or RepeatedJudge()
+        return resumed_judge(self.results, self.modules, self.place, program, config) or _fresh_judge()
 
     def keep(self, judge: RepeatedJudge, program: Program) -> None:
         """Keeps what it knows now, unless what was kept last serves the next run nearly as well."""
@@ -269,7 +280,10 @@ class _Keeper:
             return
         from terra_refactor.workspace.kept_analysis import keep_analysis  # noqa: PLC0415 - what is in the cache needs none
 
-        keep_analysis(self.results, self.place, judge, program)
+        try:
+            keep_analysis(self.results, self.place, judge, program)
+        except Exception:  # a bug of ours costs the next run its start, and is seen
+            LOGGER.exception("what was found out about %s cannot be kept", ", ".join(sorted(program.modules)))
 
 
 def _regions(

@@ -27,6 +27,7 @@ from typing import Any, Final
 from terra_refactor.errors import TerraError
 
 _ATOMS: Final = frozenset({type(None), bool, int, float, complex, str, bytes, EllipsisType})
+_CHECKED_EACH: Final = 5_000
 _CONTAINERS: Final[tuple[type, ...]] = (tuple, frozenset, list, set, dict)
 
 
@@ -48,9 +49,16 @@ class Names:
     """Raises CodecError where there is no class of data of that name."""
 
 
-def encode(root: object, names: Names) -> bytes:
-    """The bytes of an object. Raises CodecError for what is neither data of these classes nor has a name."""
-    return _Encoder(names).encoded(root)
+def _nothing_to_check() -> None:
+    """Nobody ends it."""
+
+
+def encode(root: object, names: Names, check: Callable[[], None] = _nothing_to_check) -> bytes:
+    """The bytes of an object. Raises CodecError for what is neither data of these classes nor has a name.
+
+    `check` is called now and then, and may raise to end it.
+    """
+    return _Encoder(names, check).encoded(root)
 
 
 def decode(data: bytes | memoryview, names: Names) -> object:
@@ -120,7 +128,8 @@ def _fields(cls: type) -> tuple[str, ...]:
 
 
 class _Encoder:
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, check: Callable[[], None]) -> None:
+        self.check = check
         self.kinds: dict[type, str] = {}
         """The names of classes."""
         self.names = names
@@ -219,6 +228,8 @@ class _Encoder:
             level = 1 + max(map(self.levels.__getitem__, parts), default=0)
         self.nodes.append((cls, parts))
         self.levels.append(level)
+        if not len(self.nodes) % _CHECKED_EACH:
+            self.check()
         return len(self.nodes) - 1
 
 

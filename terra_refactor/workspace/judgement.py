@@ -20,7 +20,7 @@ from terra_refactor.ir.program import Program
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
 
-_NEARLY_ALL: Final = 1.25
+_NEARLY_ALL: Final = 1.5
 """So many times as many contexts as were taken over are hardly more than these."""
 
 
@@ -59,6 +59,8 @@ class RepeatedJudge:
     def __init__(self) -> None:
         self._store = SummaryStore()
         self._hazards: HazardMap | None = None
+        self.is_restored = False
+        """What it knows comes from another process."""
 
     @property
     def kept_contexts(self) -> int:
@@ -84,6 +86,7 @@ class RepeatedJudge:
         judge._store.begin(program, options.models, options.tf_version)
         judge._store.restore(store, program)
         judge._hazards = HazardMap.restored(hazards, program)
+        judge.is_restored = True
         return judge
 
     def judge(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import sys
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass, replace
 from enum import Enum
 from types import FunctionType
@@ -27,6 +27,7 @@ from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import Rule
+from terra_refactor.syntax.deep_stack import call_with_deep_stack
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.collection import without_collection
 from terra_refactor.workspace.graph_codec import CodecError, Names, decode, encode
@@ -86,7 +87,10 @@ def names_of(program: Program) -> Names:
 
 
 def _name_of_code(function: FunctionType) -> tuple[str, str]:
-    return function.__module__, function.__qualname__
+    name = function.__module__, function.__qualname__
+    if _code_named(name) is not function:
+        raise CodecError(f"no function {name}")
+    return name
 
 
 def _code_named(name: tuple[str, str]) -> FunctionType:
@@ -95,7 +99,7 @@ def _code_named(name: tuple[str, str]) -> FunctionType:
         raise CodecError(f"no function {name}")
     found: Any = sys.modules[module]
     for part in qualname.split("."):
-        found = vars(found)[part]
+        found = vars(found).get(part)
     if not isinstance(found, FunctionType):
         raise CodecError(f"no function {name}")
     return found
@@ -125,13 +129,18 @@ def place_of_analysis(config: Config, stubs: Mapping[str, str], files: Iterable[
     return repr(("analysis", judged_by(config), sorted(stubs.items()), sorted(files)))
 
 
-def keep_analysis(results: ResultCache, place: str, judge: RepeatedJudge, program: Program) -> None:
-    """Keep what a judge knows of the program that it judged last, for whoever judges this component next."""
+def keep_analysis(
+    results: ResultCache, place: str, judge: RepeatedJudge, program: Program, check: Callable[[], None] = lambda: None
+) -> None:
+    """Keep what a judge knows of the program that it judged last, for whoever judges this component next.
+
+    `check` is called now and then, and may raise to end it: then nothing is kept.
+    """
     modules = [(module.name, module.path, module.is_package, module.digest) for module in program.modules.values()]
     names = names_of(program)
     with without_collection():
         head = encode(modules, names)
-        body = zlib.compress(encode(judge.kept(), names), 1)
+        body = zlib.compress(call_with_deep_stack(lambda: encode(judge.kept(), names, check)), 1)
     results.keep_analysis(place, len(head).to_bytes(_LENGTH, "big") + head + body)
 
 

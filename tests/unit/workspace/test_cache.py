@@ -11,7 +11,7 @@ from terra_refactor.ir.program import ModuleIR
 from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.source import source_from_text
 from terra_refactor.workspace import cache as cache_module
-from terra_refactor.workspace.cache import LoweringCache, cache_info, clean_cache
+from terra_refactor.workspace.cache import LoweringCache, ResultCache, cache_info, clean_cache
 
 
 def lowered(text: str = "def f(x):\n    return [y for y in x if y]\n") -> ModuleIR:
@@ -81,3 +81,38 @@ def test_info_and_clean(tmp_path: Path) -> None:
     assert clean_cache(folder).entries == 2
     assert not folder.exists()
     assert clean_cache(folder).entries == 0
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "other"])
+def test_a_damaged_analysis_is_none(tmp_path: Path, damage: str) -> None:
+    cache = ResultCache(tmp_path)
+    assert cache.find_analysis("place") is None
+    cache.keep_analysis("place", b"what an analysis left")
+    assert cache.find_analysis("place") == b"what an analysis left"
+    (file,) = tmp_path.rglob("*.analysis")
+    data = file.read_bytes()
+    damaged = {
+        "empty": b"",
+        "cut": data[: len(data) // 2],
+        "flipped": data[:-9] + bytes([data[-9] ^ 1]) + data[-8:],
+        "other": b"something else",
+    }[damage]
+    file.write_bytes(damaged)
+    assert cache.find_analysis("place") is None
+    cache.keep_analysis("place", b"another")
+    assert cache.find_analysis("place") == b"another"
+
+
+def test_an_analysis_of_another_version_or_place_is_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = ResultCache(tmp_path)
+    cache.keep_analysis("place", b"data")
+    (file,) = tmp_path.rglob("*.analysis")
+    cache.keep_analysis("elsewhere", b"other")
+    (other,) = (each for each in tmp_path.rglob("*.analysis") if each != file)
+    other.write_bytes(file.read_bytes())  # an entry that stands in the place of another
+    assert cache.find_analysis("elsewhere") is None
+    monkeypatch.setattr(cache_module, "result_generation", lambda: "another")
+    assert ResultCache(tmp_path).find_analysis("place") is None
+    assert cache_info(tmp_path).stale_entries == 2
+    clean_cache(tmp_path)
+    assert not list(tmp_path.rglob("*.analysis"))
