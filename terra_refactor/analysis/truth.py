@@ -30,6 +30,7 @@ from terra_refactor.domain.value import (
     Unbound,
     UnknownValue,
     Value,
+    is_length_in_graph,
     members,
     speaks_of_release,
 )
@@ -104,7 +105,7 @@ def _truth_of_member(site: Site, value: Value) -> Answer:
             if content is None and all(find_method(site, value, name) is None for name in ("__bool__", "__len__")):
                 return Answer(True, BranchKind.PYTHON)
             return Answer(None, BranchKind.PYTHON)
-        case Scalar(symbolic=True):
+        case Scalar() if value.symbolic or is_length_in_graph(value):
             return Answer(None, BranchKind.TENSOR)
         case UnknownValue():
             return Answer(None, BranchKind.UNKNOWN if value.may_be_tensor else BranchKind.PYTHON)

@@ -402,6 +402,11 @@ def is_symbolic_number(value: Value) -> bool:
     return isinstance(value, Scalar) and value.symbolic
 
 
+def is_length_in_graph(value: Value) -> bool:
+    """Whether the value is the length of a tensor that a graph does not know, or computed from one: a tensor while it is traced."""
+    return isinstance(value, Scalar) and isinstance(value.dim, OpenDim) and value.dim.is_tensor
+
+
 def of_release(value: Value) -> Value:
     """The value, computed from the release of a library: see `Scalar.release`. Constants stay constants."""
     match value:

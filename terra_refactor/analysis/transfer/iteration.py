@@ -52,6 +52,7 @@ from terra_refactor.domain.value import (
     UnknownValue,
     Value,
     as_symbolic,
+    is_length_in_graph,
     is_symbolic_number,
     members,
 )
@@ -146,7 +147,9 @@ def size_value(dim: object) -> Value:
 
 def _iterate_range(value: RangeValue) -> Iteration:
     tensor = any(
-        is_symbolic_number(bound) or (isinstance(bound, TensorValue) and bound.kind is TensorKind.TENSOR)
+        is_symbolic_number(bound)
+        or is_length_in_graph(bound)
+        or (isinstance(bound, TensorValue) and bound.kind is TensorKind.TENSOR)
         for bound in (value.start, value.stop, value.step)
     )
     numbers = _known_range(value)

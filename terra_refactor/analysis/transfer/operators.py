@@ -55,6 +55,7 @@ from terra_refactor.domain.value import (
     Value,
     as_symbolic,
     is_double,
+    is_length_in_graph,
     is_symbolic_number,
     members,
     of_release,
@@ -448,6 +449,8 @@ def _compare(site: Site, op: ops.Compare, left: Value, right: Value) -> Value:
         return of_release(result)
     if op.operator in _COMPARE and (is_symbolic_number(left) or is_symbolic_number(right)):
         return join_all(as_symbolic(member) for member in members(result))
+    if op.operator in _COMPARE and isinstance(result, Scalar) and (is_length_in_graph(left) or is_length_in_graph(right)):
+        return as_symbolic(result)
     return result
 
 
