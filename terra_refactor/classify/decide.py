@@ -39,7 +39,7 @@ from terra_refactor.classify.decision import (
 )
 from terra_refactor.classify.frequency import CallFrequency, Frequency, imports_relatively
 from terra_refactor.classify.generation import programs_of_tensorflow_1, tensorflow_1_modules
-from terra_refactor.classify.graph_contexts import run_eagerly_all_the_same, without
+from terra_refactor.classify.graph_contexts import of_libraries, run_eagerly_all_the_same, without
 from terra_refactor.classify.hazards import DecidedBefore, HazardMap, ReachedHazard
 from terra_refactor.classify.judgement import Judgement
 from terra_refactor.classify.pipelines import given_to_pipelines, synchronized_in_replicas
@@ -401,6 +401,11 @@ class _Decider:
             and not self.makes_a_name(hazard)
             and self.is_proven(judgement, hazard)
         ]
+        if certain and {context.id for context in judgement.contexts} <= of_libraries(self.facts):
+            judgement.reason = (
+                f"{certain[0].message}; without a decorator, too, since it is called as part of a library's graph"
+            )
+            return
         if certain:
             judgement.action = Action.REMOVE_TF_FUNCTION
             judgement.level = Level.SPECULATIVE

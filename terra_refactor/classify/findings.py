@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind, ProgramFacts
 from terra_refactor.classify.decision import Action, Classification, Decision, Level
@@ -28,6 +29,8 @@ from terra_refactor.rules.retracing.shape_retrace import RULE as SHAPE_RETRACE
 from terra_refactor.rules.rule import CureHint, Family, Finding, RelatedPlace, Rule, RuleKind, Severity
 from terra_refactor.rules.shapes.suspicious_broadcast import RULE as SUSPICIOUS_BROADCAST
 from terra_refactor.syntax.location import Span
+
+_EXPECTED: Final = "the code around it expects an exception"
 
 
 def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, ...]:
@@ -77,8 +80,24 @@ def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap, proof:
             # an error needs proof; a warning tells of a trap, which is there whether or not somebody falls into it today
             if rule.severity is Severity.WARNING or (rule.severity is Severity.ERROR and hazard.assumption is None):
                 doubt = proof.doubt(context, hazard) if rule.severity is Severity.ERROR else None
+                if doubt is None and rule.family is Family.GRAPH_FAILURES and _only_fails_as_expected(hazards, context):
+                    doubt = _EXPECTED
                 found = _finding(program, rule, hazard.site, hazard.message, _way(program, hazard), hazard.cure)
                 yield found if doubt is None else doubted(found, doubt)
+
+
+def _only_fails_as_expected(hazards: HazardMap, context: ContextFacts) -> bool:
+    """Whether each call that leads to a graph expects an exception: an example of what a graph cannot do."""
+    places = [
+        (caller, call)
+        for caller in hazards.whole_facts.functions[context.function].callers
+        for call in hazards.whole_facts.contexts[caller.context].calls
+        if call.op == caller.op and context.id in call.callees
+    ]
+    return bool(places) and all(
+        hazards.index(hazards.whole_facts.contexts[caller.context].function).expects_error(caller.op)
+        for caller, _ in places
+    )
 
 
 def _is_of_another_closure(program: Program, context: ContextFacts) -> bool:
@@ -129,8 +148,10 @@ def _diagnostics(program: Program, facts: ProgramFacts, hazards: HazardMap, told
                         message += f" ({traces_in_words(seen, cause)})"
                         told.add(callee.function)
                 found = _finding(program, rule, site, message, (), place.cure)
-                certain = place.in_use is None or rule.severity is not Severity.ERROR
-                yield found if certain else doubted(found, f"only if {place.in_use}")
+                doubt = None if place.in_use is None else f"only if {place.in_use}"
+                if doubt is None and hazards.index(identity).expects_error(place.op):
+                    doubt = _EXPECTED
+                yield found if doubt is None or rule.severity is not Severity.ERROR else doubted(found, doubt)
 
 
 def _retraced(program: Program, decisions: tuple[Decision, ...], told: set[FunctionId]) -> Iterator[Finding]:

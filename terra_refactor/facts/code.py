@@ -50,6 +50,7 @@ from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Op
 from terra_refactor.ir.walk import HAS_BLOCKS, block_results, blocks, operands, walk
+from terra_refactor.tf_model.expected_errors import OTHER_ERRORS, SUPPRESSING
 
 FactType = TypeVar("FactType", bound=Fact)
 
@@ -114,6 +115,28 @@ class CodeFacts:
         while parent is not None:
             yield self.regions[parent]
             parent = self.parents[parent]
+
+    def expects_error(self, number: OpId) -> bool:
+        """Whether an exception there is what a handler around is for, or a context manager, as tests have them."""
+        return any(
+            region.holds(number, Arm.FIRST)
+            and (
+                any(not each.raises and self._may_catch(each) for each in region.handlers)
+                or (region.kind is RegionKind.WITH and self._ends_errors(region))
+            )
+            for region in self.around(number)
+        )
+
+    def _may_catch(self, handler: Handler) -> bool:
+        if handler.caught is None:
+            return True
+        caught = self.facts[handler.caught]
+        kinds = [self.facts[item.value] for item in caught.items] if isinstance(caught, Display) else [caught]
+        return not all(isinstance(kind, NameRead | AttributeRead) and kind.name in OTHER_ERRORS for kind in kinds)
+
+    def _ends_errors(self, region: Region) -> bool:
+        manager = None if region.subject is None else self.facts[region.subject]
+        return isinstance(manager, Call) and manager.method in SUPPRESSING
 
     def loops_around(self, number: OpId) -> Iterator[Region]:
         """The loops that repeat an operation, innermost first."""

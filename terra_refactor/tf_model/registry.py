@@ -211,6 +211,11 @@ def _former(name: str, attr: str, full: str) -> str | None:
     return None
 
 
+def is_taken_to_exist(name: str) -> bool:
+    """Whether nothing is known of a canonical name but that a module or class of which not everything is listed may have it."""
+    return entry(name) is None and name not in _declared_names()
+
+
 @cache
 def is_former(name: str, attr: str) -> bool:
     """Whether TensorFlow 1 had that member of a module of TensorFlow, and TensorFlow 2 does not, other than in `tensorflow.compat.v1`."""

@@ -257,7 +257,10 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
         if own == set_here:
             return own
         rest = _through_class(site, value, cls, name)
-        return set_here if rest is None else join(set_here, rest)
+        if rest is None:
+            return set_here
+        # where the program sets it, that a library's class may have one of that name says nothing about it
+        return join(set_here, UNKNOWN if _is_taken_to_exist(rest) else rest)
     weight = weight_attribute(site, value, name)
     if weight is not None:
         return weight
@@ -274,6 +277,11 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
     if value.object in engine.open_instances:
         return UnknownValue(reason=f"attribute {name} is not set in the program")
     return UnknownValue(reason=f"no attribute {name}")
+
+
+def _is_taken_to_exist(attribute: Value) -> bool:
+    member = attribute.function if isinstance(attribute, BoundMethod) else attribute
+    return isinstance(member, LibraryValue) and registry.is_taken_to_exist(member.name)
 
 
 def _through_class(site: Site, value: Reference, cls: Value | None, name: str) -> Value | None:

@@ -11,7 +11,6 @@ attribute or container, the first value is not seen by handlers unless a `raise`
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 from terra_refactor.analysis.classes import class_name, find_method, is_library_function
 from terra_refactor.analysis.engine import TERMINATED, Handler, Site, Terminated
@@ -35,23 +34,8 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ops import Block, Op
 from terra_refactor.ir.walk import walk
+from terra_refactor.tf_model.expected_errors import IGNORING, OTHER_ERRORS, SUPPRESSING
 from terra_refactor.tf_model.numpy_api.files import LOADED
-
-_IGNORING: Final = frozenset({"suppress"})
-"""Context managers that ignore exceptions, and do not want them."""
-_SUPPRESSING: Final = frozenset(
-    {
-        "suppress",
-        "raises",
-        "assertRaises",
-        "assertRaisesRegex",
-        "assertRaisesRegexp",
-        "assertRaisesOpError",
-        "assertRaisesWithPredicateMatch",
-        "assertRaisesWithLiteralMatch",
-    }
-)
-"""Last parts of the names of functions that make context managers after which control goes on although the body raised."""
 
 # --- ways out ------------------------------------------------------------------------------------------------------------------
 
@@ -233,33 +217,6 @@ def _try_and_catch(site: Site, op: ops.Try, escaping: list[State]) -> State | No
     return merged(outer, exits) if exits else None
 
 
-_OTHER_ERRORS: Final = frozenset(
-    {
-        *(
-            "AttributeError",
-            "EOFError",
-            "FileNotFoundError",
-            "GeneratorExit",
-            "IOError",
-            "ImportError",
-            "KeyError",
-            "KeyboardInterrupt",
-        ),
-        *(
-            "MemoryError",
-            "ModuleNotFoundError",
-            "NameError",
-            "NotFoundError",
-            "OSError",
-            "OutOfRangeError",
-            "PermissionError",
-        ),
-        *("StopIteration", "SystemExit", "TimeoutError", "UnicodeDecodeError", "ZeroDivisionError"),
-    }
-)
-"""Exceptions that operations on tensors and arrays do not raise for their shapes or dtypes."""
-
-
 def _may_catch_failure(handler: ops.Handler) -> bool:
     """Whether a handler may end the exception of an operation whose operands do not go together; one that raises again does not."""
     if any(isinstance(op, ops.Raise) for op in handler.body):
@@ -269,7 +226,7 @@ def _may_catch_failure(handler: ops.Handler) -> bool:
     made = {op.id: op for op in handler.type_block}
     kind = made.get(handler.type)
     parts = [made.get(part.value) for part in kind.elements] if isinstance(kind, ops.BuildContainer) else [kind]
-    return not all(isinstance(part, ops.LoadName | ops.LoadAttribute) and part.name in _OTHER_ERRORS for part in parts)
+    return not all(isinstance(part, ops.LoadName | ops.LoadAttribute) and part.name in OTHER_ERRORS for part in parts)
 
 
 def _run_guarded(site: Site, state: State, block: Block) -> tuple[bool, list[State]]:
@@ -328,7 +285,7 @@ def with_statement(site: Site, op: Op) -> Terminated | None:
         and not is_library_function(method)
     ]
     suppresses = _surely_suppresses(site, op.manager)
-    provokes = suppresses and not _surely_suppresses(site, op.manager, _IGNORING)
+    provokes = suppresses and not _surely_suppresses(site, op.manager, IGNORING)
     if not methods and not suppresses:
         # the usual case: nothing of the program runs on the way out
         return None if engine.run_block(frame, op.body) else TERMINATED
@@ -360,7 +317,7 @@ def with_statement(site: Site, op: Op) -> Terminated | None:
     return _run_and_finish(site, run, finish, swallows)
 
 
-def _surely_suppresses(site: Site, manager: int, how: frozenset[str] = _SUPPRESSING) -> bool:
+def _surely_suppresses(site: Site, manager: int, how: frozenset[str] = SUPPRESSING) -> bool:
     """Whether an exception of the body ends at the context manager: `suppress`, or what expects one in a test."""
     record = site.frame.calls.get(manager)
     if record is None:

@@ -245,8 +245,8 @@ def _images(
     return _array(UINT8, (count, *shape)), _array(dtype, (count, *labels))
 
 
-_OBJECTS: Final = TensorValue(TensorType(None, (None,)), TensorKind.NDARRAY)
-"""An array of lists: its elements have no dtype that is known here."""
+_OBJECTS: Final = TensorValue(TensorType(None, None), TensorKind.NDARRAY)
+"""An array of lists: an item of it is a list, which is indexed again, so the axes that the array itself has say nothing."""
 
 
 def _housing(call: BoundCall) -> Value:

@@ -115,7 +115,9 @@ def _model_call(call: BoundCall) -> Value:
         sizes = None if shape is None else tuple(substitute(dim, "N", batch) for dim in shape)
         return read.tensor(leaf.type.dtype, sizes, TensorKind.KERAS if symbolic else TensorKind.TENSOR)
 
-    return read.map_structure(resolved, outputs)
+    only = read.elements(outputs)
+    # Keras gives a single output as it is, whether or not it is declared in a list
+    return read.map_structure(resolved, only[0] if only is not None and len(only) == 1 else outputs)
 
 
 def _batch_of(value: Value) -> Dim:
