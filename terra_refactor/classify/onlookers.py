@@ -3,7 +3,7 @@
 Computes: whether a result goes nowhere, and whether a function of the program reads an attribute of the very objects on which a call
 sets it. An attribute of the same name on an object of another class is no reader, nor is one on an object of which nothing is known:
 an error needs proof, and a name is none. Needs: facts, and the code of the functions. Gives: `goes_nowhere`, `written_objects`,
-`reads_of_these`.
+`reads_of_these`, `is_used_in_graph`.
 """
 
 from __future__ import annotations
@@ -79,6 +79,27 @@ def written_objects(hazards: HazardMap, contexts: Iterable[ContextFacts], place:
             return None
         found.update(_objects(context.values[fact.owner]))
     return frozenset(found)
+
+
+def is_used_in_graph(hazards: HazardMap, contexts: Iterable[ContextFacts], place: OpId) -> bool:
+    """Whether a graph calls an object, or a method of it, or hands it on, that an operation makes; True of what is no object of its own."""
+    made = {number for context in contexts for number in _objects(context.values[place])}
+    if not made:
+        return True
+    for context in hazards.whole_facts.contexts:
+        if not context.in_graph:
+            continue
+        index = hazards.index(context.function)
+        for call in context.calls:
+            fact = index.facts[call.op]
+            if not isinstance(fact, Call):
+                continue
+            # what a function does that it is handed to is not looked into
+            handed_on = [argument.value for argument in fact.arguments] if call.callees else []
+            receiver = fact.function if fact.owner is None else fact.owner
+            if any(not made.isdisjoint(_objects(context.values[number])) for number in (receiver, *handed_on)):
+                return True
+    return False
 
 
 def reads_of_these(hazards: HazardMap, reader: FunctionId, attribute: str, written: Set[ObjectId]) -> bool:

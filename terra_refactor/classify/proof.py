@@ -19,7 +19,7 @@ from terra_refactor.analysis.effects import own_field
 from terra_refactor.analysis.facts import BranchKind, ContextFacts, FailureFact
 from terra_refactor.classify.conversion import is_excluded, leaves_conversion, leaves_conversion_for_keras
 from terra_refactor.classify.hazards import MAX_CHAIN, HazardMap, ReachedHazard
-from terra_refactor.classify.onlookers import goes_nowhere, reads_of_these, written_objects
+from terra_refactor.classify.onlookers import goes_nowhere, is_used_in_graph, reads_of_these, written_objects
 from terra_refactor.classify.provenance import Provenance, is_array
 from terra_refactor.classify.scratch import readers_outside
 from terra_refactor.domain.dim import Why
@@ -49,6 +49,7 @@ from terra_refactor.facts.records import (
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import LocalHazard, Nature
+from terra_refactor.tf_model.graph_traits import makes_variables_late
 from terra_refactor.tf_model.traits import SEEDED_LAYERS
 
 _HOOKS: Final = frozenset({"call", "update_state", "result"})
@@ -224,7 +225,7 @@ class Proof:
         if rule.counts_if_used and self.is_unused(context, hazard):
             return "if somebody looks at it"
         if any(effect.kind is EffectKind.VARIABLE_CREATION for effect in effects):
-            return self._doubt_of_creation(hazard)
+            return self._doubt_of_creation(context, hazard)
         writes = [effect for effect in effects if effect.kind is EffectKind.STATE_WRITE]
         if not writes:
             return None
@@ -239,12 +240,15 @@ class Proof:
                 return "if a tensor of the trace is in it, which no call shows"
         return None
 
-    def _doubt_of_creation(self, hazard: ReachedHazard) -> str | None:
+    def _doubt_of_creation(self, context: ContextFacts, hazard: ReachedHazard) -> str | None:
         made = self.hazards.library_at(hazard.site)
         if made and made <= SEEDED_LAYERS:
             return "under Keras 3, of TensorFlow 2.16 and newer: in Keras 2 these layers have no variables"
         if made and all(name.endswith(".__call__") for name in made):
             return "if the object has no variables yet, which it makes once"
+        places = [each for each in self._contexts_at(context, hazard.via) if _is_at(each, hazard.site)]
+        if made and all(map(makes_variables_late, made)) and not is_used_in_graph(self.hazards, places, hazard.site.op):
+            return "once it is used there: by itself it makes none, but for optimizers of TensorFlow 2.11 and newer"
         return None
 
     def _keeps_tensor(self, context: ContextFacts, place: OpId) -> bool:

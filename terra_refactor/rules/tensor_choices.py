@@ -1,6 +1,6 @@
 """What a graph cannot choose by a tensor: objects and functions as results of a branch or variables of a loop.
 
-Computes: nothing. Needs: a `ContextView`. Gives: `no_choice` (why a graph cannot choose a value).
+Computes: nothing. Needs: a `ContextView`. Gives: `no_choice` (why a graph cannot choose a value), `is_opaque`.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ def _no_choice(view: ContextView, value: Value) -> str | None:
             facts = view.facts.objects[number]
             if facts.kind is ObjectKind.SET:
                 return "a set"
-            if facts.kind is ObjectKind.INSTANCE and _is_opaque(view, facts.name):
+            if facts.kind is ObjectKind.INSTANCE and is_opaque(view, facts.name):
                 return f"an object ({facts.name})"
             return None
         case _:
             return None
 
 
-def _is_opaque(view: ContextView, name: str) -> bool:
+def is_opaque(view: ContextView, name: str) -> bool:
     """Whether all classes of that name make objects that TensorFlow sees no tensors in."""
     outlines = view.codes.classes_named(name)
     if not outlines:

@@ -217,6 +217,15 @@ def is_layer_class(name: str) -> bool:
     return name.startswith(_LAYERS) and not name.endswith(_CALL)
 
 
+def makes_variables_late(name: str) -> bool:
+    """Whether a name is that of a class of layers, models or optimizers: these make their variables when they are called or applied."""
+    return is_layer_class(name) or (
+        name.startswith(("keras.Sequential", "keras.Model", "keras.models.", "keras.optimizers."))
+        and not name.endswith(_CALL)
+        and name.rpartition(".")[2][:1].isupper()
+    )
+
+
 def is_error_of_operation(name: str) -> bool:
     """Whether an exception is one that operations raise when they run."""
     return name.startswith("tensorflow.errors.")

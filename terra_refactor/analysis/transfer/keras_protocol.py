@@ -19,7 +19,7 @@ from terra_refactor.analysis.transfer.allocation import thaw
 from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.analysis.transfer.keras_shapes import (
     add_to_sequential,
-    check_sequential_input,
+    call_sequential,
 )
 from terra_refactor.domain.dtype import FLOATING, DType
 from terra_refactor.domain.lattice import join_all
@@ -66,7 +66,7 @@ def call_instance(site: Site, name: str, arguments: CallArguments, receiver: Val
     method = own_method(site, receiver, "call")
     if method is None:
         if name == "keras.Sequential.__call__" and arguments.positional:
-            check_sequential_input(site, name, receiver, arguments.positional[0])
+            return call_sequential(site, name, receiver, arguments.positional[0])
         return None
     ensure_built(site, receiver, arguments)
     result = site.call(method, _as_call_gets_them(site, method, arguments, receiver))

@@ -2,7 +2,7 @@
 
 Computes: whether the layers of a sequential model fit each other, whether its input fits what they were built for, whether a model's output
 fits its loss and labels. Needs: instances of library classes and their configuration. Gives: `add_to_sequential`, `build_sequential`,
-`check_sequential_input`, `check_labels`, `check_numbers`.
+`call_sequential`, `check_labels`, `check_numbers`.
 
 Ignores: layers of the program's own: Keras runs them when a model is put together, but what they are given there is no evidence of use.
 """
@@ -27,6 +27,7 @@ from terra_refactor.domain.value import (
     Reference,
     TensorValue,
     TupleValue,
+    UnknownValue,
     Value,
     members,
 )
@@ -111,30 +112,34 @@ def build_sequential(site: Site, model: Reference) -> None:
         add_to_sequential(site, model, layer)
 
 
-def check_sequential_input(site: Site, name: str, receiver: Value, first: Value) -> None:
-    """Notes a failure where a sequential model's input certainly does not fit the input that its layers were built for."""
+def call_sequential(site: Site, name: str, receiver: Value, first: Value) -> Value | None:
+    """What a sequential model gives whose layers were built for a declared input; None if none was.
+
+    The input gets the rank of the declared one, as Keras sees to. A failure is noted where it certainly does not fit.
+    """
     frame = site.frame
     layers = elements(configuration_of(frame, receiver).get("layers"))
     if not layers or not isinstance(receiver, Reference):
-        return
+        return None
     built = frame.state.get((receiver.object, _INPUTS))
     inputs = list(built.elements) if isinstance(built, TupleValue) else []
     layers = tuple(layer for layer in layers if not isinstance(layer, TensorValue))
     declared = inputs[0] if inputs and len(inputs) == len(layers) else None
     if not isinstance(declared, TensorValue):
-        return
+        return None
 
-    def check(member: Value) -> Value:
+    def run(member: Value) -> Value:
         value = adjusted_input(declared.type.shape, member, "Sequential")
         for layer, expected in zip(layers, inputs, strict=True):
             own_class = class_name(frame, layer)
-            if not isinstance(value, TensorValue) or not isinstance(expected, TensorValue) or own_class is None:
-                break
-            _check_width(frame, layer, own_class, expected, value)
+            if isinstance(value, TensorValue) and isinstance(expected, TensorValue) and own_class is not None:
+                _check_width(frame, layer, own_class, expected, value)
             value = site.call(layer, CallArguments((value,)))
-        return UNKNOWN
+            if isinstance(value, UnknownValue):
+                break
+        return value
 
-    over_combinations(site, name, members(freeze(frame, first)), check)
+    return over_combinations(site, name, members(freeze(frame, first)), run)
 
 
 def _check_width(frame: Frame, layer: Value, class_name: str, expected: TensorValue, given: TensorValue) -> None:

@@ -265,6 +265,8 @@ def _batch_of(site: Site, given: Sequence[Value], size_value: Value | None, *, w
         batch = read.map_structure(
             lambda leaf: _batched(leaf, size, float_type(site.engine), whole=whole), freeze(frame, value)
         )
+        if position == 0:
+            batch = read.map_structure(_as_layers_get_it, batch)
         parts.append(thaw(site, batch, ("batch", position)))
     return TupleValue(tuple(parts)) if len(parts) > 1 else parts[0] if parts else UNKNOWN
 
@@ -292,6 +294,13 @@ def _part_of(frame: Frame, given: Sequence[Value], fraction: float, *, last: boo
         return TensorValue(TensorType(leaf.type.dtype, (size, *leaf.type.shape[1:])), leaf.kind)
 
     return tuple(read.map_structure(one, freeze(frame, value)) for value in given)
+
+
+def _as_layers_get_it(leaf: Value) -> Value:
+    """Keras 2 makes an axis of size 1 for inputs of rank 1, Keras 3 does not: their shape is not known."""
+    if isinstance(leaf, TensorValue) and leaf.type.shape is not None and len(leaf.type.shape) == 1:
+        return TensorValue(TensorType(leaf.type.dtype, None), leaf.kind)
+    return leaf
 
 
 def _batched(value: Value, size: int | None, floats: DType | None, *, whole: bool) -> Value:

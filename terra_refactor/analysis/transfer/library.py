@@ -356,9 +356,16 @@ def _with_rule(site: Site, entity: Entity, arguments: CallArguments, receiver: V
     configuration = {} if receiver is None else configuration_of(frame, receiver)
     configuration = with_floats(configuration, engine.floats)
 
+    # a graph has both branches; eager code calls the one that the condition is for
+    chooses = Trait.RUNS_BRANCHES in entity.traits and not frame.in_graph
+
     def invoke(function: Value, arguments: Sequence[Value], *, graph: bool = False) -> Value:
         thawed = tuple(thaw(site, value, ("argument", position)) for position, value in enumerate(arguments))
-        return freeze(frame, site.call(function, CallArguments(thawed), graph=graph))
+        frame.conditions += chooses
+        try:
+            return freeze(frame, site.call(function, CallArguments(thawed), graph=graph))
+        finally:
+            frame.conditions -= chooses
 
     def run(combination: tuple[Value, ...]) -> Value:
         by_name = dict(zip(names, combination, strict=False))

@@ -31,6 +31,7 @@ from terra_refactor.facts.records import Call, Container, Display, Return
 from terra_refactor.facts.view import ContextView, has_trait, is_tensorflow_tensor, is_variable
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.tensor_choices import is_opaque
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.spec import Trait
 
@@ -200,7 +201,7 @@ def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | 
             return next(filter(None, (_problem(view, each, depth + 1) for each in inner)), None)
         case Reference(number):
             facts = view.facts.objects[number]
-            if facts.kind in (ObjectKind.INSTANCE, ObjectKind.CLASS):
+            if facts.kind is ObjectKind.CLASS or (facts.kind is ObjectKind.INSTANCE and is_opaque(view, facts.name)):
                 return f"an object ({facts.name})", False
             return ("a set", False) if facts.kind is ObjectKind.SET else None
         case FunctionValue() | BoundMethod() | LibraryValue() | ModuleValue() | PartialValue():

@@ -54,12 +54,16 @@ def _drop_or_add(longer: Shape, shorter: Shape) -> tuple[Shape, Shape] | None:
     return (longer, (*shorter, 1)) if len(shorter) == 1 else (longer[:-1], shorter)
 
 
-def _mismatch(name: str, labels: Shape, predictions: Shape) -> OperationError:
+_BROADCASTS: Final = "under Keras 3, of TensorFlow 2.16 and newer: Keras 2 does not compare the numbers of examples"
+
+
+def _mismatch(name: str, labels: Shape, predictions: Shape, only: str = "") -> OperationError:
     kind = ErrorKind.SHAPE if labels and predictions and len(labels) == len(predictions) else ErrorKind.RANK
     return OperationError(
         kind,
         f"{name}: labels of shape {format_shape(labels)} do not fit predictions of shape {format_shape(predictions)}",
         ("y_true", "y_pred"),
+        only,
     )
 
 
@@ -107,7 +111,7 @@ def _sparse_loss(name: str, labels: Shape, predictions: Shape) -> Shape:
     if len(labels) != len(expected):
         raise _mismatch(name, labels, predictions)
     if any(definitely_different(a, b) for a, b in zip(labels, expected, strict=True)):
-        raise _mismatch(name, labels, predictions)
+        raise _mismatch(name, labels, predictions, _BROADCASTS)
     return tuple(a if isinstance(a, int) and b is None else b for a, b in zip(labels, expected, strict=True))
 
 

@@ -61,7 +61,15 @@ def _array(call: BoundCall) -> Value:
         elif shape is not None:
             shape = (1,) * (rank - len(shape)) + shape
     dtype = dtype_setting(call, given.dtype)
-    if call.argument("dtype") in _OBJECTS:
+    asked = call.argument("dtype")
+    if (
+        dtype is None
+        and not read.is_none(asked)
+        and any(isinstance(row, TupleValue) for row in read.elements(value) or ())
+    ):
+        # fields, most likely: a tuple is one item then, and no axis
+        return array(None, None)
+    if asked in _OBJECTS:
         # what is in it need not be of one shape, and is no axis where it is not
         return array(None, () if shape == () else None)
     content = content_of(value) if shape == given.shape and _keeps_content(given.dtype, dtype) else None

@@ -1,0 +1,114 @@
+"""What makes variables only when it is used, what a graph may return, and what only one release of Keras refuses."""
+
+from __future__ import annotations
+
+from analysis_support import analyze_text
+
+from terra_refactor.rules.rule import Severity
+
+MADE = """\
+import tensorflow as tf
+
+
+@tf.function
+def only_made(x):
+    layer = tf.keras.layers.Dense(3)
+    model = tf.keras.Sequential([layer])
+    optimizer = tf.keras.optimizers.Adam()
+    return x + 1
+
+
+@tf.function
+def called(x):
+    return tf.keras.layers.Dense(3)(x)  # error
+
+
+@tf.function
+def handed_on(x):
+    layer = tf.keras.layers.Dense(3)  # error
+    return helper(layer, x)
+
+
+def helper(layer, x):
+    return layer(x)
+
+
+@tf.function
+def in_model(x):
+    model = tf.keras.Sequential([tf.keras.layers.Flatten()])  # error
+    return model(x)
+
+
+@tf.function
+def applied(x, w):
+    optimizer = tf.keras.optimizers.Adam()  # error
+    optimizer.apply_gradients([(x, w)])
+
+
+@tf.function
+def variable(x):
+    return tf.Variable(x) + 1.0  # error
+
+
+w = tf.Variable([1.0, 2.0])
+x = tf.ones([2, 2])
+only_made(x), called(x), handed_on(x), in_model(x), applied(x[0], w), variable(x)
+"""
+
+RETURNED = """\
+import tensorflow as tf
+
+
+class Outputs(tf.experimental.ExtensionType):
+    detections: tf.Tensor
+
+
+class Plain:
+    def __init__(self, detections):
+        self.detections = detections
+
+
+@tf.function
+def typed(x):
+    return Outputs(detections=x)
+
+
+@tf.function
+def plain(x):
+    return Plain(x)  # error
+
+
+typed(tf.ones([2])), plain(tf.ones([2]))
+"""
+
+NUMBERS_OF_EXAMPLES = """\
+import tensorflow as tf
+
+loss = tf.keras.losses.SparseCategoricalCrossentropy()
+loss(tf.ones([1]), tf.ones([2, 4]))
+loss(tf.ones([2, 2, 3]), tf.ones([2, 4]))  # error
+"""
+
+
+def errors_in(text: str) -> list[int]:
+    """The lines of errors."""
+    return sorted({found.span.line for found in analyze_text(text).findings if found.severity is Severity.ERROR})
+
+
+def marked(text: str) -> list[int]:
+    """The lines that are marked as errors."""
+    return [number for number, line in enumerate(text.splitlines(), 1) if line.endswith("# error")]
+
+
+def test_a_layer_that_a_graph_makes_and_does_not_use_makes_no_variable() -> None:
+    assert errors_in(MADE) == marked(MADE)
+
+
+def test_a_graph_returns_what_tensorflow_takes_apart() -> None:
+    assert errors_in(RETURNED) == marked(RETURNED)
+
+
+def test_a_loss_that_one_release_refuses_is_a_warning_that_names_it() -> None:
+    assert errors_in(NUMBERS_OF_EXAMPLES) == marked(NUMBERS_OF_EXAMPLES)
+    warned = [found for found in analyze_text(NUMBERS_OF_EXAMPLES).findings if found.span.line == 4]
+    assert warned and "Keras 3" in warned[0].message
