@@ -111,6 +111,8 @@ class Provenance:
                 return self.is_proven(context, inner)
             case AttributeRead() as read:
                 return self._of_attribute(context, read)
+            case Operation(sides=sides) if self.whole and any(_may_be_anything(context.values[each]) for each in sides):
+                return False  # what is multiplied by it may be an array as well as a list that it repeats
             case Operation(sides=sides):
                 asked = [each for each in sides if self.is_relevant(context.values[each])]
                 return bool(asked) and self._several(self.is_proven(context, each) for each in asked)
@@ -299,6 +301,10 @@ def is_array(value: Value) -> bool:
 
 def _is_variable(value: Value) -> bool:
     return isinstance(value, TensorValue) and value.kind is TensorKind.VARIABLE and value.variable is not None
+
+
+def _may_be_anything(value: Value | None) -> bool:
+    return value is not None and any(isinstance(member, UnknownValue) for member in members(value))
 
 
 def _alternatives(context: ContextFacts, number: OpId) -> tuple[Value, ...]:

@@ -78,6 +78,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.factories import FACTORIES
+from terra_refactor.tf_model.keras.models import KERAS_1
 from terra_refactor.tf_model.packages import TENSOR_PACKAGES
 from terra_refactor.tf_model.probability import DEFERRED
 from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS, MUTATING_METHODS
@@ -322,7 +323,9 @@ def _instance_of(site: Site, entity: Entity, arguments: CallArguments) -> Value:
         frame.state.set((number, CONFIGURATION + parameter), value)
     if extra:
         frame.state.set((number, CONFIGURATION + "*"), extra[0])
-    frame.state.set((number, CONFIGURED), TupleValue(tuple(Constant(name) for name in (*bound, *keywords))))
+    given = TupleValue(tuple(Constant(name) for name in (*bound, *keywords)))
+    is_former = entity.name.startswith("keras.layers.") and not KERAS_1.isdisjoint(keywords)
+    frame.state.set((number, CONFIGURED), UNKNOWN if is_former else given)
     if registry.is_subclass(entity.name, DEFERRED):
         defer(site, Reference(number), {**bound, **keywords})
     if entity.name == "keras.Sequential":

@@ -336,8 +336,8 @@ def _power_of_ints(exponent: Value) -> Value:
 
 def _repeat(left: Value, right: Value) -> Value | None:
     sequence, count = (left, right) if isinstance(left, TupleValue) else (right, left)
-    if not isinstance(sequence, TupleValue):
-        return None
+    if not isinstance(sequence, TupleValue) or (isinstance(count, UnknownValue) and count.may_be_tensor):
+        return None  # an array multiplies what is in a tuple
     times = dim_of(count)
     if isinstance(times, int) and times * len(sequence.elements) <= MAX_ELEMENTS:
         return TupleValue(sequence.elements * max(times, 0))
