@@ -14,18 +14,26 @@ import ast
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from terra_refactor.classify.decision import Action, Classification, Decision, Hazard, Level, ParameterValueKind
+from terra_refactor.classify.decision import (
+    Action,
+    Classification,
+    Decision,
+    Hazard,
+    Level,
+    ParameterDecision,
+    ParameterValueKind,
+)
 from terra_refactor.classify.region import RegionDecision
 from terra_refactor.domain.dtype import FLOATING
 from terra_refactor.errors import SourceError
 from terra_refactor.ir.build.module import lower_module
 from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.refactor.plan import refactor_file
-from terra_refactor.refactor.regions.candidates import Candidate, find_candidates
-from terra_refactor.refactor.regions.conversions import used_as_operand
+from terra_refactor.refactor.regions.candidates import Candidate, find_candidates, updates_variables
+from terra_refactor.refactor.regions.conversions import CONVERTED, number_as_operand, numpy_name, used_as_operand
 from terra_refactor.refactor.regions.outline import Outliner, Placement
 from terra_refactor.refactor.regions.region import Region
 from terra_refactor.refactor.result import Outcome
@@ -69,8 +77,10 @@ class _Trial:
     """How many of the loops the function is defined in."""
     passed: frozenset[str] = frozenset()
     """Names that are parameters in any case."""
-    converted: frozenset[str] = frozenset()
-    """Arrays that the call converts."""
+    converted: dict[str, str] = field(default_factory=dict)
+    """How the call gives the arrays and numbers that it converts."""
+    tried: frozenset[str] = frozenset()
+    """Numbers that are given as float64 in this attempt, to see whether they meet float32."""
 
     @property
     def name(self) -> str | None:
@@ -204,6 +214,9 @@ def _advance(trial: _Trial, decision: Decision | None) -> None:
         trial.reason, trial.settled, trial.region = "it could not be analysed", True, None
         return
     assert trial.region is not None
+    if trial.tried:
+        _give_numbers(trial, decision)
+        return
     trial.last = (trial.region, decision)
     others = _other_objects(trial, decision)
     if decision.action is Action.ADD_TF_FUNCTION and others:
@@ -218,6 +231,8 @@ def _advance(trial: _Trial, decision: Decision | None) -> None:
     if decision.action is Action.ADD_TF_FUNCTION:
         if trial.best is None or len(decision.assumptions) < len(trial.best[1].assumptions):
             trial.best = (trial.region, decision)
+        if updates_variables(trial.candidate.statements) and _try_numbers(trial, decision, _may_be_number):
+            return
         core = frozenset(map(id, (trial.candidate.anchor, *trial.candidate.core)))
         if decision.level is Level.SAFE or not _cut(trial, _with_hazards(trial, decision, assumed=True) - core):
             trial.settled = True
@@ -232,10 +247,12 @@ def _advance(trial: _Trial, decision: Decision | None) -> None:
         trial.passed |= again
         _outline(trial)
         return
-    arrays = _convertible(trial, decision) - trial.converted
+    arrays = {name: text for name, text in _convertible(trial, decision).items() if name not in trial.converted}
     if arrays:
         trial.converted |= arrays
         _outline(trial)
+        return
+    if _try_numbers(trial, decision, _is_number):
         return
     against = _held_against(trial, decision, assumed=False)
     if decision.classification is Classification.UNSAFE and not against:
@@ -246,19 +263,71 @@ def _advance(trial: _Trial, decision: Decision | None) -> None:
     _outline(trial)
 
 
-def _convertible(trial: _Trial, decision: Decision) -> frozenset[str]:
-    """The arrays of another dtype than the tensors that they meet, and that the call can convert as eager operations do."""
+def _try_numbers(trial: _Trial, decision: Decision, asked: Callable[[ParameterDecision], bool]) -> bool:
+    """Try again with operands of tensors that each call may bring another number of; False if there are none.
+
+    A float64 conflicts with a tensor that is known to be a float32: so the decision tells what the number meets.
+    """
+    assert trial.region is not None
+    numpy = numpy_name(trial.outliner.tree)
+    changing = trial.outliner.changing(trial.candidate)
+    trial.tried = frozenset(
+        parameter.name
+        for parameter in decision.parameters
+        if numpy is not None
+        and asked(parameter)
+        and parameter.name in trial.region.inputs
+        and parameter.name in changing
+        and parameter.name not in trial.converted
+        and number_as_operand(trial.candidate.statements, parameter.name)
+    )
+    if trial.tried:
+        trial.converted |= {name: f"{numpy}.float64({name})" for name in trial.tried}
+        _outline(trial)
+    return bool(trial.tried)
+
+
+def _is_number(parameter: ParameterDecision) -> bool:
+    return parameter.kind is ParameterValueKind.PRIMITIVE
+
+
+def _may_be_number(parameter: ParameterDecision) -> bool:
+    """Whether nothing that brings it shows what it is: what an environment of another library gives is a number as a rule."""
+    return parameter.kind is ParameterValueKind.UNKNOWN or (
+        parameter.kind is ParameterValueKind.TENSOR
+        and all(each.dtype is None and each.shape is None for each in parameter.types)
+    )
+
+
+def _give_numbers(trial: _Trial, decision: Decision) -> None:
+    """The numbers that met a float32 are given as such from now on, the others as they are."""
+    lines = _conflicts(trial, decision)
+    for name in trial.tried:
+        meets = number_as_operand(trial.candidate.statements, name, lines)
+        trial.converted[name] = f"{numpy_name(trial.outliner.tree)}.float32({name})" if meets else name
+    trial.tried = frozenset()
+    _outline(trial)
+
+
+def _conflicts(trial: _Trial, decision: Decision) -> frozenset[int]:
+    """The lines where an array meets a tensor of another dtype."""
     assert trial.region is not None
     found = [
         _line_in_file(trial.region, decision, each.span.line)
         for each in decision.hazards
         if each.rule == CONFLICTING_COERCION.id
     ]
-    lines = frozenset(line for line in found if line is not None)
+    return frozenset(line for line in found if line is not None)
+
+
+def _convertible(trial: _Trial, decision: Decision) -> dict[str, str]:
+    """The arrays of another dtype than the tensors that they meet, and that the call can convert as eager operations do."""
+    assert trial.region is not None
+    lines = _conflicts(trial, decision)
     if not lines:
-        return frozenset()
-    return frozenset(
-        parameter.name
+        return {}
+    return {
+        parameter.name: CONVERTED.format(parameter.name)
         for parameter in decision.parameters
         if parameter.kind is ParameterValueKind.NDARRAY
         and parameter.name in trial.region.inputs
@@ -270,7 +339,7 @@ def _convertible(trial: _Trial, decision: Decision) -> frozenset[str]:
             lines,
             whole=not any(each.dtype in FLOATING for each in parameter.types),
         )
-    )
+    }
 
 
 def _other_objects(trial: _Trial, decision: Decision) -> frozenset[str]:

@@ -305,6 +305,11 @@ UPDATES: Final = frozenset({"apply_gradients", "apply", "minimize", "assign", "a
 """Methods that change variables."""
 
 
+def updates_variables(block: Block) -> bool:
+    """Whether some statement calls a method that changes variables."""
+    return any(map(_updates, block))
+
+
 def _updates(statement: ast.stmt) -> bool:
     return any(isinstance(node, ast.Attribute) and node.attr in UPDATES for node in ast.walk(statement))
 
@@ -456,11 +461,24 @@ def _computes(statement: ast.stmt) -> bool:
 
 
 def _begins_sum(statement: ast.stmt, behind: Block) -> bool:
-    """Whether a number is bound that the statements behind it begin with: `loss = 0`, which would be an argument otherwise."""
+    """Whether a number or an empty list is bound that the statements behind it begin with: outside, it would be an argument.
+
+    `loss = 0`, which they add to; `outputs = []`, which they append to.
+    """
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int() | float())):
             usage = usage_of(behind)
             return name in usage.needs and name in usage.binds
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.List(elts=[])):
+            return any(_adds_to(name, node) for each in behind for node in ast.walk(each))
+        case _:
+            return False
+
+
+def _adds_to(name: str, node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=found), attr="append" | "extend" | "insert")):
+            return found == name
         case _:
             return False
 

@@ -1,11 +1,16 @@
-"""Arrays that the call of an extracted function converts, as eager operations do inside of the run.
+"""Arrays and numbers that the call of an extracted function converts, as eager operations do inside of the run.
 
-Computes: whether a run uses an array only as an operand, so that the array can have the tensor's dtype before the call. Gives:
-`CONVERTED`, `used_as_operand`. Ignores: which dtype fits; the function with the converted argument is judged again.
+Computes: whether a run uses an array, or a number, only as an operand, so that it can have the dtype of the tensors before the call.
+Gives: `CONVERTED`, `used_as_operand`, `number_as_operand`, `numpy_name`. Ignores: which dtype fits; the function with the converted
+argument is judged again.
 
     target = reward + gamma * value * (1 - done)    ->    train_step(..., done.astype("float32"))
 
 Eagerly `value * done` makes a float32 of the integers in `done`; a graph gets them as an int64 tensor, and raises.
+
+    target = reward + gamma * value * (1 - done)    ->    train_step(..., np.float32(reward), np.float32(done))
+
+Where `reward` is another Python number in each step, a graph would be traced for each; NumPy's numbers are tensors of the graph.
 """
 
 from __future__ import annotations
@@ -18,6 +23,8 @@ from terra_refactor.syntax.name_flow import Block, usage_of
 
 CONVERTED: Final = '{}.astype("float32")'
 """How an array is given to the call."""
+_PYTHON: Final = frozenset({"abs", "float", "int", "len", "max", "min", "pow", "round", "sum"})
+"""What gives Python numbers of Python numbers."""
 _EXACT: Final = (ast.Add, ast.Sub, ast.Mult, ast.USub)
 """Operators that give the same of small whole numbers before and after their conversion."""
 
@@ -43,6 +50,76 @@ def used_as_operand(statements: Block, name: str, lines: frozenset[int], *, whol
     return found
 
 
+def number_as_operand(statements: Block, name: str, lines: frozenset[int] | None = None) -> bool:
+    """Whether each use of a number is an operand in an expression that meets a result of the run, and, if given, ends on one of some lines.
+
+    `1 - done` may come first: it gives the same of a flag before and after its conversion.
+    """
+    found = False
+    bound = _results(statements)
+    if name in usage_of(statements).binds:
+        return False
+    for statement in statements:
+        parents = dict(_parents(statement))
+        for node in ast.walk(statement):
+            if not isinstance(node, ast.Name) or node.id != name:
+                continue
+            top, parent = _expression(node, parents), parents[node]
+            if top is node or not (
+                _meets_result(node, parent, bound) or (_is_negation(parent) and _has_result(top, bound))
+            ):
+                return False
+            if lines is not None and not any(top.lineno <= line <= (top.end_lineno or top.lineno) for line in lines):
+                return False
+            found = True
+    return found
+
+
+def numpy_name(tree: ast.Module) -> str | None:
+    """The name that a module has for NumPy; None if it has none."""
+    for statement in tree.body:
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                if alias.name == "numpy":
+                    return alias.asname or alias.name
+    return None
+
+
+def _is_negation(parent: ast.AST) -> bool:
+    match parent:
+        case ast.BinOp(left=ast.Constant(value=1), op=ast.Sub()):
+            return True
+        case _:
+            return False
+
+
+def _has_result(node: ast.AST, bound: frozenset[str]) -> bool:
+    """Whether an expression has an operand that the run computes: what a call gives that is no Python number's, or a name made of such."""
+    return any(
+        (isinstance(each, ast.Call) and not (isinstance(each.func, ast.Name) and each.func.id in _PYTHON))
+        or (isinstance(each, ast.Name) and each.id in bound)
+        for each in ast.walk(node)
+    )
+
+
+def _results(statements: Block) -> frozenset[str]:
+    """The names that the run binds to what it computes; a sum of Python numbers is none."""
+    assigned = [node for each in statements for node in ast.walk(each) if isinstance(node, ast.Assign)]
+    found: frozenset[str] = frozenset()
+    while True:
+        more = frozenset(
+            name.id
+            for node in assigned
+            if _has_result(node.value, found)
+            for target in node.targets
+            for name in ast.walk(target)
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+        )
+        if more <= found:
+            return found
+        found |= more
+
+
 def _parents(statement: ast.stmt) -> Iterator[tuple[ast.AST, ast.AST]]:
     for node in ast.walk(statement):
         for child in ast.iter_child_nodes(node):
@@ -61,6 +138,4 @@ def _meets_result(node: ast.expr, parent: ast.AST, bound: frozenset[str]) -> boo
     if not isinstance(parent, ast.BinOp):
         return False
     other = parent.right if parent.left is node else parent.left
-    return any(
-        isinstance(each, ast.Call) or (isinstance(each, ast.Name) and each.id in bound) for each in ast.walk(other)
-    )
+    return _has_result(other, bound)

@@ -23,14 +23,14 @@ import io
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from types import MappingProxyType
 from typing import Final
 
 from terra_refactor.refactor.regions.candidates import UPDATES, Candidate, deletes_of_others, tapes_of
-from terra_refactor.refactor.regions.conversions import CONVERTED
 from terra_refactor.refactor.regions.region import Region
 from terra_refactor.syntax.edit import split_lines
 from terra_refactor.syntax.name_flow import declared_names, inner_blocks, statements_of_scope, usage_of
@@ -104,12 +104,12 @@ class Outliner:
         name: str | None = None,
         depth: int = 0,
         passed: frozenset[str] = frozenset(),
-        converted: frozenset[str] = frozenset(),
+        converted: Mapping[str, str] = MappingProxyType({}),
     ) -> Region | Refused:
         """The run as a function at a place; `name` is the one that it had before, if it had one.
 
-        With a `depth` it goes inside so many of the loops. The names of `passed` are parameters in any case; the arrays of `converted` get
-        the dtype of the tensors that they meet.
+        With a `depth` it goes inside so many of the loops. The names of `passed` are parameters in any case; `converted` says how
+        the call gives those that it converts.
         """
         flow, statements = candidate.scope.flow, candidate.statements
         usage = usage_of(statements)
@@ -137,7 +137,7 @@ class Outliner:
         span = self._span(candidate)
         if isinstance(span, Refused):
             return span
-        return self._written(candidate, placement, inputs, outputs, span, name, depth, converted & set(inputs))
+        return self._written(candidate, placement, inputs, outputs, span, name, depth, converted)
 
     def bound_again(self, candidate: Candidate) -> frozenset[str]:
         """The names of the scope that the run reads and that several statements bind: a function would find the latest."""
@@ -262,7 +262,7 @@ class Outliner:
         span: tuple[int, int],
         name: str | None,
         depth: int,
-        converted: frozenset[str],
+        converted: Mapping[str, str],
     ) -> Region | Refused:
         first, last = span
         newline = self._newline(first)
@@ -284,7 +284,7 @@ class Outliner:
         definition = head + "".join(body)
         callee = f"{parameters[0]}.{name}" if placement is Placement.METHOD else name
         target = f"{', '.join(outputs)} = " if outputs else ""
-        given = [CONVERTED.format(each) if each in converted else each for each in inputs]
+        given = [converted.get(each, each) for each in inputs]
         call = self._wrapped(f"{indent_of_run}{target}{callee}(", given, ")", unit, newline)
         if last == len(self.lines) and not self.lines[-1].endswith(("\n", "\r")):
             call = call[: -len(newline)]

@@ -491,3 +491,60 @@ def test_what_only_a_branch_binds_stays_outside_with_what_reads_it() -> None:
     new = new_text(text)
     assert "@tf.function\ndef train_step(" in new
     assert "        if epoch > 2:\n            print(late)\n" in new
+
+
+ACTOR_CRITIC = """\
+import numpy as np
+import tensorflow as tf
+
+body = tf.keras.Sequential([tf.keras.layers.Dense(16, activation="relu"), tf.keras.layers.Dense(2)])
+opt = tf.keras.optimizers.Adam(1e-3)
+rng = np.random.default_rng(1)
+
+
+def learn(state, reward, next_state, done):
+    with tf.GradientTape() as tape:
+        value = body(state)[0, 0]
+        {target}
+        loss = tf.square(target - value) + tf.reduce_mean(tf.square(body(state) - value))
+    grads = tape.gradient(loss, body.trainable_variables)
+    opt.apply_gradients(zip(grads, body.trainable_variables))
+    return loss.numpy()
+
+
+state = rng.normal(size=(1, 4)).astype("float32")
+for step in range(1000):
+    next_state = rng.normal(size=(1, 4)).astype("float32")
+    print(learn(state, float(step % 7) / 3, next_state, step % 50 == 0))
+    state = next_state
+"""
+
+
+def test_a_number_that_meets_a_tensor_is_converted_by_the_call() -> None:
+    """A graph would be traced for each reward, and gets it as a tensor."""
+    text = ACTOR_CRITIC.format(target="target = reward + (1 - done) * 0.99 * body(next_state)[0, 1]")
+    new = new_text(text)
+    assert "np.float32(reward)" in new
+    assert "np.float32(done)" in new
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "target = reward + 1.0 if done else reward + body(next_state)[0, 1]",
+        "bonus = reward + 0.1\n        target = int(bonus) + (1 - done) * body(next_state)[0, 1]",
+        "target = reward / 3 + (1 - done) * body(next_state)[0, 1]",
+        "target = reward * len(state) + 1.0",
+    ],
+)
+def test_a_number_that_is_used_otherwise_too_is_not_converted(target: str) -> None:
+    assert "np.float" not in new_text(ACTOR_CRITIC.format(target=target))
+
+
+def test_an_empty_list_begins_the_run_that_appends_to_it() -> None:
+    body = (
+        "hidden = []\nwith tf.GradientTape() as tape:\n    for _ in range(4):\n        hidden.append(tf.tanh(x @ w))\n"
+    )
+    body += "    loss = tf.reduce_mean((tf.add_n(hidden) - y) ** 2)\nw.assign_sub(0.1 * tape.gradient(loss, w))\n"
+    new = new_text(in_loop(inside=body))
+    assert "@tf.function\ndef train_step(x, y):\n    hidden = []\n" in new
