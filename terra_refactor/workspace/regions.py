@@ -279,7 +279,7 @@ def _try_numbers(trial: _Trial, decision: Decision, asked: Callable[[ParameterDe
         and parameter.name in trial.region.inputs
         and parameter.name in changing
         and parameter.name not in trial.converted
-        and number_as_operand(trial.candidate.statements, parameter.name)
+        and number_as_operand(trial.candidate.statements, parameter.name, _tensors(decision))
     )
     if trial.tried:
         trial.converted |= {name: f"{numpy}.float64({name})" for name in trial.tried}
@@ -303,10 +303,19 @@ def _give_numbers(trial: _Trial, decision: Decision) -> None:
     """The numbers that met a float32 are given as such from now on, the others as they are."""
     lines = _conflicts(trial, decision)
     for name in trial.tried:
-        meets = number_as_operand(trial.candidate.statements, name, lines)
+        meets = number_as_operand(trial.candidate.statements, name, _tensors(decision), lines)
         trial.converted[name] = f"{numpy_name(trial.outliner.tree)}.float32({name})" if meets else name
     trial.tried = frozenset()
     _outline(trial)
+
+
+def _tensors(decision: Decision) -> frozenset[str]:
+    """What the function gets of which the dtype of a tensor is known."""
+    return frozenset(
+        parameter.name
+        for parameter in decision.parameters
+        if parameter.kind is ParameterValueKind.TENSOR and any(each.dtype is not None for each in parameter.types)
+    )
 
 
 def _conflicts(trial: _Trial, decision: Decision) -> frozenset[int]:
@@ -336,6 +345,7 @@ def _convertible(trial: _Trial, decision: Decision) -> dict[str, str]:
         and used_as_operand(
             trial.candidate.statements,
             parameter.name,
+            _tensors(decision),
             lines,
             whole=not any(each.dtype in FLOATING for each in parameter.types),
         )

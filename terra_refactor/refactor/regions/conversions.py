@@ -29,20 +29,22 @@ _EXACT: Final = (ast.Add, ast.Sub, ast.Mult, ast.USub)
 """Operators that give the same of small whole numbers before and after their conversion."""
 
 
-def used_as_operand(statements: Block, name: str, lines: frozenset[int], *, whole: bool) -> bool:
+def used_as_operand(
+    statements: Block, name: str, tensors: frozenset[str], lines: frozenset[int], *, whole: bool
+) -> bool:
     """Whether each use of an array is an operand of an expression that ends on one of some lines, where it meets a tensor.
 
     Of an array of `whole` numbers NumPy may compute first (`1 - done`); others must meet the tensor themselves.
     """
     found = False
-    bound = frozenset(usage_of(statements).binds)
+    bound = _results(statements, tensors)
     for statement in statements:
         parents = dict(_parents(statement))
         for node in ast.walk(statement):
             if not isinstance(node, ast.Name) or node.id != name:
                 continue
             top = _expression(node, parents)
-            if top is node or not (whole or _meets_result(node, parents[node], bound)):
+            if top is node or not (whole or _meets_result(node, parents, bound)):
                 return False
             if not any(top.lineno <= line <= (top.end_lineno or top.lineno) for line in lines):
                 return False
@@ -50,13 +52,17 @@ def used_as_operand(statements: Block, name: str, lines: frozenset[int], *, whol
     return found
 
 
-def number_as_operand(statements: Block, name: str, lines: frozenset[int] | None = None) -> bool:
-    """Whether each use of a number is an operand in an expression that meets a result of the run, and, if given, ends on one of some lines.
+def number_as_operand(
+    statements: Block, name: str, tensors: frozenset[str], lines: frozenset[int] | None = None
+) -> bool:
+    """Whether each use of a number is an operand in an expression that meets one of the tensors that the run gets, or computes.
+
+    If some lines are given, each such expression ends on one of them.
 
     `1 - done` may come first: it gives the same of a flag before and after its conversion.
     """
     found = False
-    bound = _results(statements)
+    bound = _results(statements, tensors)
     if name in usage_of(statements).binds:
         return False
     for statement in statements:
@@ -66,7 +72,7 @@ def number_as_operand(statements: Block, name: str, lines: frozenset[int] | None
                 continue
             top, parent = _expression(node, parents), parents[node]
             if top is node or not (
-                _meets_result(node, parent, bound) or (_is_negation(parent) and _has_result(top, bound))
+                _meets_result(node, parents, bound) or (_is_negation(parent) and _has_result(top, bound))
             ):
                 return False
             if lines is not None and not any(top.lineno <= line <= (top.end_lineno or top.lineno) for line in lines):
@@ -102,10 +108,10 @@ def _has_result(node: ast.AST, bound: frozenset[str]) -> bool:
     )
 
 
-def _results(statements: Block) -> frozenset[str]:
-    """The names that the run binds to what it computes; a sum of Python numbers is none."""
+def _results(statements: Block, tensors: frozenset[str]) -> frozenset[str]:
+    """Some tensors, and the names that the run binds to what it computes; a sum of Python numbers is none."""
     assigned = [node for each in statements for node in ast.walk(each) if isinstance(node, ast.Assign)]
-    found: frozenset[str] = frozenset()
+    found = tensors
     while True:
         more = frozenset(
             name.id
@@ -133,9 +139,16 @@ def _expression(node: ast.expr, parents: dict[ast.AST, ast.AST]) -> ast.expr:
     return node
 
 
-def _meets_result(node: ast.expr, parent: ast.AST, bound: frozenset[str]) -> bool:
-    """Whether the other operand is computed in the run: a call's result, or made of one."""
-    if not isinstance(parent, ast.BinOp):
-        return False
-    other = parent.right if parent.left is node else parent.left
-    return _has_result(other, bound)
+def _meets_result(node: ast.expr, parents: dict[ast.AST, ast.AST], bound: frozenset[str]) -> bool:
+    """Whether an operand meets what the run computes: a call's result, or what is made of one. Products of others may come first.
+
+    A product of rounded factors is as exact as the rounded product; a difference need not be.
+    """
+    while isinstance(parent := parents[node], ast.BinOp):
+        other = parent.right if parent.left is node else parent.left
+        if _has_result(other, bound):
+            return True
+        if not isinstance(parent.op, ast.Mult):
+            return False
+        node = parent
+    return False

@@ -473,6 +473,15 @@ def test_an_array_that_meets_a_tensor_is_converted_by_the_call() -> None:
     assert "        loss = tf.reduce_mean((0.99 * value * (1 - done) - 1.0) ** 2)\n" in new
 
 
+def test_an_array_may_be_scaled_before_it_meets_a_tensor() -> None:
+    text = LEARNER.format(loss="loss = tf.reduce_mean((2.5 * done + 0.99 * value) ** 2)").replace(
+        "np.int64", "np.float64"
+    )
+    assert '    train_step(states, done.astype("float32"))\n' in new_text(text)
+    cancelled = text.replace("2.5 * done", "(done - 2.5)")
+    assert "astype" not in new_text(cancelled).split("\ndef learn")[-1]
+
+
 @pytest.mark.parametrize(
     "loss",
     [
