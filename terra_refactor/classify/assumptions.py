@@ -14,7 +14,16 @@ from terra_refactor.classify.fresh_arguments import Freshness, freshness
 from terra_refactor.classify.hazards import ReachedHazard
 from terra_refactor.classify.recorded import assumption_of
 from terra_refactor.domain.evidence import Evidence
-from terra_refactor.domain.value import DTypeValue, PythonType, Reference, Scalar, members
+from terra_refactor.domain.value import (
+    DTypeValue,
+    FrozenList,
+    PythonType,
+    Reference,
+    Scalar,
+    TensorKind,
+    TensorValue,
+    members,
+)
 from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import Call
 from terra_refactor.facts.view import TAPES, ContextView
@@ -105,6 +114,18 @@ def _is_tape(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
     )
 
 
+def _holds_weights(parameter: ParameterFacts) -> bool:
+    """Whether the list of a model's variables may be passed."""
+    return any(
+        isinstance(element, TensorValue) and element.kind is TensorKind.VARIABLE and element.variable is None
+        for value in parameter.values
+        for member in members(value)
+        if isinstance(member, FrozenList)
+        for each in (*(member.elements or ()), *(() if member.element is None else (member.element,)))
+        for element in members(each)
+    )
+
+
 def _is_rebuilt(codes: Codes, facts: ProgramFacts, parameter: ParameterFacts, *, made: bool) -> bool:
     """Whether objects are passed that a traced function takes apart and puts together again, without what their class adds.
 
@@ -164,6 +185,12 @@ def gather_assumptions(
             return Assumptions(
                 (),
                 f"`{parameter_facts.name}` is a gradient tape of its caller: a tape that records eagerly knows no tensor of a graph",
+            )
+        if _holds_weights(parameter_facts):
+            return Assumptions(
+                (),
+                f"`{parameter_facts.name}` brings the variables of a model: as arguments of a graph those of Keras 3 are tensors, "
+                "of which no tape gives a gradient and which no optimizer changes",
             )
         if _is_rebuilt(codes, facts, parameter_facts, made=True):
             return Assumptions(

@@ -262,7 +262,7 @@ def _settled(candidate: Candidate) -> Candidate | None:
             if id(block[place]) in deferred
         ):
             end = core
-        while start < at and not _computes(block[start]) and not _begins_sum(block[start], block[start + 1 : end]):
+        while start < at and not _belongs(block[start], block[start + 1 : end]):
             start += 1
         while end > at + 1 and (not _computes(block[end - 1]) or id(block[end - 1]) in deferred):
             end -= 1
@@ -451,6 +451,23 @@ def _jumps(block: Sequence[ast.stmt]) -> bool:
         elif any(_jumps(inner) for inner in inner_blocks(statement)):
             return True
     return False
+
+
+def _belongs(statement: ast.stmt, behind: Block) -> bool:
+    """Whether a statement at the beginning of a run is part of it."""
+    return _computes(statement) or _begins_sum(statement, behind) or _names_weights(statement)
+
+
+def _names_weights(statement: ast.stmt) -> bool:
+    """Whether the variables of a model get a name: as arguments they would be tensors."""
+    match statement:
+        case ast.Assign(targets=[ast.Name()], value=ast.Attribute(attr=name)):
+            return name in _WEIGHTS
+        case _:
+            return False
+
+
+_WEIGHTS: Final = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
 
 
 def _computes(statement: ast.stmt) -> bool:

@@ -557,3 +557,17 @@ def test_an_empty_list_begins_the_run_that_appends_to_it() -> None:
     body += "    loss = tf.reduce_mean((tf.add_n(hidden) - y) ** 2)\nw.assign_sub(0.1 * tape.gradient(loss, w))\n"
     new = new_text(in_loop(inside=body))
     assert "@tf.function\ndef train_step(x, y):\n    hidden = []\n" in new
+
+
+def test_the_variables_of_a_model_are_no_arguments() -> None:
+    """Keras 3 gives them to a graph as tensors, of which there is no gradient."""
+    text = LEARNER.format(loss="loss = tf.reduce_mean(value ** 2)")
+    named = text.replace("    with tf.GradientTape", "    params = net.trainable_variables\n    with tf.GradientTape")
+    named = named.replace("grads = tape.gradient(loss, net.trainable_variables)", "grads = tape.gradient(loss, params)")
+    named = named.replace("zip(grads, net.trainable_variables)", "zip(grads, params)")
+    assert "    train_step(states)\n" in new_text(named)
+    away = named.replace("    params = net.trainable_variables\n", "").replace("def learn():\n", "def learn(params):\n")
+    away = away.replace("    learn()\n", "    learn(net.trainable_variables)\n")
+    (region,) = analyzed(away).regions
+    assert not region.decision.extract
+    assert "brings the variables of a model" in region.decision.reason
