@@ -449,7 +449,11 @@ def _compare(site: Site, op: ops.Compare, left: Value, right: Value) -> Value:
         return of_release(result)
     if op.operator in _COMPARE and (is_symbolic_number(left) or is_symbolic_number(right)):
         return join_all(as_symbolic(member) for member in members(result))
-    if op.operator in _COMPARE and isinstance(result, Scalar) and (is_length_in_graph(left) or is_length_in_graph(right)):
+    if (
+        op.operator in _COMPARE
+        and isinstance(result, Scalar)
+        and (is_length_in_graph(left) or is_length_in_graph(right))
+    ):
         return as_symbolic(result)
     return result
 

@@ -39,10 +39,29 @@ from terra_refactor.tf_model.keras.model_inputs import adjusted_input, check_inp
 from terra_refactor.tf_model.spec import BoundCall, Rule
 
 KERAS_1: Final = frozenset(
-    (
-        "border_mode subsample dim_ordering nb_filter nb_row nb_col nb_epoch filter_length subsample_length atrous_rate output_dim "
-        "init inner_init W_regularizer b_regularizer U_regularizer W_constraint b_constraint consume_less dropout_W dropout_U"
-    ).split()
+    [
+        "border_mode",
+        "subsample",
+        "dim_ordering",
+        "nb_filter",
+        "nb_row",
+        "nb_col",
+        "nb_epoch",
+        "filter_length",
+        "subsample_length",
+        "atrous_rate",
+        "output_dim",
+        "init",
+        "inner_init",
+        "W_regularizer",
+        "b_regularizer",
+        "U_regularizer",
+        "W_constraint",
+        "b_constraint",
+        "consume_less",
+        "dropout_W",
+        "dropout_U",
+    ]
 )
 """Parameters that layers had before Keras 2, where those beside them are others, and in another order."""
 BATCH: Final = symbol("N")

@@ -12,7 +12,9 @@ def hierarchy(classes: int) -> str:
     """Classes of which each has the one before as its base, and hands on to it."""
     text = "class C0:\n    def __init__(self):\n        self.a0 = 0\n\n    def total(self):\n        return self.a0\n\n"
     for i in range(1, classes):
-        text += f"class C{i}(C{i - 1}):\n    def __init__(self):\n        super().__init__()\n        self.a{i} = {i}\n\n"
+        text += (
+            f"class C{i}(C{i - 1}):\n    def __init__(self):\n        super().__init__()\n        self.a{i} = {i}\n\n"
+        )
         text += f"    def total(self):\n        return super().total() + self.a{i}\n\n"
     return text + f"print(C{classes - 1}().total())\n"
 
