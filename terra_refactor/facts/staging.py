@@ -62,11 +62,22 @@ class Staging:
         self.flow: Flow = static.flow
         self._live = static.live
         self._values: dict[tuple[str, Definition], Value] = {}
+        own: dict[tuple[int, int], set[str]] = {}
+        for node in self.flow.nodes:
+            if node.kind is NodeKind.BIND and node.sites:
+                own.setdefault(node.sites[-1], set()).add(node.name)
+        self._own: Final = own
+        """The variables that an arm sets itself, and not in a branch or loop inside of it."""
         self._fresh = {
             site.head: site.bound - carried(site, self._live) - self.flow.captured
             for site in self.flow.sites
             if site.is_loop
         }
+        for (number, arm), names in own.items():
+            site = self.flow.sites[number]
+            if not site.is_loop:
+                handed = self._live[site.before] | self._live[site.after] | self.flow.captured
+                self._fresh[site.arms[arm]] = frozenset(names) - handed
         self._solved: dict[bool, dict[NodeId, Definitions]] = {}
         """By whether Python's loops run once only."""
         self.staged: frozenset[int] = frozenset(
@@ -96,20 +107,17 @@ class Staging:
     def missing(self, site: Site) -> Iterator[tuple[str, bool]]:
         """The names that a branch or loop of the graph looks up in vain before it sets them; and whether that is so in every trace.
 
-        An iteration is a function of its own: what it sets itself, and does not hand on, is its local variable.
+        An iteration, or a side of a branch, is a function of its own: what it sets itself, and does not hand on, is its local variable.
         """
         for number, arm in self.flow.nodes[site.before].sites:
-            loop = self.flow.sites[number]
-            if not loop.is_loop or arm:
+            outer = self.flow.sites[number]
+            if outer.is_loop and arm:
                 continue
-            own = {
-                node.name
-                for node in self.flow.nodes
-                if node.kind is NodeKind.BIND and node.sites and node.sites[-1] == (number, 0)
-            }
+            own = self._own.get((number, arm), frozenset[str]())
+            local = self._fresh[outer.head if outer.is_loop else outer.arms[arm]] & own if own else own
             for name in self.names(site):
                 found = self.definitions(name, site.before)
-                if found is not None and UNBOUND_HERE in found and name in own & self._fresh[loop.head]:
+                if found is not None and UNBOUND_HERE in found and name in local:
                     yield name, len(found) == 1
 
     def names(self, site: Site) -> list[str]:

@@ -74,7 +74,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         for name, certain in staging.missing(site):
             yield LocalHazard(
                 site.op,
-                f"`{name}` has no value before this in an iteration, and is set again behind it: AutoGraph raises a NameError",
+                f"`{name}` is set behind this, so AutoGraph makes it a local variable of the iteration or side of a branch around it: it "
+                "has no value here, a NameError",
                 None if certain else f"`{name}` has a value whenever the function is traced",
             )
         if not site.is_loop:
