@@ -137,6 +137,10 @@ def layer_name(call: BoundCall) -> str:
     return call.name.removesuffix(".__call__").rpartition(".")[2]
 
 
+_CONVOLUTIONS: Final = ("Conv1D", "Conv2D", "Conv3D")
+_TAKES_MORE: Final = "under Keras 3, of TensorFlow 2.16 and newer: Keras 2 takes the first axes together for a batch"
+
+
 def require_rank(call: BoundCall, shape: Shape, *, exactly: int | None = None, at_least: int | None = None) -> None:
     """Raises OperationError if the input certainly has another rank than the layer accepts (`InputSpec`)."""
     if shape is None:
@@ -146,6 +150,7 @@ def require_rank(call: BoundCall, shape: Shape, *, exactly: int | None = None, a
             ErrorKind.RANK,
             f"{layer_name(call)} takes an input of rank {exactly}, but got rank {len(shape)}: {format_shape(shape)}",
             ("inputs",),
+            _TAKES_MORE if len(shape) > exactly and layer_name(call) in _CONVOLUTIONS else "",
         )
     if at_least is not None and len(shape) < at_least:
         raise OperationError(

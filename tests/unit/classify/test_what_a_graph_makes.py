@@ -112,3 +112,45 @@ def test_a_loss_that_one_release_refuses_is_a_warning_that_names_it() -> None:
     assert errors_in(NUMBERS_OF_EXAMPLES) == marked(NUMBERS_OF_EXAMPLES)
     warned = [found for found in analyze_text(NUMBERS_OF_EXAMPLES).findings if found.span.line == 4]
     assert warned and "Keras 3" in warned[0].message
+
+
+ONE_RELEASE = """\
+import keras
+import tensorflow as tf
+
+convolution = keras.layers.Conv2D(2, 1)
+convolution(tf.ones([5, 2, 8, 8, 3]))
+keras.layers.Conv2D(2, 1)(tf.ones([8, 8, 3]))  # error
+"""
+
+FORMER_PARAMETERS = """\
+import keras
+
+model = keras.Sequential()
+model.add(keras.layers.Convolution2D(64, 5, 5, border_mode="same", input_shape=(1, 28, 28)))
+model.add(keras.layers.Activation("tanh"))
+now = keras.Sequential()
+now.add(keras.layers.Conv2D(64, 5, input_shape=(1, 28, 28)))  # error
+"""
+
+MULTIPLIED = """\
+import tensorflow as tf
+
+
+def loss(y_true, anchors):
+    return tf.math.log(y_true / anchors * (416, 416)), tf.math.log(y_true / anchors * [416, 416])
+
+
+def main(data):
+    loss(data, data)
+    tf.math.log([2] * 3)  # error
+"""
+
+
+def test_what_only_keras_3_refuses_or_only_keras_1_takes_is_no_error() -> None:
+    assert errors_in(ONE_RELEASE) == marked(ONE_RELEASE)
+    assert errors_in(FORMER_PARAMETERS) == marked(FORMER_PARAMETERS)
+
+
+def test_a_list_beside_a_value_that_nothing_is_known_of_proves_no_dtype() -> None:
+    assert errors_in(MULTIPLIED) == marked(MULTIPLIED)
