@@ -131,3 +131,63 @@ def test_what_was_renamed_is_still_known(committed: Path, installed: Installed) 
         True,
         True,
     ), finished.stdout + finished.stderr
+
+
+EVIL = "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = {0}\n\thooksPath = {1}\n[diff]\n\texternal = {0}\n"
+
+
+@pytest.mark.parametrize("through", ["gitdir", "commondir"])
+def test_a_file_that_leads_to_the_repository_runs_nothing(
+    through: str, committed: Path, installed: Installed, tmp_path: Path
+) -> None:
+    """`.git` may be a file, as of worktrees and submodules; what it names may name a further folder."""
+    marker, program, store = tmp_path / "executed", tmp_path / "program", committed / "store"
+    program.write_text(f"#!/bin/sh\ntouch '{marker}'\ncat\n", encoding="utf-8")
+    program.chmod(0o755)
+    (committed / ".git").rename(store)
+    for name in ("post-index-change", "reference-transaction", "fsmonitor-watchman"):
+        shutil.copy(program, store / "hooks" / name)
+    (store / "config").write_text(EVIL.format(program, store / "hooks"), encoding="utf-8")
+    leads_to = store
+    if through == "commondir":
+        leads_to = committed / "worktree"
+        leads_to.mkdir()
+        (leads_to / "commondir").write_text("../store\n", encoding="utf-8")
+        (leads_to / "gitdir").write_text(f"{committed / '.git'}\n", encoding="utf-8")
+        for name in ("HEAD", "index"):
+            shutil.copy(store / name, leads_to / name)
+    (committed / ".git").write_text(f"gitdir: {leads_to.name}\n", encoding="utf-8")
+    (committed / "model0.py").write_text(MODEL.format(number=0) + "\n", encoding="utf-8")
+    git(committed, "status")
+    assert marker.exists(), "git itself runs it: there is something to defend against"
+    marker.unlink()
+    finished = installed.run(["lint", "--diff-base", "HEAD", "."], committed)
+    assert finished.returncode == 0, finished.stderr
+    assert not marker.exists()
+
+
+def test_a_file_that_leads_to_no_repository_is_not_quoted(
+    repository: Callable[..., Path], installed: Installed, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    for name in ("HEAD", "config", "commondir"):
+        (secret / name).write_text("[hunter2]\n\tbroken = hunter2 = [\n", encoding="utf-8")
+    for name in ("objects", "refs"):
+        (secret / name).mkdir()
+    folder = repository(2)
+    (folder / ".git").write_text(f"gitdir: {secret}\n", encoding="utf-8")
+    finished = installed.run(["lint", "--diff-base", "HEAD", "."], folder)
+    assert "hunter2" not in finished.stdout + finished.stderr
+    assert finished.returncode == 2
+    assert "TR506" in installed.run(["lint", "."], folder).stdout  # without a question to git all is answered
+
+
+def test_a_worktree_is_compared_with_its_repository(committed: Path, installed: Installed, tmp_path: Path) -> None:
+    git(committed, "worktree", "add", "--quiet", str(tmp_path / "other"))
+    other = tmp_path / "other"
+    (other / "added.py").write_text(
+        "import tensorflow as tf\n\n\n@tf.function\ndef f(x):\n    return x.numpy()\n\n\nf(tf.ones([2]))\n", "utf-8"
+    )
+    finished = installed.run(["lint", "--diff-base", "HEAD", "."], other)
+    assert "added.py" in finished.stdout and "model0.py" not in finished.stdout, finished.stderr
