@@ -24,10 +24,23 @@ MODELS = 26
 """So many files that two worker processes are worth starting."""
 NOTEBOOK = {
     "cells": [{"cell_type": "code", "metadata": {}, "source": ["%run evil.py\n", "!touch {marker}\n", "import evil"]}],
-    "metadata": {},
+    "metadata": {
+        "kernelspec": {"name": "evil", "display_name": "evil", "language": "python", "argv": ["touch", "{marker}"]},
+        "language_info": {"name": "python", "version": "3", "codemirror_mode": "evil", "file_extension": "/../../x"},
+        "jupytext": {"formats": "ipynb,../outside//py", "text_representation": {"extension": ".py"}},
+        "terra-refactor": {"cache-dir": ".cache", "interpreter": ["touch", "{marker}"]},
+        "vscode": {"interpreter": {"path": "./program"}},
+    },
     "nbformat": 4,
     "nbformat_minor": 5,
 }
+SETTINGS = {
+    **{f"terra-refactor.{key}": ["./program"] for key in ("interpreter", "path", "args")},
+    **{f"python.{key}": "./program" for key in ("defaultInterpreterPath", "pythonPath", "condaPath")},
+    "terra-refactor.configuration": "../outside/settings.toml",
+    "python.envFile": "${workspaceFolder}/.env",
+}
+"""Of an editor, in the repository: the extension asks the editor whether it may use them, nobody else reads them."""
 CONFIGURATION = 'cache-dir = ".cache"\njobs = 2\n'
 
 
@@ -90,6 +103,12 @@ def hostile(tool: Installed, tmp_path_factory: pytest.TempPathFactory) -> Hostil
     (made.folder / "own.pth").write_text(f"import pathlib; pathlib.Path({str(made.marker)!r}).touch()\n", "utf-8")
     notebook = json.dumps(NOTEBOOK).replace("{marker}", str(made.marker))
     (made.folder / "book.ipynb").write_text(notebook, encoding="utf-8")
+    (made.folder / ".vscode").mkdir()
+    (made.folder / ".vscode" / "settings.json").write_text(json.dumps(SETTINGS), encoding="utf-8")
+    (made.folder / ".env").write_text(f"PYTHONPATH={made.folder}\nPYTHONSTARTUP={made.folder}/evil.py\n", "utf-8")
+    program = made.folder / "program"
+    program.write_text(f"#!/bin/sh\necho program >> '{made.marker}'\n", encoding="utf-8")
+    program.chmod(0o755)
     (made.folder / "terra-refactor.toml").write_text(CONFIGURATION, encoding="utf-8")
     for number in range(1, 40):  # a chain that ends outside
         following = "../outside/settings.toml" if number == 39 else f"chain{number + 1}.toml"
@@ -198,6 +217,25 @@ def test_a_path_variable_with_the_whole_repository_reaches_no_process(tool: Inst
     finally:
         for path in moved:
             (hidden / path.name).rename(path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["analyze", "fix", "batch"])
+def test_variables_of_python_reach_no_process(command: str, tool: Installed, hostile: Hostile) -> None:
+    """What a shell or an editor may have taken from a repository's `.env`: Python reads none of these from the module path."""
+    variables = {
+        "PYTHONSTARTUP": str(hostile.folder / "evil.py"),
+        "PYTHONWARNINGS": "error::evil.Warned",
+        "PYTHONBREAKPOINT": "evil.stop",
+        "PYTHONUSERBASE": str(hostile.folder),
+        "PYTHONEXECUTABLE": str(hostile.folder / "program"),
+        "PYTHONCASEOK": "1",
+        "PYTHONSAFEPATH": "",
+        "TERRA_REFACTOR_CACHE_DIR": "",
+    }
+    finished = tool.run(COMMANDS[command], hostile.folder, variables=variables)
+    assert executed(hostile.marker) == []
+    assert finished.returncode in (0, 1, 3), finished.stderr
 
 
 @pytest.mark.slow
