@@ -30,7 +30,6 @@ from terra_refactor.classify.region import RegionDecision
 from terra_refactor.domain.dtype import FLOATING
 from terra_refactor.errors import SourceError
 from terra_refactor.ir.build.module import lower_module
-from terra_refactor.ir.build.numbering import numbered_like
 from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.refactor.plan import refactor_file
 from terra_refactor.refactor.regions.candidates import Candidate, find_candidates, updates_variables
@@ -523,9 +522,7 @@ class _Judged:
             module = self.modules[path]
             source = rewritten(self.sources[path], regions)
             try:
-                lowered = lower_module(parse_module(source), module.name, is_package=module.is_package)
-                # what is known of the other functions is known by their numbers
-                changed[module.name] = numbered_like(lowered, module)
+                changed[module.name] = lower_module(parse_module(source), module.name, is_package=module.is_package)
             except SourceError:
                 LOGGER.exception("a region of %s does not parse as a function", path)
         names = {
