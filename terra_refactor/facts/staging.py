@@ -190,6 +190,19 @@ class Staging:
             number in self.staged and not (self.flow.sites[number].is_loop and arm) for number, arm in node.sites
         )
 
+    def is_surely_read(self, name: str, place: NodeId) -> bool:
+        """Whether a variable is read on each way on from a node, before it is set again: without a value eager code fails there, too."""
+        waiting, seen = [place], {place}
+        while waiting:
+            node = self.flow.nodes[waiting.pop()]
+            if name in node.reads:
+                continue
+            if node.kind is NodeKind.EXIT or (node.kind is NodeKind.BIND and node.name == name):
+                return False
+            waiting.extend(following for following in node.next if following not in seen)
+            seen.update(node.next)
+        return True
+
     def may_be_left_out(self, number: OpId) -> bool:
         """Whether only the run decides that an operation runs: it stands in a branch of the graph, or behind a `return` in one."""
         around = [region.op for region in self._view.enclosing(number)]

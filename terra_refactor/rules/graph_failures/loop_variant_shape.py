@@ -93,7 +93,8 @@ def _loop(view: ContextView, staging: Staging, site: Site, invariants: bool) -> 
                 f"{shown} has no value before the loop, and gets a list or dict in it: in a graph it must have elements",
                 f"{shown} has elements at the end of each iteration",
             )
-        if empty and (NONE in empty or name == RESULT) and fact.taken[1]:
+        skipped = NONE in empty or name == RESULT or not staging.is_surely_read(name, site.after)
+        if empty and fact.taken[1] and skipped:
             yield LocalHazard(
                 site.op,
                 f"{shown} has no value before the loop: in a graph it must run at least once",
