@@ -95,7 +95,11 @@ def test_what_cannot_change_is_written_once() -> None:
     assert one is not other and made[0] is made[1]
 
 
-@pytest.mark.parametrize("value", [object(), open, lambda: 0, int, [pytest], {1: Program({}, _NoImports())}], ids=str)
+@pytest.mark.parametrize(
+    "value",
+    [object(), open, lambda: 0, int, [pytest], {1: Program({}, _NoImports())}],
+    ids=["object", "builtin", "lambda", "class", "module", "program"],
+)
 def test_what_is_no_data_is_refused(value: object) -> None:
     with pytest.raises(CodecError):
         encode(value, NAMES)
