@@ -334,6 +334,11 @@ class Staging:
         return value
 
 
+def has_stages(view: ContextView) -> bool:
+    """Whether some branch or loop is part of the graph. Asked first: the flow of a long function is dear."""
+    return any(fact.kind in _STAGED for fact in view.branches.values())
+
+
 def is_made_within(view: ContextView, number: OpId, region: Region) -> bool:
     """Whether an object, wherever it comes from, was made in that same run of a region: nothing in front of the region has it."""
     made = [

@@ -37,7 +37,7 @@ from terra_refactor.facts.records import (
     Region,
     RegionKind,
 )
-from terra_refactor.facts.staging import Staging, staging_of
+from terra_refactor.facts.staging import Staging, has_stages, staging_of
 from terra_refactor.facts.view import ContextView, has_trait, is_tensorflow_tensor, is_variable
 from terra_refactor.ir.control import RESULT, RETURNED, NodeKind, Site
 from terra_refactor.ir.dataflow import UNBOUND_HERE, Definition, DefinitionKind
@@ -64,7 +64,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _changing_conditions(view)
     yield from _expressions(view)
     yield from _by_rank(view)
-    if not any(fact.kind in (BranchKind.TENSOR, BranchKind.DATASET) for fact in view.branches.values()):
+    if not has_stages(view):
         return
     staging = staging_of(view)
     yield from _loops_left(view, staging)
@@ -372,7 +372,9 @@ def _under_tensor(view: ContextView, number: OpId) -> tuple[bool, str | None]:
             doubt = f"`{view.written(outer.subject)}` keeps that from being traced"
         elif outer.kind is RegionKind.CONNECTIVE and all(fact.taken):
             return False, None
-    return under or staging_of(view).may_be_left_out(number), doubt
+    if not under and has_stages(view):
+        under = staging_of(view).may_be_left_out(number)
+    return under, doubt
 
 
 def _changing_conditions(view: ContextView) -> Iterator[LocalHazard]:

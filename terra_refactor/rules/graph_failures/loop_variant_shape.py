@@ -22,7 +22,7 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.facts.staging import Staging, staging_of
+from terra_refactor.facts.staging import Staging, has_stages, staging_of
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.control import RESULT, Site
 from terra_refactor.rules.graph_failures.branch_mismatch import graph_dtype, is_open, mismatch
@@ -32,7 +32,7 @@ from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    if not any(fact.kind in (BranchKind.TENSOR, BranchKind.DATASET) for fact in view.branches.values()):
+    if not has_stages(view):
         return
     staging = staging_of(view)
     declared = [call.op for call, _ in view.calls_with(Trait.LOOP_OPTIONS)]
