@@ -124,7 +124,7 @@ def _analysed_module(expressions: Sequence[str], names: set[str]) -> list[Told]:
     module = lower_module(parse_module(source_from_text("\n".join([*head, *lines, ""]), "m.py")), "m")
     program = Program({"m": module}, _NoImports())
     facts = analyze_program(program, AnalysisOptions())
-    function = next(code for code in module.functions if code.id.index == (1 if inner else 0))
+    function = module.functions[1 if inner else 0]
     (context,) = facts.contexts_of(function.id)
     assert context.problem is None, context.problem
     failed = {function.span_of(fact.op).line for fact in context.failures}
