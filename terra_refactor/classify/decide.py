@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from terra_refactor.analysis.facts import ContextFacts, EntryKind
+from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.classify.assessment import (
     Portrait,
     assess,
@@ -48,9 +48,8 @@ from terra_refactor.classify.reach import has_unresolved_calls
 from terra_refactor.classify.reached import hazards_of, side_effects_of, way_to
 from terra_refactor.classify.recorded import gain_of, gain_without_retraces, recorded_calls, varying_value
 from terra_refactor.classify.signature import written_options
-from terra_refactor.domain.effect import Effect, EffectKind
+from terra_refactor.domain.effect import Effect
 from terra_refactor.domain.evidence import Evidence
-from terra_refactor.domain.value import NONE, FrozenDict, FrozenList, TensorValue, TupleValue, Value, members
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.rules.no_benefit.no_tensor_input import RULE as NO_TENSOR_INPUT
@@ -67,7 +66,7 @@ _SELDOM: Final = {
     Frequency.SET_UP: "it is called once for each object that is set up, or once in a run: a trace costs more than that saves",
 }
 """Why a function that is called so often has nothing from a graph of its own."""
-_DEFINED_ANEW: Final = "it is defined anew at each call of the function around it: each of them would be traced anew"
+_DEFINED_ANEW: Final = "the enclosing function creates it on every call, so each copy would be traced again"
 _OF_TENSORFLOW_1: Final = "its program is one of TensorFlow 1, or turns eager execution off: it builds graphs already"
 _DECIDED_KINDS: Final = (FunctionKind.FUNCTION, FunctionKind.METHOD, FunctionKind.NESTED, FunctionKind.LAMBDA)
 
@@ -179,6 +178,8 @@ class _Decider:
                 self.consider_co_execution(judgement, wanted)
         self.piped = frozenset()
         self.coverage = self.covered_by(wanted)
+        for judgement in self.judgements.values():
+            judgement.held_back = judgement.found.hybrid is None and self.is_held_back(judgement)
         for judgement in hybrids:
             # what the next run would find to be a part of the graphs that this one makes
             self.judge_nested(judgement, wanted)
@@ -212,8 +213,34 @@ class _Decider:
 
     def is_seen_to_pay(self, judgement: Judgement) -> bool:
         """Whether the project itself calls the function often enough. A step of training is there to be repeated, whoever calls it."""
-        trains = judgement.count.differentiated and _updates_variables(judgement.contexts)
+        trains = judgement.count.differentiated and judgement.updates_variables
         return judgement.paid_after is None and (judgement.seen_repeated or trains)
+
+    def would_pay(self, judgement: Judgement) -> bool:
+        """Whether a graph of an unsafe function would pay, were it not for its hazards."""
+        certain = any(hazard.assumption is None for hazard in judgement.hazards)
+        return (
+            judgement.classification is Classification.UNSAFE
+            and certain
+            and judgement.count.executed >= max(self.min_ops, 1)
+            and judgement.code.id.module not in self.old
+            and not any(all_rules()[hazard.rule].of_set_up for hazard in judgement.hazards)
+            and structural_reason(self.hazards, judgement.code.id) is None
+        )
+
+    def is_held_back(self, judgement: Judgement) -> bool:
+        """Whether only hazards in the function's own code keep it from becoming a graph that pays."""
+        if judgement.action is not Action.NONE or not self.would_pay(judgement):
+            return False
+        if all(context.id in self.graph_contexts for context in judgement.contexts):
+            return False
+        if not any(hazard.assumption is None and not hazard.via for hazard in judgement.hazards):
+            return False
+
+        def is_graph(caller: FunctionId) -> bool:
+            return self.coverage.runs_as_graph(caller, Level.SPECULATIVE)
+
+        return self.frequency.of(judgement.code.id, is_graph) >= Frequency.UNKNOWN
 
     def why_not_paid(self, judgement: Judgement, is_graph: Callable[[FunctionId], bool]) -> str | None:
         """Why the calls of the function outside of graphs do not win back what its traces cost; None if they may.
@@ -265,7 +292,7 @@ class _Decider:
         cost = {1: "a trace costs", 2: "two traces cost"}.get(traces, f"{traces} traces cost")
         return (
             f"the program calls it {calls} time{plural} {where}: {cost} more than that saves "
-            f"(paid after some {needed:.0f} calls)"
+            f"(pays off after about {needed:.0f} calls)"
         )
 
     def why_bomb(self, judgement: Judgement, is_graph: Callable[[FunctionId], bool]) -> str | None:
@@ -300,9 +327,9 @@ class _Decider:
             not takes_tensors(judgement.parameters)
             and any(parameter.kind is ParameterValueKind.UNKNOWN for parameter in judgement.parameters)
             # what updates variables or metrics is a step, whatever its batches are
-            and not _updates_variables(judgement.contexts)
+            and not judgement.updates_variables
         ):
-            return "nothing says that one of its parameters is a tensor"
+            return "no parameter is known to be a tensor"
         if len(judgement.assumptions.sentences) > MAX_ASSUMPTIONS:
             return f"safe only if {len(judgement.assumptions.sentences)} assumptions hold: that is no proposal"
         varying = varying_value(self.program.recorded.get(judgement.code.id))
@@ -329,6 +356,7 @@ class _Decider:
         if certain and judgement.found.problem is None:
             rest = f" (and {len(certain) - 1} more)" if len(certain) > 1 else ""
             way = way_to(self.program, certain[0])
+            judgement.rule = certain[0].rule
             return certain[0].message + (f", through {' → '.join(way)}" if way else "") + rest
         # what is wrong with code that was not analysed to its end is that
         assert judgement.assumptions.unknowable is not None
@@ -341,9 +369,9 @@ class _Decider:
             held = "one assumption holds" if count == 1 else f"{count} assumptions hold"
             what = f"about {judgement.count.executed} tensor operations per call; safe if {held}"
         if judgement.paid_after is not None:
-            what += f"; paid after some {judgement.paid_after:.0f} calls, and nobody can tell how many there are"
+            what += f"; pays off after about {judgement.paid_after:.0f} calls; the number of calls is unknown"
         if not judgement.seen_repeated:
-            what += "; the project does not show that it is called more than once: it pays where others call it often"
+            what += "; no repeated call is visible in the project"
         return what
 
     def is_covered(self, judgement: Judgement, level: Level | None = None) -> bool:
@@ -415,7 +443,7 @@ class _Decider:
             judgement.contexts
             and not judgement.tensor_computation
             and judgement.classification is Classification.SAFE
-            and self.gives_the_same_eagerly(judgement)
+            and judgement.returns_tensors_only
             and not any(has_unresolved_calls(self.hazards, context) for context in judgement.contexts)
         ):
             judgement.action = Action.REMOVE_TF_FUNCTION
@@ -455,10 +483,6 @@ class _Decider:
             )
             for context in judgement.contexts
         )
-
-    def gives_the_same_eagerly(self, judgement: Judgement) -> bool:
-        """Whether what the graph returns is no Python value, which callers get as a tensor."""
-        return _holds_tensors_only(judgement.found.returns)
 
     def is_internal(self, judgement: Judgement) -> bool:
         """Whether nobody outside of the program calls the function: it is private or nested, or of a script that only the program runs."""
@@ -544,24 +568,16 @@ class _Decider:
 
     def consider_co_execution(self, judgement: Judgement, wanted: Mapping[FunctionId, Judgement]) -> None:
         """A function that cannot be a graph, but whose tensor work would pay, may run under the shim."""
-        if judgement.classification is not Classification.UNSAFE or judgement.count.executed < max(self.min_ops, 1):
-            return
         module = judgement.code.id.module
-        if module in self.old or module in self.of_sessions or judgement.code.id in self.piped:
+        if not self.would_pay(judgement) or module in self.of_sessions or judgement.code.id in self.piped:
             return
-        if structural_reason(self.hazards, judgement.code.id) is not None or judgement.code.kind is FunctionKind.NESTED:
-            return
-        if judgement.assumptions.unknowable is not None and not any(h.assumption is None for h in judgement.hazards):
-            return
-        if any(context.in_graph for context in judgement.contexts):
+        if judgement.code.kind is FunctionKind.NESTED or any(context.in_graph for context in judgement.contexts):
             return
         if not any(
             hazard.assumption is None and all_rules()[hazard.rule].cured_by_shim for hazard in judgement.hazards
         ):
             return
-        if any(all_rules()[hazard.rule].of_set_up for hazard in judgement.hazards) or not takes_tensors(
-            judgement.parameters
-        ):
+        if not takes_tensors(judgement.parameters):
             return
         calls = self.calls.of(judgement.code.id, lambda _: False)
         if calls is not None and calls <= 1:
@@ -605,6 +621,7 @@ class _Decider:
             and moved is not None
             and known.decision.reason == judgement.reason
             and known.decision.rule == judgement.rule
+            and known.decision.held_back is judgement.held_back
             and len(known.made_from) == len(made_from)
             and all(one is other for one, other in zip(known.made_from, made_from, strict=True))
             and known.places.isdisjoint(moved)
@@ -655,6 +672,8 @@ class _Decider:
             callees=portrait.callees,
             runs_in_graph=any(context.in_graph for context in judgement.contexts),
             runs_eagerly=any(not context.in_graph for context in judgement.contexts),
+            operations=judgement.count.executed,
+            held_back=judgement.held_back,
         )
 
     def expected_gain(self, judgement: Judgement) -> ExpectedGain | None:
@@ -671,26 +690,3 @@ class _Decider:
 
         cost = cost_of(judgement.count, under_tape=self.calls.under_tape(identity, is_graph))
         return gain_of(seen, self.calls.of(identity, is_graph), judgement.count, cost)
-
-
-def _updates_variables(contexts: tuple[ContextFacts, ...]) -> bool:
-    return any(effect.kind is EffectKind.TENSOR_STATE for context in contexts for effect in context.effects)
-
-
-def _holds_tensors_only(value: Value) -> bool:
-    """Whether a value is made of tensors and None, however nested."""
-
-    def holds(member: Value) -> bool:
-        match member:
-            case TensorValue():
-                return True
-            case TupleValue(elements=elements):
-                return all(map(_holds_tensors_only, elements))
-            case FrozenList(elements=elements) if elements is not None:
-                return all(map(_holds_tensors_only, elements))
-            case FrozenDict(items=items, rest=rest):
-                return rest is None and all(_holds_tensors_only(item) for _, item in items)
-            case _:
-                return member == NONE
-
-    return all(map(holds, members(value)))

@@ -165,3 +165,7 @@ class Decision:
     """With the changes of level `speculative`, every caller is a graph: at that level it needs no change of its own."""
     rule: str = ""
     """Id of the rule that the reason speaks of; empty for none."""
+    operations: int = 0
+    """Estimated tensor operations of one eager call."""
+    held_back: bool = False
+    """A graph of it would pay, were it not for a hazard in its own code."""

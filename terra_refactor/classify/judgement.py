@@ -13,6 +13,8 @@ from terra_refactor.classify.assumptions import Assumptions
 from terra_refactor.classify.benefit import Count
 from terra_refactor.classify.decision import Action, Classification, Level, ParameterDecision
 from terra_refactor.classify.hazards import ReachedHazard
+from terra_refactor.domain.effect import EffectKind
+from terra_refactor.domain.value import NONE, FrozenDict, FrozenList, TensorValue, TupleValue, Value, members
 from terra_refactor.ir.function import Function
 
 
@@ -31,6 +33,8 @@ class Judgement:
     """Id of the rule that the reason speaks of; empty for none."""
     covered: bool = False
     covered_at_speculative: bool = False
+    held_back: bool = False
+    """A graph of it would pay, were it not for a hazard in its own code."""
     paid_after: float | None = None
     """The calls after which its trace has paid off, if it is unknown whether there are as many."""
     seen_repeated: bool = True
@@ -59,3 +63,32 @@ class Judgement:
     @property
     def parameters(self) -> tuple[ParameterDecision, ...]:
         return self.assessment.parameters
+
+    @property
+    def updates_variables(self) -> bool:
+        """Whether a call changes variables or other tensor state."""
+        return any(effect.kind is EffectKind.TENSOR_STATE for context in self.contexts for effect in context.effects)
+
+    @property
+    def returns_tensors_only(self) -> bool:
+        """Whether callers get the same from the function and from a graph of it: no Python value that a graph returns as a tensor."""
+        return _holds_tensors_only(self.found.returns)
+
+
+def _holds_tensors_only(value: Value) -> bool:
+    """Whether a value is made of tensors and None, however nested."""
+
+    def holds(member: Value) -> bool:
+        match member:
+            case TensorValue():
+                return True
+            case TupleValue(elements=elements):
+                return all(map(_holds_tensors_only, elements))
+            case FrozenList(elements=elements) if elements is not None:
+                return all(map(_holds_tensors_only, elements))
+            case FrozenDict(items=items, rest=rest):
+                return rest is None and all(_holds_tensors_only(item) for _, item in items)
+            case _:
+                return member == NONE
+
+    return all(map(holds, members(value)))

@@ -8,6 +8,7 @@ from terra_refactor.cli.groups import grouped
 from terra_refactor.cli.options import (
     Baseline,
     DiffBase,
+    EveryFunction,
     Format,
     Ignore,
     MinOps,
@@ -36,17 +37,22 @@ def analyze_command(
     baseline: Baseline = None,
     diff_base: DiffBase = None,
     min_ops: MinOps = None,
+    every_function: EveryFunction = False,
     run: RunOptions,
 ) -> int:
-    """Classify every function: may it run as a graph, does it pay, and what should be done."""
+    """Classify every function and print what to do: may it run as a graph, and does that pay?"""
     targets = read_targets(format, output)
     settings = run.settings(paths, select=select, ignore=ignore, baseline=baseline, min_ops=min_ops)
     if run.show_settings:
         return show_settings(settings)
-    is_for_a_person = not run.verbose and all(target.format == TEXT for target in targets)
+    is_for_a_person = not run.verbose and not every_function and all(target.format == TEXT for target in targets)
     coverage = Coverage.SHOWN if is_for_a_person else Coverage.EVERY
     with progress_bar(quiet=run.quiet) as progress:
         report = analyze(paths, run.options(paths, settings, progress, diff_base=diff_base, coverage=coverage))
-    write_reports(targets, report, lambda console: print_analysis(console, report, verbose=run.verbose))
+    write_reports(
+        targets,
+        report,
+        lambda console: print_analysis(console, report, verbose=run.verbose, every_function=every_function),
+    )
     warn_of_nothing(report)
     return UNREADABLE if report.errors else DONE

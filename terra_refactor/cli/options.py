@@ -126,7 +126,10 @@ FollowLinks: TypeAlias = Annotated[
 NoCache: TypeAlias = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the analysis cache.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what was asked for.")]
 Verbose: TypeAlias = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Print types, assumptions, effects and hazards, too.")
+    bool, typer.Option("--verbose", "-v", help="Print every function, with types, assumptions, effects and hazards.")
+]
+EveryFunction: TypeAlias = Annotated[
+    bool, typer.Option("--all", "-a", help="Print every function, file by file, instead of what to do first.")
 ]
 StdinFilename: TypeAlias = Annotated[
     str | None, typer.Option("--stdin-filename", metavar="NAME", help="What standard input is called in reports.")

@@ -1,8 +1,9 @@
 """The report as one HTML file that needs nothing else: what a team looks at.
 
-Needs: the results of a run with their sources. Gives: a page with totals, and their trend where the run was compared to a baseline; the
-functions in a table with search and filters, each with its class, reason, assumptions, parameters, hazards, and the diff of its change; the
-findings; the call graph with what runs in graphs coloured. The page's parts lie in `page/`; the data is JSON inside of it.
+Needs: the results of a run with their sources. Gives: a page with totals, and their trend where the run was compared to a baseline; what
+to do first; the functions in a table with search and filters, each with its class, reason, assumptions, parameters, hazards, and the
+diff of its change; the findings; the call graph with what runs in graphs coloured. The page's parts lie in `page/`; the data is JSON
+inside of it.
 Ignores: the time of day. The same code gives the same page, but for the seconds of the run.
 """
 
@@ -10,12 +11,14 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib import resources
 from typing import Any
 
 from terra_refactor import __version__
 from terra_refactor.classify.decision import Decision
+from terra_refactor.report.agenda import Item, agenda_of, saved
 from terra_refactor.report.call_graph import draw_call_graph, regions
 from terra_refactor.report.places import Places
 from terra_refactor.report.schema import build_report
@@ -53,11 +56,13 @@ def _data(report: WorkspaceReport) -> dict[str, Any]:
     summary = plain(build_report(report).summary)
     numbers = {decision.function: number for number, decision in enumerate(report.decisions)}
     graph = draw_call_graph(report.decisions)
+    texts = _Texts()
     return {
         "version": __version__,
         "summary": summary,
         "comparison": _comparison(report),
-        "functions": _functions(report, places),
+        "agenda": _agenda(report, places),
+        "functions": _functions(report, places, texts),
         "findings": [_finding(finding, places) for finding in report.findings],
         "suppressed": len(report.suppressed),
         "errors": [
@@ -75,7 +80,18 @@ def _data(report: WorkspaceReport) -> dict[str, Any]:
             "width": graph.width,
             "height": graph.height,
         },
+        "texts": list(texts.numbers),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Texts by number: the functions of a repository repeat each other's hazards and assumptions many times."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def number(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers))
 
 
 def _comparison(report: WorkspaceReport) -> dict[str, Any] | None:
@@ -91,7 +107,31 @@ def _comparison(report: WorkspaceReport) -> dict[str, Any] | None:
     }
 
 
-def _functions(report: WorkspaceReport, places: Places) -> list[dict[str, Any]]:
+def _agenda(report: WorkspaceReport, places: Places) -> dict[str, Any]:
+    """What leads; `f` is the place of a function among the functions, null for statements that are none yet."""
+    agenda = agenda_of(report)
+    numbers = {
+        (decision.path, decision.line, decision.qualname): number for number, decision in enumerate(report.decisions)
+    }
+
+    def entry(item: Item) -> dict[str, Any]:
+        return {
+            "f": numbers.get((item.path, item.line, item.name)),
+            "name": item.name,
+            "place": places.at_line(item.path, item.line).spoken,
+            "action": item.action.value,
+            "level": item.level.value,
+            "seconds": round(saved(item.gain), 1),
+            "calls": 0 if item.gain is None else item.gain.calls,
+            "recorded": item.gain is not None and item.gain.source == "record",
+            "reason": item.reason,
+            "rule": item.rule,
+        }
+
+    return {"changes": list(map(entry, agenda.changes)), "heldBack": list(map(entry, agenda.held_back))}
+
+
+def _functions(report: WorkspaceReport, places: Places, texts: _Texts) -> list[dict[str, Any]]:
     edits = edits_by_function(report)
     where = regions(report.decisions)
     entries = []
@@ -99,22 +139,25 @@ def _functions(report: WorkspaceReport, places: Places) -> list[dict[str, Any]]:
         own = edits.get(decision.function)
         source = report.sources.get(decision.path)
         diff = unified_diff(decision.path, source.text, apply_edits(source.text, own)) if own and source else ""
-        entries.append({**_function(decision, places), "region": where[decision.function].value, "diff": diff})
+        entry = {**_function(decision, places, texts), "region": where[decision.function].value, "diff": diff}
+        # the page takes what is left out for empty: most functions have no hazards, effects or change
+        entries.append({name: value for name, value in entry.items() if value or name == "path"})
     return entries
 
 
-def _function(decision: Decision, places: Places) -> dict[str, Any]:
+def _function(decision: Decision, places: Places, texts: _Texts) -> dict[str, Any]:
+    """A function's entry. Assumptions, effects and hazards are made of numbers of texts, the page's script knows their order."""
+    number = texts.number
     return {
-        "path": decision.path,
-        "place": places.at_line(decision.path, decision.line).spoken,
+        "path": number(decision.path),
+        "line": places.at_line(decision.path, decision.line).spoken.removeprefix(f"{decision.path}, "),
         "name": decision.qualname,
-        "kind": decision.kind.value,
         "hybrid": decision.hybrid,
         "class": decision.classification.value,
         "action": decision.action.value,
         "level": decision.level.value,
         "reason": decision.reason,
-        "assumptions": list(decision.assumptions),
+        "assumptions": list(map(number, decision.assumptions)),
         "signature": decision.input_signature,
         "parameters": [
             {
@@ -127,22 +170,21 @@ def _function(decision: Decision, places: Places) -> dict[str, Any]:
         ],
         "returns": [str(tensor) for tensor in decision.returns],
         "effects": [
-            {
-                "kind": effect.kind,
-                "detail": effect.detail,
-                "place": places.place(effect.path, effect.span).spoken,
-                "via": list(effect.via),
-            }
+            [
+                number(effect.kind),
+                number(effect.detail),
+                number(places.place(effect.path, effect.span).spoken),
+                *map(number, effect.via),
+            ]
             for effect in decision.side_effects
         ],
         "hazards": [
-            {
-                "rule": hazard.rule,
-                "message": hazard.message,
-                "place": places.place(decision.path, hazard.span).spoken,
-                "via": list(hazard.via),
-                "assumed": hazard.assumed,
-            }
+            [
+                number(hazard.rule),
+                number(hazard.message),
+                number(places.place(decision.path, hazard.span).spoken),
+                *map(number, hazard.via),
+            ]
             for hazard in decision.hazards
         ],
     }

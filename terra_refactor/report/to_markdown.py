@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from terra_refactor.report.places import Place, path_in_repository
-from terra_refactor.report.schema import FunctionEntry, Report
+from terra_refactor.report.schema import FunctionEntry, RegionEntry, Report
 from terra_refactor.workspace.printable import as_code, in_markdown
 
 MAX_BYTES: Final = 1_000_000
@@ -20,6 +20,7 @@ _ACTIONS: Final = {
     "remove_tf_function": "remove `tf.function`",
     "tune_tf_function": "tune `tf.function`",
     "co_execute": "co-execute",
+    "extract_tf_function": "extract `tf.function`",
 }
 
 
@@ -53,17 +54,19 @@ def to_markdown(report: Report, max_bytes: int = MAX_BYTES) -> str:
                 _row(as_code(_shown(entry.place)), f"{entry.rule} {entry.name}", in_markdown(entry.message))
                 for entry in found
             ]
-    proposed = [entry for entry in report.functions if entry.action != "none"]
+    proposed = [(_place_of(entry), entry.qualname, entry) for entry in report.functions if entry.action != "none"] + [
+        (_place_of(entry), entry.inside, entry) for entry in report.regions or () if entry.action != "none"
+    ]
     if proposed:
         rest += ["", f"### Proposed ({len(proposed)})", "", "| function | class | what | why |", "|---|---|---|---|"]
         rest += [
             _row(
-                f"{as_code(_place_of(entry))} {as_code(entry.qualname)}",
+                f"{as_code(place)} {as_code(name)}",
                 entry.classification,
                 _ACTIONS[entry.action],
                 in_markdown(entry.reason),
             )
-            for entry in proposed
+            for place, name, entry in proposed
         ]
     return _limited([*lines, *rest], max_bytes)
 
@@ -90,5 +93,5 @@ def _shown(place: Place) -> str:
     return f"{path}:{place.line}" if place.cell is None else f"{path}, cell {place.cell.index}:{place.cell.line}"
 
 
-def _place_of(entry: FunctionEntry) -> str:
+def _place_of(entry: FunctionEntry | RegionEntry) -> str:
     return _shown(Place(entry.path, entry.line, 1, entry.line, 1, entry.cell))

@@ -1,4 +1,4 @@
-"""The report for a person: a table per file, a summary, and findings as a linter prints them.
+"""The report for a person: what to do, a summary, a table per file where asked for, and findings as a linter prints them.
 
 Needs: results of a run and a rich console, which decides about width and colour (none on a pipe or with NO_COLOR).
 Gives: printed text.
@@ -16,8 +16,9 @@ from rich.table import Table
 from rich.text import Text
 from typing_extensions import assert_never
 
-from terra_refactor.classify.decision import Action, Classification, Decision
+from terra_refactor.classify.decision import Action, Classification, Decision, Level
 from terra_refactor.refactor.result import Change, Outcome
+from terra_refactor.report.agenda import Agenda, Item, agenda_of, saved
 from terra_refactor.report.places import Place, Places
 from terra_refactor.rules.rule import Finding, Severity
 from terra_refactor.syntax.source import Source
@@ -28,37 +29,85 @@ _NARROW = 76
 """Below this width there is no table: what is said of a function stands beneath its name."""
 _FEW = 5
 """So many rules are named one by one."""
+_HELD_BACK = 10
+"""So many functions that a hazard keeps from being a graph are listed."""
 
 
-def print_analysis(console: Console, report: WorkspaceReport, *, verbose: bool = False) -> None:
-    """One table for each file, then what could not be read, then the summary. `verbose` adds types, assumptions,
-    effects and hazards."""
-    widths = _widths(console, report.decisions)
+def print_analysis(
+    console: Console, report: WorkspaceReport, *, verbose: bool = False, every_function: bool = False
+) -> None:
+    """What to do first, then hot code that a hazard keeps from being a graph, files that could not be read, and the summary.
+
+    `every_function` prints a table of all functions of each file instead; `verbose` does, too, with types, assumptions, effects and
+    hazards.
+    """
     places = Places(report.sources)
-    for path, group in groupby(report.decisions, key=lambda decision: decision.path):
+    agenda = agenda_of(report)
+    listed = verbose or every_function
+    if listed:
+        _print_files(console, report.decisions, places, verbose=verbose)
+    _print_items(console, "To do", agenda.changes, places)
+    if not listed:
+        _print_items(console, "Hot, but kept eager by a hazard", agenda.held_back[:_HELD_BACK], places)
+        if more := len(agenda.held_back[_HELD_BACK:]):
+            console.print(Text(f"  and {more} more: --all lists every function.", style="dim"))
+            console.print()
+    print_errors(console, report.errors)
+    console.print(_summary(report, None if listed else agenda))
+
+
+def _print_files(console: Console, decisions: Sequence[Decision], places: Places, *, verbose: bool) -> None:
+    widths = _widths(console, decisions)
+    for path, group in groupby(decisions, key=lambda decision: decision.path):
         console.print(Text(_shown(path), style="bold underline"))
         console.print(_table(console, tuple(group), widths, places, verbose=verbose))
         console.print()
-    _print_gains(console, report.decisions)
-    print_errors(console, report.errors)
-    console.print(_summary(report))
 
 
-def _print_gains(console: Console, decisions: Iterable[Decision]) -> None:
-    """The changes that would have saved most in the recorded runs; nothing without a record."""
-    gains = [
-        (gain.seconds_saved, gain.calls, decision)
-        for decision in decisions
-        if (gain := decision.expected_gain) is not None and gain.source == "record" and gain.seconds_saved > 0
-    ]
-    if not gains:
+def _print_items(console: Console, title: str, items: Sequence[Item], places: Places) -> None:
+    """Changes or hazards, a place each; nothing where there are none."""
+    if not items:
         return
-    console.print(Text("Would save most in the recorded runs", style="bold underline"))
-    for seconds, calls, decision in sorted(gains, key=lambda gain: -gain[0])[:_FEW]:
-        place = _shown(f"{decision.path}:{decision.line}")
-        words = f"  {seconds:8.1f} s  {place} {_shown(decision.qualname)}: {_action_words(decision.action)}"
-        console.print(f"{words} ({calls} calls)", soft_wrap=True)
+    console.print(Text(title, style="bold underline"))
+    if console.width < _NARROW:
+        blocks = (
+            Group(
+                Text(f"{_item_place(item, places)}: {item.name}", style="bold"), Padding(_item_text(item), (0, 0, 0, 4))
+            )
+            for item in items
+        )
+        console.print(Padding(Group(*blocks), (0, 0, 0, 2)))
+    else:
+        table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, show_header=False, pad_edge=False)
+        table.add_column(overflow="fold", max_width=console.width // 3)
+        table.add_column(overflow="fold", max_width=console.width // 4, style="bold")
+        table.add_column(overflow="fold")
+        for item in items:
+            table.add_row(Text(_item_place(item, places)), Text(_shown(item.name)), _item_text(item))
+        console.print(Padding(table, (0, 0, 0, 2)))
     console.print()
+
+
+def _item_place(item: Item, places: Places) -> str:
+    return _shown(f"{item.path}:{_line(places.at_line(item.path, item.line))}")
+
+
+def _item_text(item: Item) -> Text:
+    text = Text()
+    if item.action is not Action.NONE:
+        text.append(_action_words(item.action), style=_action_style(item.action))
+        if item.level is not Level.SAFE:
+            text.append(f" at --level {item.level.value}", style="yellow")
+        if saved(item.gain) > 0 and item.gain is not None:
+            where = "the recorded runs" if item.gain.source == "record" else "a run"
+            text.append(
+                f", saves about {item.gain.seconds_saved:.1f} s in {where} ({_plural(item.gain.calls, 'call')})"
+            )
+        text.append(": ")
+    text.append(_shown(item.reason))
+    if item.rule and item.action is Action.NONE:
+        text.append(f" ({item.rule})", style="dim")
+    return text
 
 
 def by_gain(report: WorkspaceReport) -> tuple[Finding, ...]:
@@ -315,7 +364,8 @@ def _details(decision: Decision, places: Places) -> list[RenderableType]:
     return lines
 
 
-def _summary(report: WorkspaceReport) -> RenderableType:
+def _summary(report: WorkspaceReport, agenda: Agenda | None) -> RenderableType:
+    """The totals; with what `agenda` leaves out, where only that was printed."""
     stats = report.stats
     text = Text()
     text.append(
@@ -336,6 +386,15 @@ def _summary(report: WorkspaceReport) -> RenderableType:
     text.append("\n" + ("Proposed: " + ", ".join(actions) if actions else "Nothing proposed") + ".")
     if report.findings:
         text.append(f"\n{_plural(len(report.findings), 'finding')}: see `terra-refactor lint`.")
+    if agenda is not None:
+        left_out = (
+            (agenda.in_graphs, "in graphs already"),
+            (agenda.without_tensors, "without tensor computation"),
+            (agenda.others, "others"),
+        )
+        parts = [f"{count} {words}" for count, words in left_out if count]
+        if parts:
+            text.append(f"\nNot listed: {', '.join(parts)}; --all lists every function.")
     if stats.passed_over:
         text.append(f"\n{_without_tensors(stats.passed_over)}: left out; --verbose lists their functions, too.")
     if report.errors:

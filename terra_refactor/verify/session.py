@@ -475,7 +475,7 @@ def _speed(found: Mapping[str, Any], before: Timing, after: Timing) -> tuple[Sta
         and after.traces > after.calls / 2
         and not found["before"]["traces"]
     ):
-        return Status.SLOWER, f"it is traced anew at {after.traces} of {after.calls} calls"
+        return Status.SLOWER, f"it is retraced at {after.traces} of {after.calls} calls"
     if min(len(old), len(new)) < MIN_TIMED or before.median is None:
         return Status.SAME, found["stopped"] or ""
     if statistics.quantiles(new, n=4)[0] > SLOWER * before.median:

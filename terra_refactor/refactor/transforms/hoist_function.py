@@ -116,7 +116,7 @@ def _move(context: FileContext, loop: Loop, statement: cst.SimpleStatementLine |
         return NotMade("the loop or the statement stands behind other code on its line")
     lines = module.text[start:end].splitlines(keepends=True)
     if any(line.strip() and not line.startswith(inner) for line in lines) or '"""' in module.text[start:end]:
-        return NotMade("its lines cannot be indented anew")
+        return NotMade("its lines cannot be indented differently")
     moved = "".join(outer + line[len(inner) :] if line.strip() else line for line in lines)
     if isinstance(statement, cst.FunctionDef):
         moved += module.newline_at(at) * (2 if not outer else 1)

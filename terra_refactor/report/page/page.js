@@ -1,5 +1,15 @@
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
+for (const entry of data.functions) {
+  for (const key of ["assumptions", "parameters", "returns", "effects", "hazards"]) entry[key] ??= [];
+  entry.reason ??= "";
+  const text = (number) => data.texts[number];
+  entry.path = text(entry.path);
+  entry.place = `${entry.path}, ${entry.line}`;
+  entry.assumptions = entry.assumptions.map(text);
+  entry.effects = entry.effects.map(([kind, detail, place, ...via]) => ({ kind: text(kind), detail: text(detail), place: text(place), via: via.map(text) }));
+  entry.hazards = entry.hazards.map(([rule, message, place, ...via]) => ({ rule: text(rule), message: text(message), place: text(place), via: via.map(text) }));
+}
 const byId = (id) => document.getElementById(id);
 const PAGE = 200;
 // Enter in a field must not load the page again; the page's policy runs no handler that stands in an attribute
@@ -19,7 +29,7 @@ function prose(text) {
 
 const ACTIONS = {
   add_tf_function: "add tf.function", remove_tf_function: "remove tf.function",
-  tune_tf_function: "tune tf.function", co_execute: "co-execute", none: "none",
+  tune_tf_function: "tune tf.function", co_execute: "co-execute", extract_tf_function: "extract tf.function", none: "none",
 };
 
 // --- totals ---------------------------------------------------------------------------------------------------------------
@@ -46,7 +56,7 @@ function showTotals() {
     card("safe as graphs", s.safe, before.safe, false),
     card("speculative", s.speculative, before.speculative, null),
     card("unsafe", s.unsafe, before.unsafe, true),
-    card("changes proposed", s.functions - (s.actions.none || 0), undefined, null),
+    card("changes proposed", data.agenda.changes.length, undefined, null),
     card(data.comparison ? "findings in all" : "findings", all, before.findings, true));
   if (data.comparison) {
     cards.append(card("new since then", data.findings.length, undefined, null), card("fixed since then", data.comparison.gone.length, undefined, null));
@@ -63,6 +73,28 @@ function showTotals() {
     byId("errors").append(make("h3", {}, `${data.errors.length} files could not be analysed`), list);
     byId("errors").hidden = false;
   }
+}
+
+// --- what to do first ---------------------------------------------------------------------------------------------------------
+
+function agendaEntry(item) {
+  const name = item.f === null ? make("span", { class: "name" }, item.name) : make("button", { type: "button", class: "name" }, item.name);
+  if (item.f !== null) name.addEventListener("click", () => reveal(item.f));
+  const level = item.level === "safe" ? "" : ` at --level ${item.level}`;
+  const gain = item.seconds > 0 ? `, saves about ${item.seconds} s in ${item.recorded ? "the recorded runs" : "a run"} (${item.calls} calls)` : "";
+  const what = item.action === "none" ? [] : [make("b", {}, ACTIONS[item.action]), `${level}${gain}: `];
+  const rule = item.action === "none" && item.rule ? [" ", make("code", {}, item.rule)] : [];
+  return make("li", {}, name, make("small", {}, item.place), make("p", {}, ...what, ...prose(item.reason), ...rule));
+}
+
+/** The first entries; a button shows the others. */
+function showAgenda(id, items, nothing) {
+  const list = make("ul", { class: "agenda" }, ...items.slice(0, 20).map(agendaEntry));
+  byId(id).replaceChildren(items.length ? list : make("p", { class: "none" }, nothing));
+  if (items.length <= 20) return;
+  const button = make("button", { type: "button" }, `Show ${items.length - 20} more`);
+  button.addEventListener("click", () => { list.append(...items.slice(20).map(agendaEntry)); button.remove(); });
+  byId(id).append(button);
 }
 
 // --- functions --------------------------------------------------------------------------------------------------------------
@@ -394,6 +426,8 @@ function startGraph() {
 }
 
 showTotals();
+showAgenda("changes", data.agenda.changes, "No change is proposed.");
+showAgenda("held-back", data.agenda.heldBack, "None.");
 startFunctions();
 startFindings();
 startGraph();

@@ -206,8 +206,14 @@ def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | 
             return ("a set", False) if facts.kind is ObjectKind.SET else None
         case FunctionValue() | BoundMethod() | LibraryValue() | ModuleValue() | PartialValue():
             return "a function or class", False
-        case DatasetValue() | ShapeValue() | DTypeValue() | SpecValue():
-            return "an object of TensorFlow that is no tensor", False
+        case DatasetValue():
+            return "a data set", False
+        case ShapeValue():
+            return "a `tf.TensorShape`", False
+        case DTypeValue():
+            return "a `tf.DType`", False
+        case SpecValue():
+            return "a type specification", False
         case TensorValue(kind=TensorKind.NDARRAY):
             return "an ndarray", True
         case TensorValue(kind=TensorKind.NUMPY_SCALAR):

@@ -60,7 +60,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
 
 
-def test_analyze_prints_a_table_and_ends_with_0(folder: Path) -> None:
+def test_analyze_prints_what_to_do_and_all_functions_on_request(folder: Path) -> None:
     Path("m.py").write_text(CODE)
     result = run("analyze", ".")
     assert result.exit_code == 0, result.output
@@ -68,6 +68,9 @@ def test_analyze_prints_a_table_and_ends_with_0(folder: Path) -> None:
     assert "add tf.function" in result.stdout
     assert "2 functions in 1 file" in result.stdout
     assert result.stderr == ""
+    every = run("analyze", ".", "--all").stdout
+    assert "line  function" in every and "line  function" not in result.stdout
+    assert "--all" in result.stdout and "--all" not in every
 
 
 def test_a_file_that_does_not_parse_costs_only_itself(folder: Path) -> None:

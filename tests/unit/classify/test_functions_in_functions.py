@@ -10,7 +10,7 @@ from terra_refactor.classify.decision import Decision
 from terra_refactor.config import Config
 from terra_refactor.workspace.workspace import Options, analyze
 
-ANEW = "it is defined anew at each call of the function around it: each of them would be traced anew"
+ANEW = "the enclosing function creates it on every call, so each copy would be traced again"
 STEP = """\
     weights = tf.Variable(tf.ones([2]))
 

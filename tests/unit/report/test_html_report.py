@@ -51,7 +51,14 @@ def test_a_proposed_change_has_its_diff() -> None:
     (pays,) = [entry for entry in data["functions"] if entry["name"] == "pays"]
     assert pays["action"] == "add_tf_function"
     assert "+@tf.function\n def pays(x, w):\n" in pays["diff"]
-    assert [entry["name"] for entry in data["functions"] if entry["diff"]] == ["pays"]
+    assert [entry["name"] for entry in data["functions"] if entry.get("diff")] == ["pays"]
+
+
+def test_the_page_begins_with_what_to_do() -> None:
+    data = data_of(to_html(analyzed()))
+    (change,) = data["agenda"]["changes"]
+    assert change["action"] == "add_tf_function" and data["functions"][change["f"]]["name"] == change["name"] == "pays"
+    assert data["agenda"]["heldBack"] == []
 
 
 def test_the_call_graph_tells_what_runs_in_graphs() -> None:
@@ -87,6 +94,11 @@ def test_in_a_browser(page: Any, project: Path) -> None:
     page.on("request", lambda request: wrong.append(request.url) if not request.url.startswith("file:") else None)
     (project / "report.html").write_text(to_html(analyzed()), encoding="utf-8")
     page.goto((project / "report.html").as_uri())
+
+    assert page.locator("#changes li").count() == 1
+    page.locator("#changes button.name").press("Enter")
+    assert "pays" in page.locator("tr.function:focus").inner_text()
+    page.locator("tr.function:focus").press("Enter")
 
     rows = page.locator("tr.function")
     assert rows.count() == 4

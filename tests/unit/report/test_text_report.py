@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from terra_refactor.classify.decision import (
     Action,
     Classification,
     Decision,
+    ExpectedGain,
     Hazard,
     HybridArguments,
     Level,
@@ -25,6 +27,7 @@ from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId
+from terra_refactor.report.agenda import agenda_of
 from terra_refactor.report.schema import build_report
 from terra_refactor.report.to_github import to_github
 from terra_refactor.report.to_text import print_analysis, print_errors, print_findings, print_findings_summary
@@ -87,10 +90,14 @@ REPORT = WorkspaceReport(
             Classification.UNSAFE,
             Action.NONE,
             "print(...) happens when the graph is traced, not when it runs",
+            held_back=True,
+            rule="TR101",
             side_effects=(SideEffect("print", Span(20, 9, 20, 20), "pkg/log.py", "print(...)", ("log_line",)),),
             hazards=(Hazard("TR101", Span(41, 5, 41, 12), "print(...) happens at trace time only", ("log_line",)),),
         ),
-        decision("tools.py", 3, "scale", Classification.SAFE, Action.NONE, "no tensor computation"),
+        decision(
+            "tools.py", 3, "scale", Classification.SAFE, Action.NONE, "no tensor computation", tensor_computation=False
+        ),
     ),
     findings=(
         Finding(
@@ -109,20 +116,34 @@ REPORT = WorkspaceReport(
 )
 
 
-def shown(width: int, *, verbose: bool = False) -> str:
+def analysis(report: WorkspaceReport, width: int, *, verbose: bool = False, every_function: bool = False) -> str:
     buffer = io.StringIO()
     console = Console(file=buffer, width=width, highlight=False, emoji=False, markup=False)
-    print_analysis(console, REPORT, verbose=verbose)
+    print_analysis(console, report, verbose=verbose, every_function=every_function)
+    return buffer.getvalue()
+
+
+def shown(width: int, *, verbose: bool = False, every_function: bool = False) -> str:
+    buffer = io.StringIO()
+    console = Console(file=buffer, width=width, highlight=False, emoji=False, markup=False)
+    print_analysis(console, REPORT, verbose=verbose, every_function=every_function)
     print_findings(console, REPORT.findings, {}, verbose=verbose)
     print_findings_summary(console, REPORT.findings)
     return buffer.getvalue()
 
 
 @pytest.mark.parametrize(
-    ("name", "width", "verbose"), [("wide", 120, False), ("verbose", 120, True), ("narrow", 50, True)]
+    ("name", "width", "verbose", "every_function"),
+    [
+        ("wide", 120, False, False),
+        ("every", 120, False, True),
+        ("verbose", 120, True, False),
+        ("narrow", 50, False, False),
+        ("narrow_verbose", 50, True, False),
+    ],
 )
-def test_layout(name: str, width: int, verbose: bool, update: bool) -> None:
-    text = shown(width, verbose=verbose)
+def test_layout(name: str, width: int, verbose: bool, every_function: bool, update: bool) -> None:
+    text = shown(width, verbose=verbose, every_function=every_function)
     file = GOLDEN / f"{name}.txt"
     if update:
         file.write_text(text, encoding="utf-8")
@@ -134,6 +155,42 @@ def test_nothing_is_lost_at_any_width(width: int) -> None:
     text = "".join(shown(width, verbose=True).split())
     for part in ("Trainer.train_step", "speculative", "addtf.function", "onlyitsnamesaysso", "(N,28,28,1)"):
         assert part in text
+
+
+def test_changes_come_by_gain_then_by_level_and_hazards_by_size() -> None:
+    def change(name: str, level: Level, seconds: float | None, operations: int = 20) -> Decision:
+        gain = None if seconds is None else ExpectedGain(100, seconds, "estimate")
+        add, safe = Action.ADD_TF_FUNCTION, Classification.SAFE
+        return decision("a.py", 1, name, safe, add, "", level=level, expected_gain=gain, operations=operations)
+
+    def hazard(name: str, operations: int) -> Decision:
+        return decision("a.py", 1, name, Classification.UNSAFE, Action.NONE, "", held_back=True, operations=operations)
+
+    changes = (
+        change("unknown_speculative", Level.SPECULATIVE, None),
+        change("unknown_safe", Level.SAFE, None),
+        change("unknown_safe_large", Level.SAFE, None, operations=90),
+        change("loses", Level.SAFE, -1.0, operations=5),
+        change("little", Level.SAFE, 0.5),
+        change("much", Level.SPECULATIVE, 9.0),
+    )
+    others = (
+        decision("a.py", 1, "graph", Classification.SAFE, Action.NONE, "", hybrid=True),
+        decision("a.py", 1, "part", Classification.SAFE, Action.NONE, "", covered_by_graph_callers=True),
+        decision("a.py", 1, "host", Classification.SAFE, Action.NONE, "", tensor_computation=False),
+        decision("a.py", 1, "small", Classification.SAFE, Action.NONE, ""),
+    )
+    hazards = tuple(hazard(f"h{number:02}", number) for number in range(30, 42))
+    report = replace(REPORT, decisions=(*changes, *others, *hazards))
+    agenda = agenda_of(report)
+    names = [item.name for item in agenda.changes]
+    assert names == ["much", "little", "unknown_safe_large", "unknown_safe", "loses", "unknown_speculative"]
+    assert [item.name for item in agenda.held_back] == [f"h{number}" for number in range(41, 29, -1)]
+    assert (agenda.in_graphs, agenda.without_tensors, agenda.others) == (2, 1, 1)
+    text = analysis(report, 120)
+    assert "and 2 more: --all lists every function" in text
+    assert "h41" in text and "h30" not in text and "h30" in analysis(report, 120, every_function=True)
+    assert "saves about 9.0 s in a run (100 calls)" in text and "-1.0 s" not in text
 
 
 def test_a_pipe_gets_no_colours_and_a_terminal_does(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from terra_refactor.cli.output import to_string
 from terra_refactor.config import Config
 from terra_refactor.refactor.apply import write_file
 from terra_refactor.report.schema import build_report
+from terra_refactor.report.to_html import to_html
 from terra_refactor.report.to_json import to_json
+from terra_refactor.report.to_markdown import to_markdown
+from terra_refactor.report.to_text import print_analysis
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.workspace.results import FixReport, WorkspaceReport
 from terra_refactor.workspace.workspace import Options, analyze, fix
@@ -66,6 +70,16 @@ def fixed(text: str, level: str = "safe", **settings: object) -> FixReport:
 def new_text(text: str, level: str = "safe") -> str:
     report = fixed(text, level)
     return report.files[0].new_text if report.files else text
+
+
+def test_people_see_it_in_every_report() -> None:
+    report = analyzed(in_loop())
+    text = to_string(lambda console: print_analysis(console, report))
+    assert text.startswith("To do\n") and "m.py:10" in text and "extract tf.function: train_step(): " in text
+    assert "### Proposed (1)" in to_markdown(build_report(report)) and "extract `tf.function`" in to_markdown(
+        build_report(report)
+    )
+    assert '"action":"extract_tf_function"' in to_html(report)
 
 
 def test_samples_of_the_rule() -> None:

@@ -1,0 +1,120 @@
+"""What of a report comes first: the changes to make by what they save, then hot code that a hazard keeps from being a graph.
+
+Needs: the results of a run. Gives: `Agenda`, `agenda_of`. The reports for people (text, HTML, Markdown) share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from terra_refactor.classify.decision import Action, Classification, Decision, ExpectedGain, Hazard, Level
+from terra_refactor.classify.region import RegionDecision
+from terra_refactor.workspace.found_region import FoundRegion
+from terra_refactor.workspace.results import WorkspaceReport
+
+MODULE = "<module>"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A function, or statements that could become one."""
+
+    path: str
+    line: int
+    name: str
+    """Qualified name; of statements that of the code around them."""
+    action: Action
+    classification: Classification
+    level: Level
+    reason: str
+    rule: str
+    """Id of the rule that the reason speaks of; empty for none."""
+    gain: ExpectedGain | None
+    operations: int
+    """Tensor operations of one call, as estimated; 0 for statements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agenda:
+    """The parts of a report that lead, and how many functions are in none of them."""
+
+    changes: tuple[Item, ...]
+    """The largest known gain first, then by the level that the change needs."""
+    held_back: tuple[Item, ...]
+    """Functions with enough tensor operations for a graph, and training steps inline, that have a hazard. The most operations first."""
+    in_graphs: int
+    """Functions that are graphs, or part of one."""
+    without_tensors: int
+    """Functions without tensor computation."""
+    others: int
+
+
+def agenda_of(report: WorkspaceReport) -> Agenda:
+    """What leads in a report."""
+    changes = [_of_function(each) for each in report.decisions if each.action is not Action.NONE]
+    changes += [_of_region(each.decision) for each in report.regions if each.decision.extract]
+    rest = [each for each in report.decisions if each.action is Action.NONE]
+    held_back = [_of_function(each) for each in rest if each.held_back]
+    held_back += _blocked(report.regions)
+    levels = {level: number for number, level in enumerate(Level)}
+    changes.sort(key=lambda item: (-saved(item.gain), levels[item.level], -item.operations, item.path, item.line))
+    held_back.sort(key=lambda item: (-item.operations, item.path, item.line))
+    others = [each for each in rest if not each.held_back]
+    in_graphs = sum(_is_in_graph(each) for each in others)
+    without_tensors = sum(not each.tensor_computation and not _is_in_graph(each) for each in others)
+    return Agenda(
+        tuple(changes), tuple(held_back), in_graphs, without_tensors, len(others) - in_graphs - without_tensors
+    )
+
+
+def saved(gain: ExpectedGain | None) -> float:
+    """Seconds that a change saves; 0 where that is unknown."""
+    return 0.0 if gain is None else max(gain.seconds_saved, 0.0)
+
+
+def _is_in_graph(decision: Decision) -> bool:
+    return decision.hybrid or decision.covered_by_graph_callers
+
+
+def _of_function(decision: Decision) -> Item:
+    return Item(
+        decision.path,
+        decision.line,
+        decision.qualname,
+        decision.action,
+        decision.classification,
+        decision.level,
+        decision.reason,
+        decision.rule,
+        decision.expected_gain,
+        decision.operations,
+    )
+
+
+def _of_region(decision: RegionDecision) -> Item:
+    return Item(
+        decision.path,
+        decision.line,
+        decision.inside,
+        decision.action,
+        decision.classification,
+        decision.level,
+        f"{decision.function_name}(): {decision.reason}" if decision.extract else decision.reason,
+        _first_rule(decision.hazards),
+        None,
+        0,
+    )
+
+
+def _first_rule(hazards: Iterable[Hazard]) -> str:
+    return next((hazard.rule for hazard in hazards if not hazard.assumed), "")
+
+
+def _blocked(regions: Iterable[FoundRegion]) -> list[Item]:
+    """Training steps inline that stay as they are because of a hazard."""
+    return [
+        _of_region(decision)
+        for decision in (each.decision for each in regions)
+        if not decision.extract and decision.classification is Classification.UNSAFE and _first_rule(decision.hazards)
+    ]
