@@ -9,7 +9,8 @@ A root is a folder from which imports are looked up. Roots come, in this order o
 2. the folder in which the topmost package (the topmost folder with `__init__.py`) of a file lies;
 3. the folder of a script, which Python puts first on `sys.path` when it runs it, for that script's own imports (and conftest.py alike);
 4. what scripts add to `sys.path` by a constant or `__file__`-relative expression, for that script's own imports and, last, for all.
-Folders without `__init__.py` are namespace packages below the repository's root.
+Folders without `__init__.py` are namespace packages below the repository's root. A package that is installed goes before a namespace
+package of its name, wherever that lies: a folder `tensorflow` with scripts is not what `import tensorflow` means.
 
 A path that is relative to the current folder does not tell what its folders are called (`x.py` may lie in a package, `../x.py` above one).
 So all of this is asked of absolute paths, and nothing of it depends on where a run was started.
@@ -71,6 +72,7 @@ class ModuleIndex:
     _by_name: Mapping[str, tuple[str, ...]] = field(repr=False)
     _children: Mapping[str, tuple[str, ...]] = field(repr=False)
     _extra_roots: Mapping[str, tuple[str, ...]] = field(repr=False)
+    _installed: frozenset[str] = field(repr=False)  # those of the steps that are names of installed packages
 
     def module_of(self, path: str) -> ModuleFile:
         """The module that a file is.
@@ -126,8 +128,11 @@ class ModuleIndex:
             absolute = ".".join([*base, name] if name else base)
             return (absolute, place) if self._exists(place) else None
         own = (*self._extra_roots.get(importer, ()), module.import_root)
+        top = name.partition(".")[0]
         namespace: tuple[str, str] | None = None
         for root in dict.fromkeys((*own, module.root, *self.roots)):
+            if top in self._installed and _join(root, top) not in self._by_place:
+                continue
             place = _join(root, name)
             if place in self._by_place:
                 return name, place
@@ -147,13 +152,15 @@ def build_module_index(
     markers: Iterable[str] = (),
     bases: Iterable[str] = (),
     absolute: Callable[[str], str] = str,
+    is_installed: Callable[[str], bool] = lambda name: False,
 ) -> ModuleIndex:
     """Index a list of files.
 
     `package_dirs`: folders that a build configuration names as roots of packages. `path_additions`: for a script, the folders it adds
     to `sys.path` (see `path_edits.read_path_additions`). `markers`: paths of files such as `setup.py` or `pyproject.toml`, whose
     folders are roots of projects. `bases`: the folders that were asked for; the root of what lies in no project. All paths are as in
-    reports, and `absolute` gives the one spelling of each, with `/`; the answer does not depend on their order.
+    reports, and `absolute` gives the one spelling of each, with `/`; the answer does not depend on their order. `is_installed` says
+    whether a top-level name is a package that Python has besides.
     """
     place_of = {path: absolute(path) for path in paths if path.endswith(_SUFFIXES)}
     ordered = sorted(place_of, key=lambda path: _preference(place_of[path]))
@@ -212,8 +219,17 @@ def build_module_index(
         children.setdefault(name.rpartition(".")[0], []).append(name)
     inside = {package: tuple(names) for package, names in children.items()}
     steps = {place.rpartition("/")[2] for place in (*by_place, *folders)}
+    installed = frozenset(filter(is_installed, steps))
     return ModuleIndex(
-        dict(sorted(files.items())), roots, by_place, frozenset(folders), frozenset(steps), named, inside, additions
+        dict(sorted(files.items())),
+        roots,
+        by_place,
+        frozenset(folders),
+        frozenset(steps),
+        named,
+        inside,
+        additions,
+        installed,
     )
 
 

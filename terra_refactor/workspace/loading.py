@@ -22,6 +22,7 @@ from terra_refactor.syntax.modules import ModuleIndex, build_module_index
 from terra_refactor.syntax.package_dirs import read_package_dirs
 from terra_refactor.syntax.path_edits import read_path_additions
 from terra_refactor.syntax.source import STDIN_NAME, Source, display_path, read_source, source_from_bytes
+from terra_refactor.tf_model import registry
 from terra_refactor.workspace.cache import LoweringCache
 from terra_refactor.workspace.pool import Lowered, LoweringResult, LoweringTask, available_jobs, lower_files
 from terra_refactor.workspace.project import DiscoveredFiles, discover_files
@@ -201,6 +202,7 @@ def index_sources(sources: Mapping[str, Source], markers: Sequence[str], bases: 
         markers=[display_path(marker) for marker in markers],
         bases=[display_path(base) for base in bases],
         absolute=lambda path: os.path.abspath(path).replace(os.sep, "/"),
+        is_installed=lambda name: registry.lookup(name) is not None,
     )
 
 

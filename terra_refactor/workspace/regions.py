@@ -34,10 +34,12 @@ from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.refactor.plan import refactor_file
 from terra_refactor.refactor.regions.candidates import Candidate, find_candidates, updates_variables
 from terra_refactor.refactor.regions.conversions import CONVERTED, number_as_operand, numpy_name, used_as_operand
+from terra_refactor.refactor.regions.hoisting import Hoisted, attribute_behind, call_behind, with_arguments
 from terra_refactor.refactor.regions.outline import Outliner, Placement
 from terra_refactor.refactor.regions.region import Region
 from terra_refactor.refactor.result import Outcome
 from terra_refactor.rules.graph_failures.conflicting_eager_coercion import RULE as CONFLICTING_COERCION
+from terra_refactor.rules.host_effects.frozen_host_value import RULE as FROZEN_VALUE
 from terra_refactor.rules.host_effects.stale_host_state import RULE as STALE_STATE
 from terra_refactor.syntax.edit import Edit, minimal_edits
 from terra_refactor.syntax.lines import LineIndex
@@ -79,12 +81,23 @@ class _Trial:
     """Names that are parameters in any case."""
     converted: dict[str, str] = field(default_factory=dict)
     """How the call gives the arrays and numbers that it converts."""
+    hoisted: tuple[Hoisted, ...] = ()
+    """What the call evaluates and the function gets."""
     tried: frozenset[str] = frozenset()
     """Numbers that are given as float64 in this attempt, to see whether they meet float32."""
 
     @property
     def name(self) -> str | None:
         return None if self.region is None else self.region.function_name
+
+    @property
+    def statements(self) -> Block:
+        """Those of the function, with its parameters for what is hoisted."""
+        return with_arguments(self.candidate.statements, self.hoisted)
+
+    def given(self, name: str) -> str:
+        """What the call gives for a parameter, before it is converted."""
+        return next((each.text for each in self.hoisted if each.name == name), name)
 
 
 def judge_regions(
@@ -179,7 +192,7 @@ def _outline(trial: _Trial) -> None:
     """Make the function of a trial, at the first place where it can be."""
     while trial.placements:
         made = trial.outliner.outline(
-            trial.candidate, trial.placements[0], trial.name, trial.depth, trial.passed, trial.converted
+            trial.candidate, trial.placements[0], trial.name, trial.depth, trial.passed, trial.converted, trial.hoisted
         )
         if isinstance(made, Region):
             trial.region = made
@@ -257,10 +270,41 @@ def _advance(trial: _Trial, decision: Decision | None) -> None:
     against = _held_against(trial, decision, assumed=False)
     if decision.classification is Classification.UNSAFE and not against:
         against = _held_against(trial, decision, assumed=True)
-    if _cut(trial, against):
+    if _cut(trial, against) or _hoist(trial, decision):
         return
     trial.placements = trial.placements[1:]
     _outline(trial)
+
+
+_HOISTED: Final = {STALE_STATE.id: attribute_behind, FROZEN_VALUE.id: call_behind}
+"""What becomes an argument, by the rule whose hazard it is."""
+
+
+def _hoist(trial: _Trial, decision: Decision) -> bool:
+    """Try again with arguments in the place of host expressions around the tape that have hazards; False if there are none.
+
+    A model or an optimizer is no such argument: a second object would make its variables in a second trace, which raises.
+    """
+    assert trial.region is not None
+    objects = {each.name for each in decision.parameters if each.kind is ParameterValueKind.OBJECT}
+    if any(each.name in objects for each in trial.hoisted):
+        return False
+    core = [trial.candidate.anchor, *trial.candidate.core]
+    found = list(trial.hoisted)
+    for hazard in decision.hazards:
+        line = _line_in_file(trial.region, decision, hazard.span.line)
+        if hazard.rule not in _HOISTED or hazard.assumed or hazard.via or line is None:
+            continue
+        if any(_holds(statement, line) for statement in core):
+            new = _HOISTED[hazard.rule](trial.candidate, line, hazard.message, found)
+            if new is not None:
+                found.append(new)
+    if len(found) == len(trial.hoisted):
+        return False
+    # in the order in which the run evaluates them: the second number that is drawn stays the second
+    trial.hoisted = tuple(sorted(found, key=lambda each: (each.nodes[0].lineno, each.nodes[0].col_offset)))
+    _outline(trial)
+    return True
 
 
 def _try_numbers(trial: _Trial, decision: Decision, asked: Callable[[ParameterDecision], bool]) -> bool:
@@ -270,7 +314,7 @@ def _try_numbers(trial: _Trial, decision: Decision, asked: Callable[[ParameterDe
     """
     assert trial.region is not None
     numpy = numpy_name(trial.outliner.tree)
-    changing = trial.outliner.changing(trial.candidate)
+    changing = trial.outliner.changing(trial.candidate) | {each.name for each in trial.hoisted}
     trial.tried = frozenset(
         parameter.name
         for parameter in decision.parameters
@@ -279,10 +323,10 @@ def _try_numbers(trial: _Trial, decision: Decision, asked: Callable[[ParameterDe
         and parameter.name in trial.region.inputs
         and parameter.name in changing
         and parameter.name not in trial.converted
-        and number_as_operand(trial.candidate.statements, parameter.name, _tensors(decision))
+        and number_as_operand(trial.statements, parameter.name, _tensors(decision), frozenset(trial.region.outputs))
     )
     if trial.tried:
-        trial.converted |= {name: f"{numpy}.float64({name})" for name in trial.tried}
+        trial.converted |= {name: f"{numpy}.float64({trial.given(name)})" for name in trial.tried}
         _outline(trial)
     return bool(trial.tried)
 
@@ -301,10 +345,12 @@ def _may_be_number(parameter: ParameterDecision) -> bool:
 
 def _give_numbers(trial: _Trial, decision: Decision) -> None:
     """The numbers that met a float32 are given as such from now on, the others as they are."""
-    lines = _conflicts(trial, decision)
+    assert trial.region is not None
+    lines, outputs = _conflicts(trial, decision), frozenset(trial.region.outputs)
     for name in trial.tried:
-        meets = number_as_operand(trial.candidate.statements, name, _tensors(decision), lines)
-        trial.converted[name] = f"{numpy_name(trial.outliner.tree)}.float32({name})" if meets else name
+        meets = number_as_operand(trial.statements, name, _tensors(decision), outputs, lines)
+        given = trial.given(name)
+        trial.converted[name] = f"{numpy_name(trial.outliner.tree)}.float32({given})" if meets else given
     trial.tried = frozenset()
     _outline(trial)
 
@@ -336,17 +382,18 @@ def _convertible(trial: _Trial, decision: Decision) -> dict[str, str]:
     if not lines:
         return {}
     return {
-        parameter.name: CONVERTED.format(parameter.name)
+        parameter.name: CONVERTED.format(trial.given(parameter.name))
         for parameter in decision.parameters
         if parameter.kind is ParameterValueKind.NDARRAY
         and parameter.name in trial.region.inputs
         and parameter.types
         and all(each.dtype is not None for each in parameter.types)
         and used_as_operand(
-            trial.candidate.statements,
+            trial.statements,
             parameter.name,
             _tensors(decision),
             lines,
+            frozenset(trial.region.outputs),
             whole=not any(each.dtype in FLOATING for each in parameter.types),
         )
     }

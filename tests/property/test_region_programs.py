@@ -24,6 +24,7 @@ import tensorflow as tf
 import numpy as np
 
 xs = np.linspace(-1.0, 1.0, 48, dtype=np.float32).reshape(12, 4)
+np.random.seed(7)
 w = tf.Variable(np.linspace(0.1, 0.9, 16, dtype=np.float32).reshape(4, 4))
 v = tf.Variable(0.5)
 """
@@ -52,6 +53,22 @@ IN_TAPE = (
     "h = tf.linalg.matvec(w, x) * v\nh = tf.where(h > 0, h, 0.1 * h)",
     "h = tf.stack([tf.reduce_sum(x * row) for row in tf.unstack(w)])",
 )
+DRAWN = (
+    "noise = np.random.normal(size=4)\nh = tf.tanh(tf.linalg.matvec(w, x)) + noise",
+    "h = tf.linalg.matvec(w, x + np.random.uniform(-0.1, 0.1, size=4).astype('float32'))",
+    "h = tf.tanh(tf.linalg.matvec(w, x)) * np.random.uniform(0.5, 1.0)\nh = h + np.random.normal(size=4)",
+    "h = tf.linalg.matvec(w, x)\nif count % 2:\n    h = h + np.random.normal(size=4)",
+)
+"""Host numbers that are drawn in the tape."""
+ATTRIBUTES = (
+    "h = tf.tanh(tf.linalg.matvec(w, x)) * self.beta",
+    "h = tf.tanh(tf.linalg.matvec(w, x)) + self.last * 0.1",
+    "h = tf.linalg.matvec(w, x)\nself.beta = self.beta * 0.5\nh = h * self.beta",
+    "h = tf.tanh(tf.linalg.matvec(w, x)) * self.decayed()",
+    "h = tf.tanh(tf.linalg.matvec(w, x)) * self.last\nh = h + self.last * np.random.normal(size=4)",
+)
+"""State of the object that other code of the loop changes."""
+CHANGES = ("self.beta *= 0.9", "self.last = tf.convert_to_tensor(x) * 0.5", "self.beta = float(tf.reduce_max(x))")
 LOSSES = (
     "loss = tf.reduce_mean((h - 0.3) ** 2) + 0.01 * v ** 2",
     "loss = tf.reduce_sum(tf.abs(h)) + 0.01 * tf.reduce_sum(w ** 2) + v ** 2",
@@ -85,16 +102,18 @@ PLACES = ("module", "main", "method", "while")
 def write_program(seed: int) -> str:
     """One program; the same for the same seed."""
     chance = random.Random(seed)
-    tape = "\n".join((chance.choice(IN_TAPE), chance.choice(LOSSES), chance.choice(INSIDE)))
+    place = chance.choice(PLACES)
+    steps = chance.choice((IN_TAPE, DRAWN, ATTRIBUTES if place == "method" else IN_TAPE))
+    tape = "\n".join((chance.choice(steps), chance.choice(LOSSES), chance.choice(INSIDE)))
     parts = [
         *chance.sample(BEFORE, chance.randint(0, 3)),
+        *([chance.choice(CHANGES)] if steps is ATTRIBUTES else []),
         "with tf.GradientTape() as tape:\n" + textwrap.indent(tape, "    "),
         chance.choice(BETWEEN),
         chance.choice(UPDATES),
         *chance.sample(BEHIND, chance.randint(1, 5)),
     ]
     body = "\n".join(part for part in parts if part)
-    place = chance.choice(PLACES)
     loop = f"for epoch in range(2):\n    for x in xs:\n{textwrap.indent(body, ' ' * 8)}\n"
     if place == "while":
         loop = f"at = 0\nwhile at < len(xs):\n    x = xs[at]\n    at += 1\n{textwrap.indent(body, ' ' * 4)}\n"
@@ -104,7 +123,10 @@ def write_program(seed: int) -> str:
     if place == "method":
         inner = textwrap.indent(SETUP + loop + END, " " * 8)
         inner = inner.replace(" w", " self.w").replace("(w", "(self.w").replace("[w", "[self.w")
-        made = "    def __init__(self):\n        self.w = w\n\n"
+        made = (
+            "    def __init__(self):\n        self.w = w\n        self.beta = 1.0\n        self.last = tf.ones([4])\n\n"
+        )
+        made += "    def decayed(self):\n        self.beta *= 0.99\n        return self.beta\n\n"
         return f"{HEAD}\n\nclass Trainer:\n{made}    def fit(self):\n{inner}\n\nTrainer().fit()\n"
     return f"{HEAD}{SETUP}{loop}{END}"
 

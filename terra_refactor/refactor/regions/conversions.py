@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeGuard
 
 from terra_refactor.syntax.name_flow import Block, usage_of
 
@@ -30,18 +30,27 @@ _EXACT: Final = (ast.Add, ast.Sub, ast.Mult, ast.USub)
 
 
 def used_as_operand(
-    statements: Block, name: str, tensors: frozenset[str], lines: frozenset[int], *, whole: bool
+    statements: Block,
+    name: str,
+    tensors: frozenset[str],
+    lines: frozenset[int],
+    returned: frozenset[str],
+    *,
+    whole: bool,
 ) -> bool:
     """Whether each use of an array is an operand of an expression that ends on one of some lines, where it meets a tensor.
 
     Of an array of `whole` numbers NumPy may compute first (`1 - done`); others must meet the tensor themselves.
     """
     found = False
-    bound = _results(statements, tensors)
+    names = _same(statements, name)
+    bound = _results(statements, tensors) - names
+    if names & returned:
+        return False
     for statement in statements:
         parents = dict(_parents(statement))
         for node in ast.walk(statement):
-            if not isinstance(node, ast.Name) or node.id != name:
+            if not _reads(node, names, parents):
                 continue
             top = _expression(node, parents)
             if top is node or not (whole or _meets_result(node, parents, bound)):
@@ -53,7 +62,11 @@ def used_as_operand(
 
 
 def number_as_operand(
-    statements: Block, name: str, tensors: frozenset[str], lines: frozenset[int] | None = None
+    statements: Block,
+    name: str,
+    tensors: frozenset[str],
+    returned: frozenset[str],
+    lines: frozenset[int] | None = None,
 ) -> bool:
     """Whether each use of a number is an operand in an expression that meets one of the tensors that the run gets, or computes.
 
@@ -62,13 +75,14 @@ def number_as_operand(
     `1 - done` may come first: it gives the same of a flag before and after its conversion.
     """
     found = False
-    bound = _results(statements, tensors)
-    if name in usage_of(statements).binds:
+    names = _same(statements, name)
+    bound = _results(statements, tensors) - names
+    if name in usage_of(statements).binds or names & returned:
         return False
     for statement in statements:
         parents = dict(_parents(statement))
         for node in ast.walk(statement):
-            if not isinstance(node, ast.Name) or node.id != name:
+            if not _reads(node, names, parents):
                 continue
             top, parent = _expression(node, parents), parents[node]
             if top is node or not (
@@ -79,6 +93,30 @@ def number_as_operand(
                 return False
             found = True
     return found
+
+
+def _same(statements: Block, name: str) -> frozenset[str]:
+    """A name, and those that the statements bind to the same and to nothing else: `noise = drawn`."""
+    nodes = [node for statement in statements for node in ast.walk(statement)]
+    bound = [node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
+    found = {name}
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=other)], value=ast.Name(id=known)) if known in found:
+                if bound.count(other) == 1 and name not in bound:
+                    found.add(other)
+    return frozenset(found)
+
+
+def _reads(node: ast.AST, names: frozenset[str], parents: dict[ast.AST, ast.AST]) -> TypeGuard[ast.Name]:
+    """Whether a node reads one of the names, other than to give it another of them."""
+    if not isinstance(node, ast.Name) or node.id not in names:
+        return False
+    match parents.get(node):
+        case ast.Assign(targets=[ast.Name(id=other)]):
+            return other not in names
+        case _:
+            return True
 
 
 def numpy_name(tree: ast.Module) -> str | None:

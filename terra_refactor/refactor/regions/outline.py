@@ -31,6 +31,7 @@ from types import MappingProxyType
 from typing import Final
 
 from terra_refactor.refactor.regions.candidates import UPDATES, Candidate, deletes_of_others, tapes_of
+from terra_refactor.refactor.regions.hoisting import Hoisted, with_arguments
 from terra_refactor.refactor.regions.region import Region
 from terra_refactor.syntax.edit import split_lines
 from terra_refactor.syntax.name_flow import declared_names, inner_blocks, statements_of_scope, usage_of
@@ -105,13 +106,14 @@ class Outliner:
         depth: int = 0,
         passed: frozenset[str] = frozenset(),
         converted: Mapping[str, str] = MappingProxyType({}),
+        hoisted: Sequence[Hoisted] = (),
     ) -> Region | Refused:
         """The run as a function at a place; `name` is the one that it had before, if it had one.
 
         With a `depth` it goes inside so many of the loops. The names of `passed` are parameters in any case; `converted` says how
-        the call gives those that it converts.
+        the call gives those that it converts; what is `hoisted` is evaluated by the call.
         """
-        flow, statements = candidate.scope.flow, candidate.statements
+        flow, statements = candidate.scope.flow, with_arguments(candidate.statements, hoisted)
         usage = usage_of(statements)
         moved = usage_of(candidate.moved)
         if usage.ends:
@@ -121,7 +123,8 @@ class Outliner:
         reread = self._declared(candidate) & (set(usage.binds) | set(usage.needs))
         if reread & set(usage.binds):
             return Refused(f"other functions bind `{min(reread & set(usage.binds))}`, too")
-        live = flow.live_after(candidate.block, candidate.end) | flow.kept_by_lambdas(statements) | set(moved.needs)
+        kept = flow.kept_by_lambdas(candidate.statements)
+        live = flow.live_after(candidate.block, candidate.end) | kept | set(moved.needs)
         outputs = [name for name in usage.binds if name in live]
         needs = {name for name in usage.needs if name in flow.names}
         needs |= {name for name in outputs if name not in usage.sure}
@@ -133,11 +136,12 @@ class Outliner:
             if bound in needs or bound in outputs:
                 return Refused(f"`{bound}` is used on both sides of its border")
         captured = self._captured(candidate, placement, needs, changing)
-        inputs = self._ordered(candidate, needs - captured)
+        inputs = (*self._ordered(candidate, needs - captured), *(each.name for each in hoisted))
         span = self._span(candidate)
         if isinstance(span, Refused):
             return span
-        return self._written(candidate, placement, inputs, outputs, span, name, depth, converted)
+        given = {each.name: each.text for each in hoisted} | dict(converted)
+        return self._written(candidate, placement, inputs, outputs, span, name, depth, given, hoisted)
 
     def bound_again(self, candidate: Candidate) -> frozenset[str]:
         """The names of the scope that the run reads and that several statements bind: a function would find the latest."""
@@ -262,7 +266,8 @@ class Outliner:
         span: tuple[int, int],
         name: str | None,
         depth: int,
-        converted: Mapping[str, str],
+        texts: Mapping[str, str],
+        hoisted: Sequence[Hoisted],
     ) -> Region | Refused:
         first, last = span
         newline = self._newline(first)
@@ -275,7 +280,8 @@ class Outliner:
         parameters = [candidate.scope.self_name, *inputs] if placement is Placement.METHOD else list(inputs)
         left = self._lines_of_moved(candidate, first)
         numbers = [line for line in range(first, last + 1) if line not in left]
-        body = [self._shifted(line, indent_of_run, indent + unit) for line in numbers]
+        changed = self._with_parameters(hoisted)
+        body = [self._shifted(line, indent_of_run, indent + unit, changed.get(line)) for line in numbers]
         if not body[-1].endswith(("\n", "\r")):
             body[-1] += newline
         if outputs:
@@ -284,7 +290,7 @@ class Outliner:
         definition = head + "".join(body)
         callee = f"{parameters[0]}.{name}" if placement is Placement.METHOD else name
         target = f"{', '.join(outputs)} = " if outputs else ""
-        given = [converted.get(each, each) for each in inputs]
+        given = [texts.get(each, each) for each in inputs]
         call = self._wrapped(f"{indent_of_run}{target}{callee}(", given, ")", unit, newline)
         if last == len(self.lines) and not self.lines[-1].endswith(("\n", "\r")):
             call = call[: -len(newline)]
@@ -331,8 +337,21 @@ class Outliner:
         rows.append(row.rstrip().rstrip(","))
         return newline.join([head, *rows, indent + tail]) + newline
 
-    def _shifted(self, line: int, old: str, new: str) -> str:
-        text = self.lines[line - 1]
+    def _with_parameters(self, hoisted: Sequence[Hoisted]) -> dict[int, str]:
+        """The lines in which parameters take the place of hoisted expressions."""
+        places = sorted(
+            (node.lineno, node.col_offset, node.end_col_offset or 0, each.name)
+            for each in hoisted
+            for node in each.nodes
+        )
+        found: dict[int, bytes] = {}
+        for line, start, end, name in reversed(places):
+            text = found.get(line, self.lines[line - 1].encode())
+            found[line] = text[:start] + name.encode() + text[end:]
+        return {line: text.decode() for line, text in found.items()}
+
+    def _shifted(self, line: int, old: str, new: str, changed: str | None = None) -> str:
+        text = self.lines[line - 1] if changed is None else changed
         if line in self.inside_strings or not text.startswith(old) or not text.strip():
             return text
         return new + text[len(old) :]

@@ -84,6 +84,18 @@ def test_namespace_packages_have_a_name_and_no_file() -> None:
     assert INDEX.submodules("pkg") == ("pkg.a", "pkg.sub")
 
 
+def test_an_installed_package_goes_before_a_folder_of_its_name() -> None:
+    files = ["tensorflow/gan/main.py", "torch/__init__.py", "torch/nn.py", "numpy.py", "run.py"]
+    installed = {"tensorflow", "torch", "numpy"}
+    index = build_module_index(files, is_installed=installed.__contains__)
+    for importer in files:
+        assert index.resolve(importer, "tensorflow") is None
+        assert index.resolve(importer, "tensorflow.gan.main") is None
+    assert index.resolve_path("run.py", "torch.nn") == "torch/nn.py"
+    assert index.resolve_path("run.py", "numpy") == "numpy.py"
+    assert build_module_index(files).resolve("run.py", "tensorflow") == "tensorflow"
+
+
 def test_one_name_under_several_roots() -> None:
     index = build_module_index(
         ["one/src/pkg/a.py", "two/src/pkg/a.py", "one/src/pkg/__init__.py", "two/src/pkg/__init__.py", "one/src/b.py"]

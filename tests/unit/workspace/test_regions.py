@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from pathlib import Path
 
@@ -585,3 +586,107 @@ def test_the_variables_of_a_model_are_no_arguments() -> None:
     (region,) = analyzed(away).regions
     assert not region.decision.extract
     assert "brings the variables of a model" in region.decision.reason
+
+
+AGENT = """\
+import numpy as np
+import tensorflow as tf
+
+
+class Agent:
+    def __init__(self):
+        self.action = None
+        self.rate = 1.0
+        self.w = tf.Variable(tf.ones([8, 8]))
+
+    def choose(self, x):
+        self.rate *= 0.99
+        self.action = tf.argmax(x @ self.w, axis=1)
+        return self.action.numpy()
+
+    def learn(self, x):
+        with tf.GradientTape() as tape:
+            h = x
+            for _ in range(4):
+                h = tf.tanh(h @ self.w)
+{lines}
+            loss = tf.reduce_mean(h)
+        grad = tape.gradient(loss, self.w)
+        self.w.assign_sub(0.1 * grad)
+        return loss
+
+
+if __name__ == "__main__":
+    agent = Agent()
+    for step in range(300):
+        x = tf.random.normal([8, 8])
+        agent.choose(x)
+        agent.learn(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "given", "body"),
+    [
+        ("h = h * tf.one_hot(self.action, 8)", "self.action", "h = h * tf.one_hot(action, 8)"),
+        (
+            "h = h * tf.one_hot(self.action, 8) + tf.one_hot(self.action, 8)",
+            "self.action",
+            "h = h * tf.one_hot(action, 8) + tf.one_hot(action, 8)",
+        ),
+        ("h = h * self.rate", "np.float32(self.rate)", "h = h * rate"),
+        (
+            "noise = np.random.normal(size=(8, 8))\nh = h + noise",
+            'np.random.normal(size=(8, 8)).astype("float32")',
+            "noise = drawn",
+        ),
+        (
+            "h = h + np.random.normal(size=h.shape[1:]).astype(np.float32)",  # what the run binds
+            None,
+            "",
+        ),
+        (
+            "h = h + np.random.normal(size=8).astype(np.float32)",
+            "np.random.normal(size=8).astype(np.float32)",
+            "h = h + drawn",
+        ),
+        (
+            "a = np.random.normal(size=8).astype(np.float32)\nh = h * a + np.random.normal(size=8).astype(np.float32)",
+            "np.random.normal(size=8).astype(np.float32), np.random.normal(size=8).astype(np.float32)",
+            "h = h * a + drawn_2",
+        ),
+        (
+            "h = h * tf.constant(np.random.normal(), tf.float32) + np.random.normal(size=8).astype(np.float32)",
+            None,  # another Python number in each call
+            "",
+        ),
+        (
+            "h = h * np.random.normal() + np.random.normal()",
+            "np.float32(np.random.normal()), np.float32(np.random.normal())",
+            "h = h * drawn + drawn_2",
+        ),
+    ],
+)
+def test_host_expressions_around_the_tape_become_arguments(lines: str, given: str | None, body: str) -> None:
+    text = new_text(AGENT.replace("{lines}", indented(lines, 12)), "speculative")
+    if given is None:
+        assert "train_step" not in text
+        return
+    assert f"self.train_step(x, {given})".replace(" ", "") in re.sub(r"\s", "", text)
+    assert f"            {body}\n" in text
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "self.rate = self.rate * 0.5\nh = h * self.rate",
+        "for _ in range(2):\n    h = h + np.random.normal(size=8).astype(np.float32)",
+        "h = h + np.random.normal(size=8).astype(np.float32) if step_of(x) else h",
+        "size = 8\nh = h + np.random.normal(size=size).astype(np.float32)",
+        "h = [h * self.rate for _ in range(2)][0]",
+    ],
+)
+def test_what_may_not_come_before_the_run_stays_in_it(lines: str) -> None:
+    head = "def step_of(x):\n    return x.numpy().sum() > 0\n\n\nclass Agent"
+    text = AGENT.replace("{lines}", indented(lines, 12)).replace("class Agent", head)
+    assert "train_step" not in new_text(text, "speculative")
