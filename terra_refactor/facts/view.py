@@ -308,9 +308,9 @@ class ContextView:
             return frozenset()
         match self.made(number):
             case NameRead(name=name, is_local=True) as read:
-                if self.code.has_parameter(name):
-                    return frozenset({name}) if self._is_as_given(read) else frozenset()
-                value = self.stored_before(read)
+                if self.code.has_parameter(name) and self._is_as_given(read):
+                    return frozenset({name})
+                value = self.stored_before(read)  # a parameter may be bound again, as to `x + 1`
                 sources: tuple[OpId, ...] = () if value is None else (value,)
             case Operation(symbol=symbol, sides=sides, is_comparison=is_comparison):
                 sources = sides if not is_comparison or symbol in _ORDER else ()

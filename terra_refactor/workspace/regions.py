@@ -14,7 +14,7 @@ import ast
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from terra_refactor.classify.decision import (
@@ -27,19 +27,15 @@ from terra_refactor.classify.decision import (
     ParameterValueKind,
 )
 from terra_refactor.classify.region import RegionDecision
-from terra_refactor.domain.dtype import FLOATING
 from terra_refactor.errors import SourceError
 from terra_refactor.ir.build.module import lower_module
 from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.refactor.plan import refactor_file
 from terra_refactor.refactor.regions.candidates import Candidate, find_candidates, updates_variables
-from terra_refactor.refactor.regions.conversions import CONVERTED, number_as_operand, numpy_name, used_as_operand
-from terra_refactor.refactor.regions.hoisting import Hoisted, attribute_behind, call_behind, with_arguments
+from terra_refactor.refactor.regions.conversions import number_as_operand, numpy_name
 from terra_refactor.refactor.regions.outline import Outliner, Placement
 from terra_refactor.refactor.regions.region import Region
 from terra_refactor.refactor.result import Outcome
-from terra_refactor.rules.graph_failures.conflicting_eager_coercion import RULE as CONFLICTING_COERCION
-from terra_refactor.rules.host_effects.frozen_host_value import RULE as FROZEN_VALUE
 from terra_refactor.rules.host_effects.stale_host_state import RULE as STALE_STATE
 from terra_refactor.syntax.edit import Edit, minimal_edits
 from terra_refactor.syntax.lines import LineIndex
@@ -48,6 +44,7 @@ from terra_refactor.syntax.name_flow import Block, usage_of
 from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, rewritten
+from terra_refactor.workspace.region_trial import Trial, conflicts, convertible, hoistable, holds, line_in_file, tensors
 
 LOGGER = logging.getLogger(__name__)
 
@@ -57,47 +54,6 @@ MAX_ROUNDS: Final = 12
 """So often a program is judged with other runs of statements as functions."""
 MAX_CANDIDATES: Final = 40
 """Of a component. What has more tapes outside of functions than that is a collection of examples."""
-
-
-@dataclass(slots=True, eq=False)
-class _Trial:
-    """One candidate on its way to a decision."""
-
-    path: str
-    candidate: Candidate
-    outliner: Outliner
-    placements: tuple[Placement, ...]
-    region: Region | None = None
-    decision: Decision | None = None
-    reason: str = ""
-    best: tuple[Region, Decision] | None = None
-    """The last attempt that could be made, while a better one is looked for."""
-    last: tuple[Region, Decision] | None = None
-    """The last attempt, whose hazards are told where none succeeds."""
-    settled: bool = False
-    depth: int = 0
-    """How many of the loops the function is defined in."""
-    passed: frozenset[str] = frozenset()
-    """Names that are parameters in any case."""
-    converted: dict[str, str] = field(default_factory=dict)
-    """How the call gives the arrays and numbers that it converts."""
-    hoisted: tuple[Hoisted, ...] = ()
-    """What the call evaluates and the function gets."""
-    tried: frozenset[str] = frozenset()
-    """Numbers that are given as float64 in this attempt, to see whether they meet float32."""
-
-    @property
-    def name(self) -> str | None:
-        return None if self.region is None else self.region.function_name
-
-    @property
-    def statements(self) -> Block:
-        """Those of the function, with its parameters for what is hoisted."""
-        return with_arguments(self.candidate.statements, self.hoisted)
-
-    def given(self, name: str) -> str:
-        """What the call gives for a parameter, before it is converted."""
-        return next((each.text for each in self.hoisted if each.name == name), name)
 
 
 def judge_regions(
@@ -125,7 +81,7 @@ def judge_regions(
     return tuple(sorted(found_regions, key=lambda found: (found.decision.path, found.decision.line)))
 
 
-def _trials(path: str, source: Source, decisions: Sequence[Decision]) -> list[_Trial]:
+def _trials(path: str, source: Source, decisions: Sequence[Decision]) -> list[Trial]:
     if not may_have_regions(source):
         return []
     try:
@@ -137,7 +93,7 @@ def _trials(path: str, source: Source, decisions: Sequence[Decision]) -> list[_T
     cells = frozenset(cell.line for cell in source.cells)
     outliner = Outliner(source.text, tree, cells)
     return [
-        _Trial(path, candidate, outliner, outliner.placements(candidate))
+        Trial(path, candidate, outliner, outliner.placements(candidate))
         for candidate in candidates
         if _is_eager(around.get(candidate.scope.qualname), candidate)
     ]
@@ -155,9 +111,9 @@ def _is_eager(decision: Decision | None, candidate: Candidate) -> bool:
     )
 
 
-def _apart(trials: Sequence[_Trial]) -> list[_Trial]:
+def _apart(trials: Sequence[Trial]) -> list[Trial]:
     """The trials of which those have a function that share no statement with an earlier one, as far as that is not decided."""
-    kept: list[_Trial] = []
+    kept: list[Trial] = []
     for trial in trials:
         waits = False
         for other in kept:
@@ -188,7 +144,7 @@ def _inside(statements: Block) -> Iterable[ast.stmt]:
     return (node for statement in statements for node in ast.walk(statement) if isinstance(node, ast.stmt))
 
 
-def _outline(trial: _Trial) -> None:
+def _outline(trial: Trial) -> None:
     """Make the function of a trial, at the first place where it can be."""
     while trial.placements:
         made = trial.outliner.outline(
@@ -220,7 +176,7 @@ def _without_readers(candidate: Candidate, names: frozenset[str]) -> Candidate |
     return candidate.without(users) if users - candidate.stays else None
 
 
-def _advance(trial: _Trial, decision: Decision | None) -> None:
+def _advance(trial: Trial, decision: Decision | None) -> None:
     """What follows from the decision about a trial's function: it is settled, or tried otherwise."""
     trial.decision = decision
     if decision is None:
@@ -260,7 +216,7 @@ def _advance(trial: _Trial, decision: Decision | None) -> None:
         trial.passed |= again
         _outline(trial)
         return
-    arrays = {name: text for name, text in _convertible(trial, decision).items() if name not in trial.converted}
+    arrays = {name: text for name, text in convertible(trial, decision).items() if name not in trial.converted}
     if arrays:
         trial.converted |= arrays
         _outline(trial)
@@ -276,11 +232,7 @@ def _advance(trial: _Trial, decision: Decision | None) -> None:
     _outline(trial)
 
 
-_HOISTED: Final = {STALE_STATE.id: attribute_behind, FROZEN_VALUE.id: call_behind}
-"""What becomes an argument, by the rule whose hazard it is."""
-
-
-def _hoist(trial: _Trial, decision: Decision) -> bool:
+def _hoist(trial: Trial, decision: Decision) -> bool:
     """Try again with arguments in the place of host expressions around the tape that have hazards; False if there are none.
 
     A model or an optimizer is no such argument: a second object would make its variables in a second trace, which raises.
@@ -289,16 +241,10 @@ def _hoist(trial: _Trial, decision: Decision) -> bool:
     objects = {each.name for each in decision.parameters if each.kind is ParameterValueKind.OBJECT}
     if any(each.name in objects for each in trial.hoisted):
         return False
-    core = [trial.candidate.anchor, *trial.candidate.core]
     found = list(trial.hoisted)
     for hazard in decision.hazards:
-        line = _line_in_file(trial.region, decision, hazard.span.line)
-        if hazard.rule not in _HOISTED or hazard.assumed or hazard.via or line is None:
-            continue
-        if any(_holds(statement, line) for statement in core):
-            new = _HOISTED[hazard.rule](trial.candidate, line, hazard.message, found)
-            if new is not None:
-                found.append(new)
+        if not hazard.assumed and not hazard.via:
+            found += hoistable(trial, decision, hazard, found)
     if len(found) == len(trial.hoisted):
         return False
     # in the order in which the run evaluates them: the second number that is drawn stays the second
@@ -307,14 +253,14 @@ def _hoist(trial: _Trial, decision: Decision) -> bool:
     return True
 
 
-def _try_numbers(trial: _Trial, decision: Decision, asked: Callable[[ParameterDecision], bool]) -> bool:
+def _try_numbers(trial: Trial, decision: Decision, asked: Callable[[ParameterDecision], bool]) -> bool:
     """Try again with operands of tensors that each call may bring another number of; False if there are none.
 
     A float64 conflicts with a tensor that is known to be a float32: so the decision tells what the number meets.
     """
     assert trial.region is not None
     numpy = numpy_name(trial.outliner.tree)
-    changing = trial.outliner.changing(trial.candidate) | {each.name for each in trial.hoisted}
+    changing = trial.outliner.changing(trial.candidate) | {each.name for each in trial.hoisted if each.varies}
     trial.tried = frozenset(
         parameter.name
         for parameter in decision.parameters
@@ -323,7 +269,7 @@ def _try_numbers(trial: _Trial, decision: Decision, asked: Callable[[ParameterDe
         and parameter.name in trial.region.inputs
         and parameter.name in changing
         and parameter.name not in trial.converted
-        and number_as_operand(trial.statements, parameter.name, _tensors(decision), frozenset(trial.region.outputs))
+        and number_as_operand(trial.statements, parameter.name, tensors(decision), frozenset(trial.region.outputs))
     )
     if trial.tried:
         trial.converted |= {name: f"{numpy}.float64({trial.given(name)})" for name in trial.tried}
@@ -343,63 +289,19 @@ def _may_be_number(parameter: ParameterDecision) -> bool:
     )
 
 
-def _give_numbers(trial: _Trial, decision: Decision) -> None:
+def _give_numbers(trial: Trial, decision: Decision) -> None:
     """The numbers that met a float32 are given as such from now on, the others as they are."""
     assert trial.region is not None
-    lines, outputs = _conflicts(trial, decision), frozenset(trial.region.outputs)
+    lines, outputs = conflicts(trial, decision), frozenset(trial.region.outputs)
     for name in trial.tried:
-        meets = number_as_operand(trial.statements, name, _tensors(decision), outputs, lines)
+        meets = number_as_operand(trial.statements, name, tensors(decision), outputs, lines)
         given = trial.given(name)
         trial.converted[name] = f"{numpy_name(trial.outliner.tree)}.float32({given})" if meets else given
     trial.tried = frozenset()
     _outline(trial)
 
 
-def _tensors(decision: Decision) -> frozenset[str]:
-    """What the function gets of which the dtype of a tensor is known."""
-    return frozenset(
-        parameter.name
-        for parameter in decision.parameters
-        if parameter.kind is ParameterValueKind.TENSOR and any(each.dtype is not None for each in parameter.types)
-    )
-
-
-def _conflicts(trial: _Trial, decision: Decision) -> frozenset[int]:
-    """The lines where an array meets a tensor of another dtype."""
-    assert trial.region is not None
-    found = [
-        _line_in_file(trial.region, decision, each.span.line)
-        for each in decision.hazards
-        if each.rule == CONFLICTING_COERCION.id
-    ]
-    return frozenset(line for line in found if line is not None)
-
-
-def _convertible(trial: _Trial, decision: Decision) -> dict[str, str]:
-    """The arrays of another dtype than the tensors that they meet, and that the call can convert as eager operations do."""
-    assert trial.region is not None
-    lines = _conflicts(trial, decision)
-    if not lines:
-        return {}
-    return {
-        parameter.name: CONVERTED.format(trial.given(parameter.name))
-        for parameter in decision.parameters
-        if parameter.kind is ParameterValueKind.NDARRAY
-        and parameter.name in trial.region.inputs
-        and parameter.types
-        and all(each.dtype is not None for each in parameter.types)
-        and used_as_operand(
-            trial.statements,
-            parameter.name,
-            _tensors(decision),
-            lines,
-            frozenset(trial.region.outputs),
-            whole=not any(each.dtype in FLOATING for each in parameter.types),
-        )
-    }
-
-
-def _other_objects(trial: _Trial, decision: Decision) -> frozenset[str]:
+def _other_objects(trial: Trial, decision: Decision) -> frozenset[str]:
     """The models, optimizers and the like that loops bind and that the function would get."""
     assert trial.region is not None
     if not trial.candidate.loops:
@@ -414,7 +316,7 @@ def _other_objects(trial: _Trial, decision: Decision) -> frozenset[str]:
     )
 
 
-def _deeper(trial: _Trial) -> tuple[Placement, ...]:
+def _deeper(trial: Trial) -> tuple[Placement, ...]:
     """The places at which the function is defined inside one more of the loops; none if it would be defined in each iteration."""
     trial.depth += 1
     if trial.depth >= len(trial.candidate.loops):
@@ -422,12 +324,12 @@ def _deeper(trial: _Trial) -> tuple[Placement, ...]:
     return tuple(place for place in trial.placements if place in (Placement.MODULE, Placement.NESTED))
 
 
-def _held_against(trial: _Trial, decision: Decision, *, assumed: bool) -> frozenset[int]:
+def _held_against(trial: Trial, decision: Decision, *, assumed: bool) -> frozenset[int]:
     """The statements, by identity, that should stay outside."""
     return _with_hazards(trial, decision, assumed=assumed) | _with_numbers(trial, decision)
 
 
-def _with_numbers(trial: _Trial, decision: Decision) -> frozenset[int]:
+def _with_numbers(trial: Trial, decision: Decision) -> frozenset[int]:
     """The statements that use Python numbers, or lists of such, that loops bind: they differ from call to call."""
     changing = trial.outliner.changing(trial.candidate)
     kinds = {ParameterValueKind.PRIMITIVE}
@@ -451,19 +353,19 @@ def _with_numbers(trial: _Trial, decision: Decision) -> frozenset[int]:
     return frozenset(found)
 
 
-def _with_hazards(trial: _Trial, decision: Decision, *, assumed: bool) -> frozenset[int]:
+def _with_hazards(trial: Trial, decision: Decision, *, assumed: bool) -> frozenset[int]:
     """The statements that the decision has hazards of; where it has one of the result, the last that gives a result."""
     assert trial.region is not None
     against = [hazard for hazard in decision.hazards if hazard.assumed == assumed]
-    places = {_line_in_file(trial.region, decision, hazard.span.line) for hazard in against}
+    places = {line_in_file(trial.region, decision, hazard.span.line) for hazard in against}
     lines = places - {None}
     found: set[int] = set()
     for statement in _statements_down_to_tape(trial.candidate):
-        here = {line for line in lines if line is not None and _holds(statement, line)}
+        here = {line for line in lines if line is not None and holds(statement, line)}
         if statement.lineno == trial.candidate.anchor.lineno:
-            inside = [each for each in trial.candidate.movable_inside if any(_holds(each, line) for line in here)]
+            inside = [each for each in trial.candidate.movable_inside if any(holds(each, line) for line in here)]
             found.update(map(id, inside))
-            here -= {line for line in here if any(_holds(each, line) for each in inside)}
+            here -= {line for line in here if any(holds(each, line) for each in inside)}
             if here:
                 found.add(id(trial.candidate.anchor))
         elif here:
@@ -479,10 +381,6 @@ def _with_hazards(trial: _Trial, decision: Decision, *, assumed: bool) -> frozen
     return frozenset(found)
 
 
-def _holds(statement: ast.stmt, line: int) -> bool:
-    return statement.lineno <= line <= (statement.end_lineno or statement.lineno)
-
-
 def _statements_down_to_tape(candidate: Candidate) -> Iterable[ast.stmt]:
     """The statements of the run; of the one that holds the tape's block, also those of the blocks on the way to that."""
     yield from candidate.statements
@@ -490,7 +388,7 @@ def _statements_down_to_tape(candidate: Candidate) -> Iterable[ast.stmt]:
         yield from block
 
 
-def _cut(trial: _Trial, stays: frozenset[int]) -> bool:
+def _cut(trial: Trial, stays: frozenset[int]) -> bool:
     """Try again with some statements outside; False if there is nothing left to try."""
     new = stays - trial.candidate.stays
     if not new:
@@ -514,7 +412,7 @@ def _cut(trial: _Trial, stays: frozenset[int]) -> bool:
     return True
 
 
-def _settle(trial: _Trial) -> None:
+def _settle(trial: Trial) -> None:
     trial.settled = True
     if trial.best is None:
         trial.region = None
@@ -522,7 +420,7 @@ def _settle(trial: _Trial) -> None:
         trial.region, trial.decision = trial.best
 
 
-def _confirm(trials: Sequence[_Trial], judged: _Judged) -> None:
+def _confirm(trials: Sequence[Trial], judged: _Judged) -> None:
     """Judge what is to be made as a set, at each level; what is not right in the set is not made."""
     left = list(trials)
     while left:
@@ -552,14 +450,14 @@ class _Judged:
         self.modules = {module.path: module for module in program.modules.values()}
         self.known: dict[tuple[Region, ...], dict[tuple[str, str], Decision]] = {}
 
-    def with_functions(self, trials: Sequence[_Trial]) -> dict[tuple[str, str], Decision]:
+    def with_functions(self, trials: Sequence[Trial]) -> dict[tuple[str, str], Decision]:
         """The decisions about the functions that trials make, by path and name."""
         key = tuple(trial.region for trial in trials if trial.region is not None)
         if key not in self.known:
             self.known[key] = self._decided(trials)
         return self.known[key]
 
-    def _decided(self, trials: Sequence[_Trial]) -> dict[tuple[str, str], Decision]:
+    def _decided(self, trials: Sequence[Trial]) -> dict[tuple[str, str], Decision]:
         by_path: dict[str, list[Region]] = {}
         for trial in trials:
             if trial.region is not None:
@@ -591,24 +489,17 @@ class _Judged:
 # --- places ------------------------------------------------------------------------------------------------------------------------------
 
 
-def _line_in_file(region: Region, decision: Decision, line: int) -> int | None:
-    """The line of the file that a line of the new function was; None for its head and its `return`."""
-    body = decision.end_line - (1 if region.outputs else 0) - len(region.body_lines) + 1
-    at = line - body
-    return region.body_lines[at] if 0 <= at < len(region.body_lines) else None
-
-
 def _moved(region: Region, decision: Decision, hazard: Hazard) -> Hazard:
     span = hazard.span
-    line = _line_in_file(region, decision, span.line) or region.line
-    end_line = max(line, _line_in_file(region, decision, span.end_line) or line)
+    line = line_in_file(region, decision, span.line) or region.line
+    end_line = max(line, line_in_file(region, decision, span.end_line) or line)
     return replace(hazard, span=Span(line, span.column, end_line, span.end_column), cure=None)
 
 
 # --- results -----------------------------------------------------------------------------------------------------------------------------
 
 
-def _found(trial: _Trial, module: str, source: Source) -> FoundRegion:
+def _found(trial: Trial, module: str, source: Source) -> FoundRegion:
     if trial.best is not None and trial.decision is not None and trial.region is not None:
         region, decision = trial.region, trial.decision
         edits = _all_edits(source, region, decision)
@@ -655,7 +546,7 @@ def _all_edits(source: Source, region: Region, decision: Decision) -> tuple[Edit
     return minimal_edits(source.text, done.new_text)
 
 
-def _decision(trial: _Trial, module: str, region: Region, decision: Decision, *, extract: bool) -> RegionDecision:
+def _decision(trial: Trial, module: str, region: Region, decision: Decision, *, extract: bool) -> RegionDecision:
     taken = [parameter for parameter in decision.parameters if parameter.name in region.inputs]
     return RegionDecision(
         path=trial.path,

@@ -83,6 +83,7 @@ class Candidate:
         start, end: the run, as places in that block.
         stays: the statements, by identity, that must stay outside.
         deferred: those of them that move behind the run.
+        dropped: the `del` statements of the run: what its function binds ends with it.
     """
 
     scope: Scope
@@ -92,6 +93,7 @@ class Candidate:
     end: int = 0
     stays: frozenset[int] = frozenset()
     deferred: frozenset[int] = frozenset()
+    dropped: frozenset[int] = frozenset()
 
     @property
     def block(self) -> Block:
@@ -101,7 +103,8 @@ class Candidate:
     @property
     def statements(self) -> Block:
         """The run, without what moves behind it."""
-        left = [statement for statement in self.block[self.start : self.end] if id(statement) not in self.deferred]
+        outside = self.deferred | self.dropped
+        left = [statement for statement in self.block[self.start : self.end] if id(statement) not in outside]
         return [self.tape_without(self.deferred) if statement is self.anchor else statement for statement in left]
 
     @property
@@ -111,6 +114,12 @@ class Candidate:
         for statement in self.block[self.start : self.end]:
             here += [statement, *(self.anchor.body if statement is self.anchor else ())]
         return [statement for statement in here if id(statement) in self.deferred]
+
+    @property
+    def deletions(self) -> Sequence[ast.Delete]:
+        """The `del` statements that are left out."""
+        run = self.block[self.start : self.end]
+        return [each for each in run if isinstance(each, ast.Delete) and id(each) in self.dropped]
 
     def tape_without(self, statements: frozenset[int]) -> ast.With:
         """The tape's block without some of its own statements."""
@@ -166,7 +175,7 @@ class Candidate:
 
     def without(self, stays: frozenset[int]) -> Candidate | None:
         """The run around the tape when these statements stay outside, too; None if there is none."""
-        return _settled(replace(self, stays=self.stays | stays, deferred=frozenset()))
+        return _settled(replace(self, stays=self.stays | stays, deferred=frozenset(), dropped=frozenset()))
 
 
 def find_candidates(tree: ast.Module) -> tuple[Candidate, ...]:
@@ -266,10 +275,36 @@ def _settled(candidate: Candidate) -> Candidate | None:
             start += 1
         while end > at + 1 and (not _computes(block[end - 1]) or id(block[end - 1]) in deferred):
             end -= 1
-        settled = replace(candidate, level=level, start=start, end=end, deferred=frozenset(deferred))
+        last = _last_deletion(block, start, end)
+        tail = [statement for statement in block[end:last] if not _deletes_names(statement)]
+        dropped = frozenset(id(each) for each in block[start:last] if _deletes_names(each))
+        deferred |= set(map(id, tail))
+        end = max(end, last)
+        settled = replace(candidate, level=level, start=start, end=end, deferred=frozenset(deferred), dropped=dropped)
         inside = {id(statement) for statement in settled.movable_inside if id(statement) in candidate.stays}
         return replace(settled, deferred=settled.deferred | inside) if inside else settled
     return None
+
+
+def _deletes_names(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Delete) and all(isinstance(target, ast.Name) for target in statement.targets)
+
+
+def _last_deletion(block: Block, start: int, end: int) -> int:
+    """The place after the last `del` behind a run that deletes what the run binds; 0 if there is none that may be left out.
+
+    What stands between comes behind the run as it is, so it must neither leave the block nor be a step of its own.
+    """
+    bound = set(usage_of(block[start:end]).binds)
+    found = 0
+    for place in range(end, len(block)):
+        statement = block[place]
+        if why_it_stays(statement) is not None or tapes_of([statement]):
+            break
+        if _deletes_names(statement) and bound & usage_of([statement]).needs.keys():
+            found = place + 1
+        bound -= usage_of([statement]).binds.keys()
+    return found
 
 
 def _core_end(block: Block, at: int) -> int:

@@ -1,7 +1,8 @@
 """Host expressions of a run that the call of its function evaluates, and gives as arguments.
 
 Computes: which reads of attributes, and which calls that give another value each time, may come before the run instead of in it.
-Needs: a candidate, a line and what is said about it. Gives: `Hoisted`, `attribute_behind`, `call_behind`, `with_arguments`.
+Needs: a candidate, a line and what is said about it. Gives: `Hoisted`, `attribute_behind`, `attributes_of`, `call_behind`,
+`made_of_arrays`, `with_arguments`.
 Ignores: whether a graph keeps the meaning with the argument; the function that gets it is judged again.
 
     with tf.GradientTape() as tape:                        def train_step(self, x, action, noise):
@@ -13,6 +14,9 @@ Ignores: whether a graph keeps the meaning with the argument; the function that 
 A graph keeps the value that `self.action` had when it was traced; as an argument it is that of each call. Nothing in the run may change
 what is read: no statement of it writes an attribute of that name, or binds a name that the expression needs. What the run calls might;
 then the function writes Python state, and is no graph at all. Calls that draw numbers stay in their order, since they are arguments in it.
+
+What NumPy makes of arrays that the run is given needs arrays: `np.sqrt(rate) * x`, `table[rows]`, `tf.constant(x)`. It is evaluated
+before, as far as it is made of nothing else, so that NumPy computes what it did.
 """
 
 from __future__ import annotations
@@ -46,11 +50,13 @@ class Hoisted:
         name: of the parameter.
         text: what the call gives for it.
         nodes: the places of the run where the parameter stands now.
+        varies: whether each call may bring another value.
     """
 
     name: str
     text: str
     nodes: tuple[ast.expr, ...]
+    varies: bool = True
 
 
 def attribute_behind(candidate: Candidate, line: int, message: str, others: Sequence[Hoisted]) -> Hoisted | None:
@@ -120,6 +126,161 @@ def call_behind(candidate: Candidate, line: int, message: str, others: Sequence[
     return None
 
 
+def attributes_of(candidate: Candidate, name: str, others: Sequence[Hoisted]) -> tuple[Hoisted, ...]:
+    """The attributes of an object that the run reads, if it reads nothing else of it, and changes none of them."""
+    nodes = [node for statement in candidate.statements for node in ast.walk(statement)]
+    parents = _parents(candidate.statements)
+    later = {id(inner) for node in nodes if isinstance(node, ast.Lambda | ast.JoinedStr) for inner in ast.walk(node)}
+    if name in usage_of(candidate.statements).binds:
+        return ()
+    places: dict[str, list[ast.expr]] = {}
+    for node in nodes:
+        if not isinstance(node, ast.Name) or node.id != name:
+            continue
+        read = parents.get(id(node))
+        if (
+            not isinstance(read, ast.Attribute)
+            or read.attr in _written(candidate.statements)
+            or id(read) in later
+            or not _on_one_line(read)
+        ):
+            return ()
+        around = parents.get(id(read))
+        if isinstance(around, ast.Call) and around.func is read:
+            return ()
+        places.setdefault(ast.unparse(read), []).append(read)
+    found: list[Hoisted] = []
+    for text, reads in places.items():
+        new = _free_name(candidate, text.rpartition(".")[2].strip("_") or "value", [*others, *found])
+        found.append(Hoisted(new, text, tuple(reads), varies=False))
+    return tuple(found)
+
+
+def made_of_arrays(
+    candidate: Candidate,
+    line: int,
+    message: str,
+    others: Sequence[Hoisted],
+    given: frozenset[str],
+    numpy: str | None,
+) -> Hoisted | None:
+    """The expression around a place that a message names that is made of arrays and numbers which the run is `given`."""
+    parents = _parents(candidate.statements)
+    known = {id(inner) for each in others for node in each.nodes for inner in _expressions(node)}
+    constant = given - usage_of(candidate.statements).binds.keys() - _changed_in_place(candidate.statements)
+    for node in _evaluated_once(candidate):
+        if not node.lineno <= line <= (node.end_lineno or line):
+            continue
+        match node:
+            case ast.Call(func=func) if f"`{ast.unparse(func)}(...)`" in message or f"`{ast.unparse(func)}`" in message:
+                called = ast.unparse(func)
+            case ast.Subscript(value=value) if f"`{ast.unparse(value)}[...]`" in message:
+                called = ""
+            case _:
+                continue
+        if not _is_of_host(node, constant, numpy, called):
+            continue
+        whole: ast.AST = node
+        while isinstance(above := parents.get(id(whole)), _WHOLE):
+            if isinstance(above, ast.Attribute) and isinstance(method := parents.get(id(above)), ast.Call):
+                above = method
+            if not _is_of_host(above, constant, numpy, called):
+                break
+            whole = above
+        assert isinstance(whole, ast.expr)
+        names = [each.id for each in ast.walk(whole) if isinstance(each, ast.Name) and each.id in constant]
+        if names and _on_one_line(whole) and not any(id(inner) in known for inner in _expressions(whole)):
+            return Hoisted(_free_name(candidate, f"{names[0]}_value", others), ast.unparse(whole), (whole,))
+    return None
+
+
+_HOST_NODES: Final = (
+    *(ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Slice, ast.Tuple, ast.keyword),
+    *(ast.expr_context, ast.operator, ast.unaryop, ast.cmpop),
+)
+_WHOLE: Final = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Attribute, ast.Call)
+_OF_ARRAYS: Final = frozenset(
+    {
+        *(
+            "all",
+            "any",
+            "argmax",
+            "argmin",
+            "astype",
+            "clip",
+            "copy",
+            "cumsum",
+            "flatten",
+            "max",
+            "mean",
+            "min",
+            "ravel",
+        ),
+        *("repeat", "reshape", "round", "squeeze", "std", "sum", "take", "transpose"),
+    }
+)
+"""Methods of arrays that change nothing, and have nothing but the array and their arguments to go by."""
+
+
+def _is_of_host(node: ast.AST, names: frozenset[str], numpy: str | None, called: str) -> bool:
+    """Whether an expression is made of some names by NumPy, by Python's operators, and by one function that is `called`."""
+    match node:
+        case ast.Name(id=name):
+            return name in names
+        case ast.Call(func=func, args=arguments, keywords=keywords):
+            text = ast.unparse(func)
+            is_known = text == called or (numpy is not None and text.startswith(f"{numpy}.") and ".random" not in text)
+            if not is_known:
+                is_known = (
+                    isinstance(func, ast.Attribute)
+                    and func.attr in _OF_ARRAYS
+                    and _is_of_host(func.value, names, numpy, called)
+                )
+            return is_known and all(_is_of_host(each, names, numpy, called) for each in (*arguments, *keywords))
+        case ast.Attribute(attr="T" | "shape" | "dtype", value=value):
+            return _is_of_host(value, names, numpy, called)
+        case ast.Attribute(value=ast.Name(id=name)):
+            return name in (numpy, called.partition(".")[0])  # `np.float32`, `tf.float32`
+        case _ if isinstance(node, _HOST_NODES):
+            return all(_is_of_host(child, names, numpy, called) for child in ast.iter_child_nodes(node))
+        case _:
+            return False
+
+
+def _changed_in_place(statements: Block) -> frozenset[str]:
+    """The names whose elements or attributes some statements set, or of which they call a method that may do so."""
+    found: set[str] = set()
+    for statement in statements:
+        for node in ast.walk(statement):
+            match node:
+                case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()):
+                    pass
+                case ast.Attribute(value=value, ctx=ast.Store() | ast.Del()):
+                    pass
+                case ast.Call(func=ast.Attribute(value=value, attr=attr)) if attr not in _OF_ARRAYS:
+                    pass
+                case ast.AugAssign(target=value):
+                    pass
+                case _:
+                    continue
+            while isinstance(value, ast.Attribute | ast.Subscript):
+                value = value.value
+            if isinstance(value, ast.Name):
+                found.add(value.id)
+    return frozenset(found)
+
+
+def _parents(statements: Block) -> dict[int, ast.AST]:
+    """By identity, what holds each node."""
+    return {
+        id(child): node
+        for statement in statements
+        for node in ast.walk(statement)
+        for child in ast.iter_child_nodes(node)
+        if not isinstance(child, ast.expr_context | ast.operator | ast.unaryop | ast.cmpop)
+    }
+
+
 def with_arguments(statements: Block, hoisted: Sequence[Hoisted]) -> Block:
     """The statements with the parameters in the place of the expressions. Those that have none are the same objects."""
     names = {id(node): each.name for each in hoisted for node in each.nodes}
@@ -183,6 +344,10 @@ def _written(statements: Block) -> frozenset[str]:
         for node in ast.walk(statement)
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
     )
+
+
+def _expressions(node: ast.expr) -> Iterator[ast.expr]:
+    return (inner for inner in ast.walk(node) if isinstance(inner, ast.expr))
 
 
 def _on_one_line(node: ast.expr) -> bool:

@@ -279,7 +279,12 @@ class Outliner:
         name = name or self._name(candidate, placement)
         parameters = [candidate.scope.self_name, *inputs] if placement is Placement.METHOD else list(inputs)
         left = self._lines_of_moved(candidate, first)
-        numbers = [line for line in range(first, last + 1) if line not in left]
+        deleted = {line for each in candidate.deletions for line in range(each.lineno, (each.end_lineno or 0) + 1)}
+        end = candidate.statements[-1].end_lineno or last
+        left |= {
+            line: indent_of_run for line in range(end + 1, last + 1) if self.lines[line - 1].lstrip().startswith("#")
+        }
+        numbers = [line for line in range(first, end + 1) if line not in left and line not in deleted]
         changed = self._with_parameters(hoisted)
         body = [self._shifted(line, indent_of_run, indent + unit, changed.get(line)) for line in numbers]
         if not body[-1].endswith(("\n", "\r")):
@@ -295,6 +300,8 @@ class Outliner:
         if last == len(self.lines) and not self.lines[-1].endswith(("\n", "\r")):
             call = call[: -len(newline)]
         call += "".join(self._shifted(line, left[line], indent_of_run) for line in sorted(left))
+        ended = self._still_deleted(candidate, outputs)
+        call += f"{indent_of_run}del {', '.join(ended)}{newline}" if ended else ""
         return Region(
             inside=candidate.scope.qualname or "<module>",
             line=candidate.statements[0].lineno,
@@ -309,6 +316,19 @@ class Outliner:
             end=self.offsets[last],
             call=call,
         )
+
+    @staticmethod
+    def _still_deleted(candidate: Candidate, outputs: Sequence[str]) -> list[str]:
+        """What the run deletes and code around the call has: what comes from before it, or is returned."""
+        there = candidate.scope.flow.bound_before(candidate.block, candidate.start) | set(outputs)
+        found: dict[str, None] = {}
+        for statement in candidate.block[candidate.start : candidate.end]:
+            usage = usage_of([statement])
+            if statement in candidate.deletions:
+                found |= dict.fromkeys(name for name in usage.needs if name in there)
+            else:
+                found = {name: None for name in found if name not in usage.binds}
+        return list(found)
 
     def _lines_of_moved(self, candidate: Candidate, first: int) -> dict[int, str]:
         """The lines of what moves behind the run, with the comments right above each statement, and how they are indented."""

@@ -501,12 +501,69 @@ def test_an_array_may_be_scaled_before_it_meets_a_tensor() -> None:
     "loss",
     [
         "loss = tf.reduce_mean(value * done) + tf.cast(tf.reduce_max(done), tf.float32)",
-        "loss = tf.reduce_mean(value * done) + np.float32(done.sum())",
+        "loss = tf.reduce_mean(value * done) + len([each for each in done])",
         "loss = tf.reduce_mean(value * (done // 2))",
     ],
 )
 def test_an_array_that_is_used_otherwise_too_is_not_converted(loss: str) -> None:
     assert "astype" not in new_text(LEARNER.format(loss=loss)).split("\ndef learn")[-1]
+
+
+@pytest.mark.parametrize(
+    ("loss", "given", "inside"),
+    [
+        (
+            "loss = tf.reduce_mean(value * tf.constant(done, tf.float32))",
+            "tf.constant(done, tf.float32)",
+            "value * done_value",
+        ),
+        (
+            "loss = tf.reduce_mean(np.sqrt(1 + done).astype('float32') * value)",
+            "np.sqrt(1 + done).astype('float32')",
+            "done_value * value",
+        ),
+        ("done = done + 1\n        loss = tf.reduce_mean(value * np.sqrt(done).astype('float32'))", "", None),
+        ("done[0] = 1\n        loss = tf.reduce_mean(value * np.sqrt(done).astype('float32'))", "", None),
+    ],
+)
+def test_what_numpy_makes_of_arrays_comes_before_the_call(loss: str, given: str, inside: str | None) -> None:
+    text = new_text(LEARNER.format(loss=loss), "speculative")
+    if inside is None:
+        assert "def learn():\n    train_step" not in text
+        assert "value * np.sqrt(done)" not in text.split("def learn")[0]
+        return
+    assert f"train_step(states, {given})" in text
+    assert inside in text
+
+
+def test_a_configuration_that_no_graph_takes_gives_its_attributes() -> None:
+    text = LEARNER.format(loss="loss = settings.rate * tf.reduce_mean(value) + settings.rate * settings.bound")
+    text = text.replace("def learn():", "def learn(settings):").replace("    learn()", "    learn(Settings(0.5))")
+    made = "@dataclass\nclass Settings:\n    rate: float\n    bound: float = 1.0\n\n\ndef learn"
+    new = new_text("from dataclasses import dataclass\n" + text.replace("def learn", made, 1), "speculative")
+    assert "train_step(states, settings.rate, settings.bound)" in new
+    assert "loss = rate * tf.reduce_mean(value) + rate * bound" in new
+
+
+DELETED = """\
+with tf.GradientTape(persistent=True) as tape:
+    h = x
+    for _ in range(4):
+        h = tf.tanh(h @ w)
+    loss = tf.reduce_mean((h - y) ** 2)
+grad = tape.gradient(loss, w)
+w.assign_sub(0.1 * grad)
+losses.append(float(loss))
+# free it
+del tape, h, loss, grad, x
+"""
+
+
+def test_what_is_deleted_behind_the_step_ends_with_its_function() -> None:
+    text = in_loop(inside=DELETED).replace("\nfor epoch", "\nlosses = []\nfor epoch", 1)
+    new = new_text(text)
+    assert indented("loss = train_step(x, y)\nlosses.append(float(loss))\n# free it\ndel loss, x\n", 8) in new
+    assert "    return loss\n" in new and "del tape" not in new
 
 
 def test_what_only_a_branch_binds_stays_outside_with_what_reads_it() -> None:

@@ -1,0 +1,151 @@
+"""One candidate on its way to a decision, and what its function should be given instead of computing it.
+
+Gives: `Trial`, `convertible`, `conflicts`, `tensors`, `hoistable`, `line_in_file`, `holds`. Needs: the decision about the function that was
+made last. Ignores: what follows from it (`regions.py`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from terra_refactor.classify.decision import Decision, Hazard, ParameterValueKind
+from terra_refactor.domain.dtype import FLOATING
+from terra_refactor.refactor.regions.candidates import Candidate
+from terra_refactor.refactor.regions.conversions import CONVERTED, numpy_name, used_as_operand
+from terra_refactor.refactor.regions.hoisting import (
+    Hoisted,
+    attribute_behind,
+    attributes_of,
+    call_behind,
+    made_of_arrays,
+    with_arguments,
+)
+from terra_refactor.refactor.regions.outline import Outliner, Placement
+from terra_refactor.refactor.regions.region import Region
+from terra_refactor.rules.graph_failures.conflicting_eager_coercion import RULE as CONFLICTING_COERCION
+from terra_refactor.rules.graph_failures.numpy_on_tensor import RULE as NUMPY_ON_TENSOR
+from terra_refactor.rules.graph_failures.python_value_needed import RULE as PYTHON_VALUE_NEEDED
+from terra_refactor.rules.graph_failures.unhashable_argument import RULE as UNHASHABLE_ARGUMENT
+from terra_refactor.rules.host_effects.frozen_host_value import RULE as FROZEN_VALUE
+from terra_refactor.rules.host_effects.stale_host_state import RULE as STALE_STATE
+from terra_refactor.syntax.name_flow import Block
+
+
+@dataclass(slots=True, eq=False)
+class Trial:
+    """One candidate on its way to a decision."""
+
+    path: str
+    candidate: Candidate
+    outliner: Outliner
+    placements: tuple[Placement, ...]
+    region: Region | None = None
+    decision: Decision | None = None
+    reason: str = ""
+    best: tuple[Region, Decision] | None = None
+    """The last attempt that could be made, while a better one is looked for."""
+    last: tuple[Region, Decision] | None = None
+    """The last attempt, whose hazards are told where none succeeds."""
+    settled: bool = False
+    depth: int = 0
+    """How many of the loops the function is defined in."""
+    passed: frozenset[str] = frozenset()
+    """Names that are parameters in any case."""
+    converted: dict[str, str] = field(default_factory=dict)
+    """How the call gives the arrays and numbers that it converts."""
+    hoisted: tuple[Hoisted, ...] = ()
+    """What the call evaluates and the function gets."""
+    tried: frozenset[str] = frozenset()
+    """Numbers that are given as float64 in this attempt, to see whether they meet float32."""
+
+    @property
+    def name(self) -> str | None:
+        return None if self.region is None else self.region.function_name
+
+    @property
+    def statements(self) -> Block:
+        """Those of the function, with its parameters for what is hoisted."""
+        return with_arguments(self.candidate.statements, self.hoisted)
+
+    def given(self, name: str) -> str:
+        """What the call gives for a parameter, before it is converted."""
+        return next((each.text for each in self.hoisted if each.name == name), name)
+
+
+def hoistable(trial: Trial, decision: Decision, hazard: Hazard, found: Sequence[Hoisted]) -> tuple[Hoisted, ...]:
+    """What a hazard at the tape says should come before the run, besides what was found."""
+    assert trial.region is not None
+    candidate = trial.candidate
+    if hazard.rule == UNHASHABLE_ARGUMENT.id:
+        names = [name for name in trial.region.inputs if hazard.message.startswith(f"`{name}` ")]
+        return tuple(each for name in names for each in attributes_of(candidate, name, found))
+    line = line_in_file(trial.region, decision, hazard.span.line)
+    if line is None or not any(holds(statement, line) for statement in (candidate.anchor, *candidate.core)):
+        return ()
+    new: Hoisted | None = None
+    if hazard.rule == STALE_STATE.id:
+        new = attribute_behind(candidate, line, hazard.message, found)
+    elif hazard.rule == FROZEN_VALUE.id:
+        new = call_behind(candidate, line, hazard.message, found)
+    elif hazard.rule in (NUMPY_ON_TENSOR.id, PYTHON_VALUE_NEEDED.id):
+        kinds = (ParameterValueKind.NDARRAY, ParameterValueKind.PRIMITIVE, ParameterValueKind.CONTAINER)
+        given = frozenset(each.name for each in decision.parameters if each.kind in kinds)
+        new = made_of_arrays(candidate, line, hazard.message, found, given, numpy_name(trial.outliner.tree))
+    return () if new is None else (new,)
+
+
+def tensors(decision: Decision) -> frozenset[str]:
+    """What the function gets of which the dtype of a tensor is known."""
+    return frozenset(
+        parameter.name
+        for parameter in decision.parameters
+        if parameter.kind is ParameterValueKind.TENSOR and any(each.dtype is not None for each in parameter.types)
+    )
+
+
+def conflicts(trial: Trial, decision: Decision) -> frozenset[int]:
+    """The lines where an array meets a tensor of another dtype."""
+    assert trial.region is not None
+    found = [
+        line_in_file(trial.region, decision, each.span.line)
+        for each in decision.hazards
+        if each.rule == CONFLICTING_COERCION.id
+    ]
+    return frozenset(line for line in found if line is not None)
+
+
+def convertible(trial: Trial, decision: Decision) -> dict[str, str]:
+    """The arrays of another dtype than the tensors that they meet, and that the call can convert as eager operations do."""
+    assert trial.region is not None
+    lines = conflicts(trial, decision)
+    if not lines:
+        return {}
+    return {
+        parameter.name: CONVERTED.format(trial.given(parameter.name))
+        for parameter in decision.parameters
+        if parameter.kind is ParameterValueKind.NDARRAY
+        and parameter.name in trial.region.inputs
+        and parameter.types
+        and all(each.dtype is not None for each in parameter.types)
+        and used_as_operand(
+            trial.statements,
+            parameter.name,
+            tensors(decision),
+            lines,
+            frozenset(trial.region.outputs),
+            whole=not any(each.dtype in FLOATING for each in parameter.types),
+        )
+    }
+
+
+def holds(statement: ast.stmt, line: int) -> bool:
+    return statement.lineno <= line <= (statement.end_lineno or statement.lineno)
+
+
+def line_in_file(region: Region, decision: Decision, line: int) -> int | None:
+    """The line of the file that a line of the new function was; None for its head and its `return`."""
+    body = decision.end_line - (1 if region.outputs else 0) - len(region.body_lines) + 1
+    at = line - body
+    return region.body_lines[at] if 0 <= at < len(region.body_lines) else None
