@@ -28,7 +28,7 @@ class AbstractHeap:
         raise NotImplementedError
 
     def spoil_logs(self) -> None:
-        """Says that what is running now depends on something that its log does not have."""
+        """Says that what is running now depends on something that its log does not have, which is about to change."""
         raise NotImplementedError
 
     def allocate(
@@ -76,11 +76,11 @@ class AbstractHeap:
         """A field that was taken to be settled is written after all: what was derived without looking at it is dropped."""
         settled = self.world.settled
         if key in settled.fields or key[0] in settled.objects:
+            self.spoil_logs()
             settled.fields = {kept: value for kept, value in settled.fields.items() if kept[0] != key[0]}
             settled.objects.discard(key[0])
             settled.orders.clear()
             self.forget_summaries()
-            self.spoil_logs()
 
     def write(self, frame: Frame, key: HeapKey, value: Value) -> None:
         """Writes a field: replaces it where the object is one object, adds to it where it may be one of several."""

@@ -59,9 +59,13 @@ class Contexts:
                 return summary
         return None
 
-    def is_known(self, key: Key) -> bool:
-        """Whether there are contexts of that key, in whatever state."""
-        return bool(self._by_key.get(key))
+    def has_another(self, key: Key, summary: Summary) -> bool:
+        """Whether there are contexts of that key beside this one."""
+        return any(other is not summary for other in self._by_key.get(key, ()))
+
+    def known(self, key: Key) -> tuple[int, ...]:
+        """The contexts of that key, in whatever state: their identities, the latest first."""
+        return tuple(summary.identity for summary in self._by_key.get(key, ()))
 
     def is_told_apart(self, key: Key) -> bool:
         """Whether another context of the same function object would be one of its own, and not joined with the others."""
@@ -104,19 +108,11 @@ class Contexts:
     # --- entering them ----------------------------------------------------------------------------------------------------------
 
     def add(self, key: Key, summary: Summary) -> None:
-        """Enters a summary that was made just now; one without an identity of an earlier run gets the next."""
+        """Enters a summary; one without an identity of an earlier run gets the next. Can be undone."""
         if summary.identity < 0:
             summary.identity = self.next_identity
         self.next_identity += summary.identity == self.next_identity
-        self.summaries[summary.identity] = summary
-        identity, _, closure, _ = key
-        self._by_key.setdefault(key, []).insert(0, summary)
-        self._of.setdefault(identity, []).append(summary)
-        self._of_closure.setdefault((identity, closure), []).append(summary)
-
-    def add_again(self, key: Key, summary: Summary) -> None:
-        """Enters a summary of an earlier run; can be undone."""
-        self._enter_again(summary)
+        self._journal.put(self.summaries, summary.identity, summary)
         identity, _, closure, _ = key
         same_key = self._by_key.setdefault(key, [])
         same_function = self._of.setdefault(identity, [])
@@ -130,20 +126,25 @@ class Contexts:
 
         self._journal.done(undo)
 
+    def add_again(self, key: Key, summary: Summary) -> None:
+        """Enters a summary of an earlier run; can be undone."""
+        self._renew(summary)
+        self.add(key, summary)
+
     def add_body(self, summary: Summary) -> None:
-        """Enters what the body of a module or class gave, which nobody looks for by arguments."""
+        """Enters what the body of a module or class gave, which nobody looks for by arguments. Can be undone."""
         summary.identity = self.next_identity
         self.next_identity += 1
-        self.summaries[summary.identity] = summary
+        self._journal.put(self.summaries, summary.identity, summary)
 
     def add_body_again(self, summary: Summary) -> None:
         """Enters what the body of a class gave in an earlier run."""
-        self._enter_again(summary)
+        self._renew(summary)
+        self._journal.put(self.summaries, summary.identity, summary)
 
-    def _enter_again(self, summary: Summary) -> None:
+    def _renew(self, summary: Summary) -> None:
         summary.function = self._program.function(summary.function.id)
         summary.round = self.round
-        self._journal.put(self.summaries, summary.identity, summary)
 
     # --- which of them count ----------------------------------------------------------------------------------------------------
 

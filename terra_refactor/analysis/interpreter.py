@@ -21,6 +21,7 @@ from typing import Final
 
 from terra_refactor.analysis import entries
 from terra_refactor.analysis.abstract_heap import AbstractHeap
+from terra_refactor.analysis.alone import NotAloneError
 from terra_refactor.analysis.annotations import ABSTRACT, as_declared
 from terra_refactor.analysis.application import (
     DEPTH_OF_ARRIVALS,
@@ -48,7 +49,7 @@ from terra_refactor.analysis.entries import as_evidence_says
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.freezing import freeze_in
-from terra_refactor.analysis.log import Called, Closure, Flags, Key, Log
+from terra_refactor.analysis.log import Called, Closure, Flags, Joined, Key, Log
 from terra_refactor.analysis.notes import Notes
 from terra_refactor.analysis.reuse import Adoption
 from terra_refactor.analysis.sharing import Sharing
@@ -142,6 +143,7 @@ class Interpreter(AbstractHeap, Notes):
         if adoption is not None:
             adoption.engine = self
             self.world.settled.noted = True
+            self.objects.journal = self.journal
         self.problems: dict[FunctionId, str] = {}
         self.open_instances: dict[ObjectId, None] = {}
         """Instances that stand for any object of a class or of a subclass: made for functions that nobody calls."""
@@ -165,6 +167,8 @@ class Interpreter(AbstractHeap, Notes):
         self._active: dict[Key, list[_Running]] = {}
         """The contexts that are being interpreted, innermost last: of one key there may be several, in different states."""
         self._depth = 0
+        self.alone = 0
+        """In how many contexts it is that are run from what earlier runs of them have read, one in another."""
         self._methods_running: dict[str, int] = {}
         """How many of the contexts that are being interpreted are methods of a name."""
         self._active_of: dict[FunctionId, list[dict[str, Value]]] = {}
@@ -253,8 +257,8 @@ class Interpreter(AbstractHeap, Notes):
         return line
 
     def forget_summaries(self) -> None:
-        self.contexts.forget()
         self.spoil_logs()
+        self.contexts.forget()
         self.adoption = None
 
     def settle(self) -> None:
@@ -339,12 +343,12 @@ class Interpreter(AbstractHeap, Notes):
         """The summary of a call, made anew if none fits; a plain value where there can be none (recursion, budget)."""
         parameters = as_given(parameters)
         key = (identity, tuple(parameters.values()), closure, in_graph)
-        general = False
         found = self.contexts.find(key, state, naming)
         if found is not None:
             return self._found(found, entry)
         active = self._active_of.setdefault(identity, [])
-        if len(active) >= MAX_ACTIVE:
+        deep = len(active) >= MAX_ACTIVE
+        if deep:
             self._note_recursion(identity, key)
             parameters = widened_parameters(active, parameters)
             key = (identity, tuple(parameters.values()), closure, in_graph)
@@ -355,14 +359,14 @@ class Interpreter(AbstractHeap, Notes):
             self.spoil_logs()
             self.problems.setdefault(identity, "recursion depth" if self.steps.left > 0 else "budget")
             return UnknownValue(reason="budget")
-        specific = (key, parameters)
+        joined = None
         if entry is EntryKind.CALLED and not self.contexts.is_told_apart(key):
+            joined = Joined(key, parameters, self.contexts.known(key))
             parameters = self.contexts.joined(key, parameters)
-            general = True
             key = (identity, tuple(parameters.values()), closure, in_graph)
             found = self.contexts.find(key, state, naming)
             if found is not None:
-                return self._found(found, entry, specific)
+                return self._found(found, entry, joined, deep=deep)
             recursion = self._recursion(key, identity, state, naming)
             if recursion is not None:
                 self.spoil_logs()
@@ -373,27 +377,44 @@ class Interpreter(AbstractHeap, Notes):
                 return UnknownValue(reason="budget")
         adopted = None
         if self.adoption is not None:
-            adopted = self.adoption.adopt(key, state, naming, entry, self.circumstances(general=general))
+            adopted = self.adoption.adopt(key, state, naming, entry, self.circumstances(general=joined is not None))
         if adopted is not None:
-            return self._found(adopted, entry, specific if general else None)
+            return self._found(adopted, entry, joined, deep=deep)
+        summary = self.run_context(key, state, parameters, entry, naming, general=joined is not None)
+        return self._found(summary, entry, joined, deep=deep)
+
+    def run_context(
+        self,
+        key: Key,
+        state: State,
+        parameters: dict[str, Value],
+        entry: EntryKind,
+        naming: Naming | None,
+        *,
+        general: bool,
+    ) -> Summary:
+        """The summary of a context that is run now."""
         log = None
         if self.adoption is not None:
-            log = Log(key, identity, self.circumstances(general=general), after_settling=self.settled)
-        summary = self._make_summary(key, state, identity, closure, parameters, entry, in_graph, naming, log)
-        if general:
-            # its arguments are put together from several calls: that an operation fails on them proves nothing
+            log = Log(key, self.circumstances(general=general), after_settling=self.settled)
+        summary = self._make_summary(key, state, parameters, entry, naming, log)
+        if general or self.expecting_errors or self.one_of_several:
+            # its arguments are put together from several calls, or a test wants the error, or another argument may exclude this one:
+            # that an operation fails proves nothing
             summary.failures = summary.guarded_failures = {}
-        if self.expecting_errors or self.one_of_several:
-            # a test that wants the error, or an argument that another one may exclude
-            summary.failures = summary.guarded_failures = {}
-        return self._found(summary, entry, specific if general else None)
+        return summary
 
     def _found(
-        self, summary: Summary, entry: EntryKind, specific: tuple[Key, Mapping[str, Value]] | None = None
+        self,
+        summary: Summary,
+        entry: EntryKind,
+        joined: Joined | None = None,
+        *,
+        deep: bool = False,
     ) -> Summary:
         """The summary of a call, noted in the log of the context that calls.
 
-        `specific` is the key and the arguments of a call that was joined with others.
+        `deep`: the call is so deep in a recursion that no finished summary was looked for.
         """
         log, inner = self.log, summary.log
         if log is None:
@@ -402,9 +423,8 @@ class Interpreter(AbstractHeap, Notes):
             log.spoiled = True
             return summary
         log.reached(inner)
-        identity, function = summary.identity, self.running[-1]
-        flags = self.circumstances(general=specific is not None)
-        log.call(Called(function, identity, entry, flags, specific))
+        flags = self.circumstances(general=joined is not None)
+        log.call(Called(self.running[-1], summary.identity, entry, flags, joined, deep))
         return summary
 
     def circumstances(self, *, general: bool) -> Flags:
@@ -412,15 +432,15 @@ class Interpreter(AbstractHeap, Notes):
         return bool(self.expecting_errors), bool(self.one_of_several), self.floats, self.default_weights, general
 
     def _note_recursion(self, identity: FunctionId, key: Key) -> None:
-        """Records that what is running has met a context of that function that is running further out, and found none that is finished."""
+        """Records that what is running has met a context of that function that is running further out, and none that is finished fits."""
         if self.log is not None:
             self.log.recursive.add(identity)
             self.log.functions.add(identity)
-            self.log.ask(False, Interpreter.is_known, key)
+            self.log.ask(self.known(key), Interpreter.known, key)
 
-    def is_known(self, key: Key) -> bool:
-        """Whether there are contexts of that key."""
-        return self.contexts.is_known(key)
+    def known(self, key: Key) -> tuple[int, ...]:
+        """The finished contexts of that key."""
+        return self.contexts.known(key)
 
     def add_body_again(self, summary: Summary) -> None:
         """Enters what the body of a class gave in an earlier run."""
@@ -428,19 +448,23 @@ class Interpreter(AbstractHeap, Notes):
 
     def tried(self, step: Callable[[], bool]) -> bool:
         """Runs a step that tells again what is in a log of its own; where it does not succeed, all is as before."""
-        log = self.log
+        log, left = self.log, self.steps.left
         self.log = self.objects.log = None
-        self.objects.journal = self.journal
-        self.journal.open()
+        place = self.journal.open()
         succeeded = False
         try:
             succeeded = step()
         finally:
-            self.journal.close(keep=succeeded)
+            self.journal.close(place, keep=succeeded)
             self.log = self.objects.log = log
+            if not succeeded:
+                self.steps.left = left
         return succeeded
 
     def spoil_logs(self) -> None:
+        """Says that what is running now depends on something that its log does not have, which is about to change."""
+        if self.alone:
+            raise NotAloneError
         for log in self._logs:
             log.spoiled = True
 
@@ -472,11 +496,6 @@ class Interpreter(AbstractHeap, Notes):
         self.steps.left -= log.steps
         self.contexts.add_again(log.key, summary)
 
-        def undo() -> None:
-            self.steps.left += log.steps
-
-        self.journal.done(undo)
-
     def _recursion(self, key: Key, identity: FunctionId, state: State, naming: Naming | None) -> Summary | Value | None:
         """What a call gives whose context is running already; None if it is no recursion.
 
@@ -504,14 +523,12 @@ class Interpreter(AbstractHeap, Notes):
         self,
         key: Key,
         state: State,
-        identity: FunctionId,
-        closure: Closure,
         parameters: dict[str, Value],
         entry: EntryKind,
-        in_graph: bool,
         naming: Naming | None,
         log: Log | None,
     ) -> Summary:
+        identity = key[0]
         active = self._active_of.setdefault(identity, [])
         running = _Running()
         self._active.setdefault(key, []).append(running)
@@ -528,7 +545,7 @@ class Interpreter(AbstractHeap, Notes):
         try:
             for _ in range(MAX_ROUNDS_OF_RECURSION):
                 running.recursed = False
-                summary = self._run(state, identity, closure, parameters, entry, in_graph, naming, running)
+                summary = self._run(key, state, parameters, entry, naming, running)
                 if not running.recursed:
                     break
                 last = running.last
@@ -575,19 +592,20 @@ class Interpreter(AbstractHeap, Notes):
             if taken is not None:
                 summary.identity = taken
         self.contexts.add(key, summary)
+        if self.alone and self.adoption is not None:
+            self.adoption.keep(summary)
         return summary
 
     def _run(
         self,
+        key: Key,
         state: State,
-        identity: FunctionId,
-        closure: Closure,
         parameters: dict[str, Value],
         entry: EntryKind,
-        in_graph: bool,
         naming: Naming | None,
         running: _Running,
     ) -> Summary:
+        identity, _, closure, in_graph = key
         code = self.program.function(identity)
         boundary = state.call(naming)
         running.boundary = boundary

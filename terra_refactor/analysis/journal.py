@@ -21,16 +21,23 @@ class Journal:
     def __init__(self) -> None:
         self._undo: list[Callable[[], object]] | None = None
 
-    def open(self) -> None:
-        """From now on what is changed can be taken back."""
-        self._undo = []
+    def open(self) -> int:
+        """From now on what is changed can be taken back, up to the place that is given. Such steps may be inside each other."""
+        if self._undo is None:
+            self._undo = []
+            return 0
+        # a place behind the steps of the outer one, which is at least 1 so that only the outermost ends it all
+        self._undo.append(_nothing)
+        return len(self._undo)
 
-    def close(self, *, keep: bool) -> None:
+    def close(self, place: int, *, keep: bool) -> None:
         """Ends that, and takes back what was changed unless it is to be kept. The order of the tables is as before then."""
-        undo, self._undo = self._undo, None
+        assert self._undo is not None
         if not keep:
-            for step in reversed(undo or ()):
-                step()
+            while len(self._undo) > place:
+                self._undo.pop()()
+        if place == 0:
+            self._undo = None
 
     def done(self, undo: Callable[[], object]) -> None:
         """Notes how a change that was made is taken back."""
@@ -54,3 +61,7 @@ class Journal:
             table = {}
             self.put(tables, key, table)
         self.put(table, inner, value)
+
+
+def _nothing() -> None:
+    """Takes nothing back."""

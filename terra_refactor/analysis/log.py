@@ -43,6 +43,16 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Joined:
+    """A call that was joined with others, because there are too many contexts to tell apart."""
+
+    key: Key
+    parameters: Mapping[str, Value]
+    known: tuple[int, ...]
+    """The contexts of that key, none of which holds in the state of the call."""
+
+
+@dataclass(frozen=True, slots=True)
 class Called:
     """A call that found or made the summary of that identity."""
 
@@ -51,8 +61,9 @@ class Called:
     identity: int
     entry: EntryKind
     flags: Flags
-    joined: tuple[Key, Mapping[str, Value]] | None = None
-    """Key and arguments of a call that was joined with others, because there are too many contexts to tell apart."""
+    joined: Joined | None = None
+    deep: bool = False
+    """So deep in a recursion that arguments are widened: no finished summary is looked for under these."""
 
 
 Event: TypeAlias = "ObjectId | Told | Asked | Called"
@@ -79,7 +90,8 @@ class Log:
         "within",
     )
 
-    def __init__(self, key: Key, function: FunctionId, flags: Flags, *, after_settling: bool) -> None:
+    def __init__(self, key: Key, flags: Flags, *, after_settling: bool) -> None:
+        function = key[0]
         self.key = key
         self.flags = flags
         self.after_settling = after_settling

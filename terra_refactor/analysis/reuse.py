@@ -9,7 +9,10 @@ questions with their answers, and what it told the analysis, in order. A summary
 of all it calls is the same, and going through the log finds every answer the same; what the context told is told again on the way. If an
 answer differs, all that is taken back, and the context is run.
 
-A context that is run again and gives its callers what it gave before takes the place of the old one, and callers stay as they are.
+A context that is run again and gives its callers what it gave before takes the place of the old one, and callers stay as they are. That
+is found out before callers are run: where going through the log of a caller meets a context that does not hold, this one is run alone,
+from what it has read (`alone`), at the very point at which a run of the caller would come to it. What comes of it is known then, whether
+the caller holds or is run.
 
 What recursion brings forth holds only inside of the outermost context of the recursion: it is taken over with that one, and not alone.
 
@@ -22,16 +25,17 @@ from collections.abc import Callable, Mapping, Set
 from functools import partial
 from typing import Any, Final, Protocol
 
+from terra_refactor.analysis.alone import AsRecorded, RecordedState, Runner, run_alone
 from terra_refactor.analysis.assembled import Assembled
 from terra_refactor.analysis.code_names import CodeNamesTable
 from terra_refactor.analysis.engine import Engine
 from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.analysis.frames import Summary
-from terra_refactor.analysis.log import Asked, Called, Event, Flags, Key, Log, Told
+from terra_refactor.analysis.log import Asked, Called, Event, Flags, Joined, Key, Log, Told
 from terra_refactor.analysis.objects import ObjectTable
 from terra_refactor.config import ProjectModel
 from terra_refactor.domain.state import HeapKey, Naming, SettledHeap, State, forget_since, marks_of, same_reads
-from terra_refactor.domain.value import ObjectId, Value
+from terra_refactor.domain.value import ObjectId
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
@@ -40,7 +44,7 @@ MAX_GROWTH: Final = 3
 """A store that has so many times the objects that it started with is emptied: what edits left behind goes."""
 
 
-class Resumable(Engine, Protocol):
+class Resumable(Runner, Protocol):
     """The engine of a run that reuses summaries of an earlier one."""
 
     running: list[FunctionId]
@@ -136,7 +140,10 @@ class Adoption:
         """Of these, fields that are not set are no longer settled."""
         self.taken_over = 0
         self._replaying: list[Log] = []
-        self._dead: set[int] = set()
+        self._dead: set[Log] = set()
+        """Of summaries that do not hold."""
+        self._made: set[Log] = set()
+        """Of summaries of this run."""
         known = store.functions
         for module in program.modules.values():
             for function in module.functions:
@@ -169,7 +176,7 @@ class Adoption:
         """The summary of an earlier run for a call that no summary of this run fits; None if there is none."""
         for summary in self.store.by_key.get(key, ()):
             log = summary.log
-            if log is None or summary.identity in self._dead or summary.identity in self.engine.contexts.summaries:
+            if log is None or log in self._dead or summary.identity in self.engine.contexts.summaries:
                 continue
             if log.after_settling is not self.engine.settled or log.within is not None:
                 continue
@@ -177,19 +184,17 @@ class Adoption:
             if not same_reads(state, log.reads, summary.absent, naming):
                 continue
             if summary.entry is entry and log.flags == flags:
-                before = self.taken_over
-                if self.engine.tried(partial(self.replay, summary)):
+                if self._tried(partial(self.replay, summary)):
                     return summary
-                self.taken_over = before
             # the call is run, and what comes of it takes the place of this
-            self._dead.add(summary.identity)
+            self._dead.add(log)
             forget_since(marks)
         return None
 
     def replay(self, summary: Summary) -> bool:
         """Takes a summary over, with all that it calls, if it holds; else what was told on the way has to be taken back."""
         log, engine = summary.log, self.engine
-        if log is None or summary.identity in self._dead or not self._is_current(log):
+        if log is None or log in self._dead or not self._is_current(log):
             return False
         functions, height = log.functions, log.height
         objects = engine.objects
@@ -201,15 +206,15 @@ class Adoption:
                     objects.see(event)
                 elif not self._holds(event, log):
                     log.functions, log.height = functions, height
-                    self._dead.add(summary.identity)
+                    self._dead.add(log)
                     return False
         finally:
             self._replaying.pop()
         if engine.is_nested_too_deep(log) or not log.functions.isdisjoint(engine.running):
-            self._dead.add(summary.identity)
+            self._dead.add(log)
             return False
         engine.register_again(summary)
-        self.taken_over += 1
+        self.taken_over += log not in self._made
         return True
 
     def _holds(self, event: Event, log: Log) -> bool:
@@ -222,22 +227,27 @@ class Adoption:
                 return bool(question(self.engine, *arguments) == answer)
             case Called(joined=None):
                 return self._calls_the_same(event, log)
-            case Called(joined=(specific, given)):
-                return self._joins_the_same(event, specific, given) and self._calls_the_same(event, log)
+            case Called(joined=Joined() as call):
+                return self._joins_the_same(event, call) and self._calls_the_same(event, log)
             case _:
                 raise AssertionError(event)
 
     def _calls_the_same(self, event: Called, log: Log) -> bool:
         """Whether a call finds the summary that it found or made, which is replayed if it was not yet."""
         contexts = self.engine.contexts
-        summary = contexts.summaries.get(event.identity)
-        if summary is not None:
-            contexts.touch(summary)
-        else:
-            summary = self.store.by_identity.get(event.identity)
-            if summary is None or summary.log is None:
+        known = contexts.summaries.get(event.identity)
+        summary = self.store.by_identity.get(event.identity) if known is None else known
+        if summary is None or summary.log is None:
+            return False
+        inner = summary.log
+        is_looked_for = not event.deep or event.joined is not None
+        if is_looked_for and contexts.has_another(inner.key, summary):
+            outside = RecordedState(inner.reads, summary.absent, self.engine.world.settled)
+            if contexts.find(inner.key, outside, AsRecorded(self.engine.objects.level_names)) is not known:
                 return False
-            inner = summary.log
+        if known is not None:
+            contexts.touch(known)
+        else:
             if summary.entry is not event.entry or inner.flags != event.flags:
                 return False
             if inner.within is not None and not self.is_replaying(inner.within):
@@ -245,25 +255,64 @@ class Adoption:
             is_general = event.flags[-1]
             if event.entry is EntryKind.CALLED and not is_general and not contexts.is_told_apart(inner.key):
                 return False
-            if not self.replay(summary):
+            if not self._tried(partial(self.replay, summary)):
+                summary = self._run_alone(summary)
+            if summary is None or summary.log is None:
                 return False
-        if summary.log is None:
-            return False
-        if event.function in summary.log.functions and not self.is_replaying(summary.log.within):
-            return False
+            if event.function in summary.log.functions and not self.is_replaying(inner.within):
+                return False
+        assert summary.log is not None
         log.reached(summary.log)
         return True
 
-    def _joins_the_same(self, event: Called, specific: Key, given: Mapping[str, Value]) -> bool:
+    def _run_alone(self, old: Summary) -> Summary | None:
+        """What takes the place of a summary that does not hold; None if who calls it has to be run."""
+        log = old.log
+        if log is None or log.within is not None or log.after_settling is not self.engine.settled:
+            return None
+        made: list[Summary] = []
+
+        def gives_the_same() -> bool:
+            summary = run_alone(self.engine, old)
+            if summary is None or summary.log is None or summary.identity != old.identity:
+                return False
+            made.append(summary)
+            # a recursion is run from its beginning
+            return all(replaying.key[0] not in summary.log.functions for replaying in self._replaying)
+
+        self._dead.add(log)
+        return made[0] if self._tried(gives_the_same) else None
+
+    def _tried(self, step: Callable[[], bool]) -> bool:
+        """Whether a step succeeds; if not, all is as before."""
+        before = self.taken_over
+        succeeded = self.engine.tried(step)
+        if not succeeded:
+            self.taken_over = before
+        return succeeded
+
+    def keep(self, summary: Summary) -> None:
+        """Keeps what was made by a run of a context alone: if that is taken back, it is known when its caller is run."""
+        log = summary.log
+        assert log is not None
+        self._made.add(log)
+        same_key = self.store.by_key.setdefault(log.key, [])
+        self.store.by_key[log.key] = [*(old for old in same_key if old.identity != summary.identity), summary]
+        self.store.by_identity[summary.identity] = summary
+
+    def _joins_the_same(self, event: Called, call: Joined) -> bool:
         """Whether a call whose arguments were joined with those of others still is, with the same arguments."""
         contexts = self.engine.contexts
-        summary = contexts.summaries.get(event.identity) or self.store.by_identity.get(event.identity)
+        known = contexts.summaries.get(event.identity)
+        summary = known or self.store.by_identity.get(event.identity)
         if summary is None or summary.log is None:
             return False
-        if contexts.is_told_apart(specific) or not contexts.has_room(specific) or contexts.is_known(specific):
+        if contexts.is_told_apart(call.key) or (known is None and not contexts.has_room(call.key)):
             return False
-        identity, _, closure, in_graph = specific
-        joined = contexts.joined(specific, given)
+        if contexts.known(call.key) != call.known:
+            return False
+        identity, _, closure, in_graph = call.key
+        joined = contexts.joined(call.key, call.parameters)
         return (identity, tuple(joined.values()), closure, in_graph) == summary.log.key
 
     def is_replaying(self, log: Log | None) -> bool:
@@ -271,6 +320,8 @@ class Adoption:
         return any(each is log for each in self._replaying)
 
     def _is_current(self, log: Log) -> bool:
+        if log in self._made:
+            return log.after_settling is self.engine.settled
         if not self.changed_outside.isdisjoint(log.codes) or not self.changed.isdisjoint(log.bodies):
             return False
         if log.after_settling is not self.engine.settled:
@@ -304,6 +355,6 @@ class Adoption:
                 and old.state_reads == summary.state_reads
                 and old.overwrites == summary.overwrites
             ):
-                self._dead.add(old.identity)
+                self._dead.add(known)
                 return old.identity
         return None

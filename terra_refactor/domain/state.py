@@ -185,6 +185,10 @@ class State:
             state = state.parent
         return None
 
+    def has_none_of(self, absent: Set[HeapKey]) -> bool:
+        """Whether objects whose `EXISTS` its heap does not have are not there. It is asked of an outermost state."""
+        return self.heap.keys().isdisjoint(absent)
+
     def set(self, key: HeapKey, value: Value) -> None:
         """Writes a field."""
         self.heap[key] = value
@@ -362,8 +366,10 @@ def still_absent(state: State, absent: Set[HeapKey]) -> bool:
     They are objects that keep their names in every call, so no name is translated on the way out.
     """
     crossed: list[tuple[State, Set[HeapKey]]] = []
+    outermost = state
     level: State | None = state
     while level is not None and absent:
+        outermost = level
         if not level.heap.keys().isdisjoint(absent):
             return False
         if level.reads is not None:
@@ -372,6 +378,8 @@ def still_absent(state: State, absent: Set[HeapKey]) -> bool:
             if any(number in level.settled.objects for number, _ in absent):
                 return False
         level = level.parent
+    if absent and not outermost.has_none_of(absent):
+        return False
     for boundary, asked in crossed:
         boundary.absent.update(dict.fromkeys(asked))
     return True

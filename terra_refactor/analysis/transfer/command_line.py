@@ -134,9 +134,9 @@ def define_flag(site: Site, arguments: CallArguments, receiver: Value | None) ->
     if names and isinstance(names[0], Constant) and isinstance(names[0].value, str):
         name = names[0].value
         found = join(value, NONE) if not defaults or defaults[0] == NONE else value
+        engine.spoil_logs()
         known = engine.flags.get(name)
         engine.flags[name] = found if known is None else join(known, found)
-        engine.spoil_logs()
     return None
 
 

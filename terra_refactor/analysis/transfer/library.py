@@ -193,8 +193,8 @@ def _set_floats(site: Site, arguments: CallArguments) -> None:
         engine.forget_summaries()
     else:
         # summaries of an earlier run tell for which floats they were made
-        engine.contexts.forget()
         engine.spoil_logs()
+        engine.contexts.forget()
 
 
 def _note_effects(site: Site, name: str, entity: Entity | None, receiver: Value | None) -> None:

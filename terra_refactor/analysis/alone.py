@@ -1,0 +1,104 @@
+"""A context that is run alone: from what an earlier run of it has read, in place of the state of who calls it.
+
+Computes: nothing. Needs: a summary that `reuse` keeps. Gives: `run_alone`, `RecordedState`, `AsRecorded`, `NotAloneError`.
+
+Whether a changed function still gives its callers what it gave is so known before any of them runs. What it reads now and did not read
+then is `NOT_RECORDED`: no summary fits that, and one that has read it is not the same as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Final, Protocol
+
+from terra_refactor.analysis.engine import Engine
+from terra_refactor.analysis.facts import EntryKind
+from terra_refactor.analysis.frames import Summary
+from terra_refactor.analysis.log import Key
+from terra_refactor.domain.dtype import DType
+from terra_refactor.domain.state import EXISTS, HeapKey, LevelNames, Naming, SettledHeap, State
+from terra_refactor.domain.value import UnknownValue, Value
+
+NOT_RECORDED: Final = UnknownValue(reason="not recorded")
+
+
+class NotAloneError(BaseException):
+    """What is run alone asks for something that only the whole run tells. No error of the analysis, which is passed over."""
+
+
+class RecordedState(State):
+    """The state outside of a context, as far as it was read."""
+
+    __slots__ = ("_absent", "_reads")
+
+    def __init__(self, reads: Mapping[HeapKey, Value | None], absent: Set[HeapKey], settled: SettledHeap) -> None:
+        super().__init__(None, {}, None)
+        self.settled = settled
+        self.heap = {key: value for key, value in reads.items() if value is not None}
+        self._reads, self._absent = reads, absent
+
+    def get(self, key: HeapKey) -> Value | None:
+        """The value that was read; `NOT_RECORDED` where none was."""
+        if key in self._reads:
+            return self._reads[key]
+        return None if (key[0], EXISTS) in self._absent else NOT_RECORDED
+
+    def has_none_of(self, absent: Set[HeapKey]) -> bool:
+        """Whether it is recorded that the objects are not there."""
+        return absent <= self._absent
+
+
+class AsRecorded(Naming):
+    """Names and values as the context has recorded them."""
+
+    __slots__ = ()
+
+    def __init__(self, names: LevelNames) -> None:
+        super().__init__({}, names)
+
+    def inward(self, value: Value) -> Value:
+        """The value as it is."""
+        return value
+
+    def outward_object(self, number: int) -> int:
+        """The name as it is."""
+        return number
+
+
+class Runner(Engine, Protocol):
+    """An engine that runs single contexts."""
+
+    alone: int
+    one_of_several: int
+    floats: DType | None
+    default_weights: bool
+
+    def run_context(
+        self,
+        key: Key,
+        state: State,
+        parameters: dict[str, Value],
+        entry: EntryKind,
+        naming: Naming | None,
+        *,
+        general: bool,
+    ) -> Summary: ...
+
+
+def run_alone(engine: Runner, summary: Summary) -> Summary | None:
+    """Runs a context of an earlier run again, from what it has read then; None where that does not tell what it gives."""
+    log = summary.log
+    assert log is not None
+    before = engine.expecting_errors, engine.one_of_several, engine.floats, engine.default_weights
+    expecting, several, engine.floats, engine.default_weights, general = log.flags
+    engine.expecting_errors, engine.one_of_several = int(expecting), int(several)
+    engine.alone += 1
+    outside = RecordedState(log.reads, summary.absent, engine.world.settled)
+    naming = AsRecorded(engine.objects.level_names)
+    try:
+        return engine.run_context(log.key, outside, dict(summary.parameters), summary.entry, naming, general=general)
+    except NotAloneError:
+        return None
+    finally:
+        engine.alone -= 1
+        engine.expecting_errors, engine.one_of_several, engine.floats, engine.default_weights = before
