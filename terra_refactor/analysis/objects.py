@@ -9,11 +9,13 @@ stands for several.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from terra_refactor.analysis.facts import ObjectFacts, ObjectKind
 from terra_refactor.analysis.journal import Journal
 from terra_refactor.analysis.log import Log
+from terra_refactor.analysis.renumbering import Renumbering
 from terra_refactor.domain.state import LevelNames
 from terra_refactor.domain.value import ObjectId
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -51,6 +53,15 @@ class ObjectTable:
         self.facts, keys, self._depths, names_all, unshifted = kept
         self._numbers = {key: number for number, key in enumerate(keys)}
         self.level_names.all, self.level_names.unshifted = names_all, unshifted
+
+    def renumber(self, renumbering: Renumbering) -> None:
+        """Finds each object again by the number that the operation which makes it has now."""
+        self._numbers = {renumbering.key(key, number): number for key, number in self._numbers.items()}
+        for number, facts in enumerate(self.facts):
+            if facts.function is not None and facts.op is not None:
+                op = renumbering.op(facts.function, facts.op)
+                if op != facts.op:
+                    self.facts[number] = replace(facts, op=op)
 
     def see(self, number: ObjectId) -> None:
         """An object comes up, as it did in an earlier run."""

@@ -21,7 +21,7 @@ Ignores (such contexts are run again): what runs out of a budget, functions that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -33,6 +33,7 @@ from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.analysis.frames import Summary
 from terra_refactor.analysis.log import Asked, Called, Event, Flags, Joined, Key, Log, Told
 from terra_refactor.analysis.objects import ObjectTable
+from terra_refactor.analysis.renumbering import Moves, Renumbering, moved_operations
 from terra_refactor.config import ProjectModel
 from terra_refactor.domain.state import HeapKey, Naming, SettledHeap, State, forget_since, marks_of, same_reads
 from terra_refactor.domain.value import ObjectId
@@ -84,13 +85,22 @@ class SummaryStore:
         self.objects.begin()
         return Adoption(self, program)
 
-    def keep(self, engine: Engine, adoption: Adoption | None, program: Program) -> None:
-        """Keeps what a finished run has made."""
+    def renumber(self, renumbering: Renumbering) -> None:
+        """Speaks of operations by the numbers that they have now."""
+        if renumbering:
+            self.objects.renumber(renumbering)
+            self._keep([renumbering.summary(summary) for summary in self.by_identity.values()])
+
+    def _keep(self, summaries: Iterable[Summary]) -> None:
         self.by_key, self.by_identity = {}, {}
-        for summary in engine.contexts.summaries.values():
+        for summary in summaries:
             self.by_identity[summary.identity] = summary
             if summary.log is not None:
                 self.by_key.setdefault(summary.log.key, []).append(summary)
+
+    def keep(self, engine: Engine, adoption: Adoption | None, program: Program) -> None:
+        """Keeps what a finished run has made."""
+        self._keep(engine.contexts.summaries.values())
         self.settled = engine.world.settled
         self.functions = {function.id: function for module in program.modules.values() for function in module.functions}
         self.next_identity = engine.contexts.next_identity
@@ -113,10 +123,7 @@ class SummaryStore:
         """Becomes what was kept of a store that was told of this program last."""
         objects, self.next_identity, self.first_size, summaries, settled, assembled = kept
         self.objects.restore(objects)
-        for summary in summaries:
-            self.by_identity[summary.identity] = summary
-            if summary.log is not None:
-                self.by_key.setdefault(summary.log.key, []).append(summary)
+        self._keep(summaries)
         if settled is not None:
             self.settled = SettledHeap()
             self.settled.fields, self.settled.objects = settled
@@ -145,6 +152,7 @@ class Adoption:
         self._made: set[Log] = set()
         """Of summaries of this run."""
         known = store.functions
+        moves: dict[FunctionId, Moves] = {}
         for module in program.modules.values():
             for function in module.functions:
                 old = known.get(function.id)
@@ -155,6 +163,9 @@ class Adoption:
                     self.changed.add(function.id)
                 elif old.body is not function.body and old.body != function.body:
                     self.changed.add(function.id)
+                if old is not None and function.id in self.changed:
+                    moves[function.id] = moved_operations(old, function)
+        store.renumber(Renumbering(moves))
 
     def settle(self, settled: SettledHeap) -> None:
         """Compares what is settled now with what was."""

@@ -196,7 +196,10 @@ def test_it():
     [
         ("leaf", "return x + 1", "return x + 2"),
         ("leaf", "return x + 1", "y = x\n    y = 1 + y\n    return y"),
-        ("wrapped.<locals>.inner", "return leaf(z) + x", "return leaf(z) * x"),
+        ("Net.scale", "return x * self.size", "return self.size * x"),
+        ("Net.scale", "self.steps += 1", "y = 3\n        y = y + 1\n        self.steps += 1"),
+        ("wrapped.<locals>.inner", "return leaf(z) + x", "y = z\n        return leaf(y) + x"),
+        ("top", "net = Net(3)", "number = 3\n    net = Net(number)"),
         ("shown", "return x * 2", "y = 2\n    return y * x"),
     ],
 )

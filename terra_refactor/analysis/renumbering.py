@@ -1,0 +1,116 @@
+"""Numbers of operations after an edit: what was found out before speaks of an operation by the number that it has now.
+
+Computes: which operation of an edited function is which of the function before, and summaries and keys of objects with the new numbers.
+Needs: both forms of the function. Gives: `moved_operations`, `Renumbering`.
+
+A caller's summary names places in what it calls: where an effect is, what made an object. An edit moves all that stands behind it, and
+callers would be others for that alone. A number is only a name: a match that is wrong costs time, since an edited function is run
+again, and its callers are kept only where it gives them the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import fields, replace
+from difflib import SequenceMatcher
+from typing import Final, TypeAlias
+
+from terra_refactor.analysis.frames import Summary
+from terra_refactor.domain.effect import Effect, EffectSite
+from terra_refactor.domain.value import ObjectId
+from terra_refactor.ir.function import Function
+from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.ops import Op
+from terra_refactor.ir.walk import walk
+
+_MANY: Final = 400
+"""Of longer changed parts only the operations at their ends are matched."""
+
+_GONE: Final = -1
+"""The number of operations that are gone."""
+
+Moves: TypeAlias = "Mapping[OpId, OpId | None]"
+"""The new number of each operation that has another one; None of one that is gone."""
+_NONE: Final[Moves] = {}
+
+
+def moved_operations(before: Function, now: Function) -> Moves:
+    """Which operations of a function have another number now, and which are gone."""
+    old, new = [_form(op) for op in walk(before.body)], [_form(op) for op in walk(now.body)]
+    first = 0
+    shortest = min(len(old), len(new))
+    while first < shortest and old[first] == new[first]:
+        first += 1
+    last = 0
+    while last < shortest - first and old[-1 - last] == new[-1 - last]:
+        last += 1
+    moves: dict[OpId, OpId | None] = dict.fromkeys(range(first, len(old) - last))
+    moves.update((len(old) - place, len(new) - place) for place in range(1, last + 1) if len(old) != len(new))
+    inner_old, inner_new = old[first : len(old) - last], new[first : len(new) - last]
+    if len(inner_old) + len(inner_new) <= _MANY:
+        for match in SequenceMatcher(None, inner_old, inner_new, autojunk=False).get_matching_blocks():
+            for place in range(match.size):
+                moves[first + match.a + place] = first + match.b + place
+    return {op: moved for op, moved in moves.items() if op != moved}
+
+
+def _form(op: Op) -> Hashable:
+    """What an operation is, without the numbers of others."""
+    said = [getattr(op, field.name) for field in fields(op)]
+    return type(op), tuple(
+        repr(value) for value in said if not isinstance(value, int | tuple) or isinstance(value, bool)
+    )
+
+
+class Renumbering:
+    """What was found out before the edit of some functions, with the new numbers of their operations."""
+
+    def __init__(self, moves: Mapping[FunctionId, Moves]) -> None:
+        self._moves = {(function.module, function.index): found for function, found in moves.items() if found}
+        self._sites: dict[EffectSite, EffectSite] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._moves)
+
+    def op(self, function: FunctionId, op: OpId) -> OpId | None:
+        """The new number of an operation; None if it is gone."""
+        return self._moves.get((function.module, function.index), _NONE).get(op, op)
+
+    def summary(self, summary: Summary) -> Summary:
+        """The summary of a function that was not edited; the same object where it names no place that has moved."""
+        effects = tuple(map(self._effect, summary.effects))
+        state_reads = {key: (self._site(site), self._way(via)) for key, (site, via) in summary.state_reads.items()}
+        stale = frozenset((self._site(site), name, way) for site, name, way in summary.stale_reads)
+        if effects == summary.effects and state_reads == summary.state_reads and stale == summary.stale_reads:
+            return summary
+        return replace(summary, effects=effects, state_reads=state_reads, stale_reads=stale)
+
+    def key(self, key: Hashable, number: ObjectId) -> Hashable:
+        """The key of an object, by which an operation finds it again; of one that nothing makes any more it is its number."""
+        match key:
+            case ("site", kind, (FunctionId() as function, int(op)), tag):
+                moved = self.op(function, op)
+                found: Hashable = ("site", kind, (function, moved), tag)
+            case ("call", (FunctionId() as function, int(op), iteration), inner):
+                moved = self.op(function, op)
+                found = ("call", (function, moved, iteration), inner)
+            case ("collapsed", kind, FunctionId() as function, int(op)):
+                moved = self.op(function, op)
+                found = ("collapsed", kind, function, moved)
+            case _:
+                return key
+        return ("gone", number) if moved is None else found
+
+    def _site(self, site: EffectSite) -> EffectSite:
+        found = self._sites.get(site)
+        if found is None:
+            op = self.op(FunctionId(site.module, site.function), site.op)
+            found = self._sites[site] = site if op == site.op else replace(site, op=_GONE if op is None else op)
+        return found
+
+    def _way(self, via: tuple[EffectSite, ...]) -> tuple[EffectSite, ...]:
+        return tuple(map(self._site, via))
+
+    def _effect(self, effect: Effect) -> Effect:
+        site, via = self._site(effect.site), self._way(effect.via)
+        return effect if site is effect.site and via == effect.via else replace(effect, site=site, via=via)
