@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--hints", action="store_true", help="print the hints")
     parser.add_argument("files", nargs="*", metavar="FOLDER:FILE")
     options = parser.parse_args()
-    places = [(PACKAGES / folder, PACKAGES / folder / file) for folder, file in FILES]
+    places = [] if options.files else [(PACKAGES / folder, PACKAGES / folder / file) for folder, file in FILES]
     for given in options.files:
         folder, _, file = given.partition(":")
         places.append((Path(folder), Path(folder) / file))

@@ -1,6 +1,7 @@
 """Analysis beside the event loop: the newest text wins.
 
-Gives: `Scheduler.snapshot`, which answers with what is known about a text as it is now. Needs: the documents.
+Gives: `Scheduler.snapshot`, which answers with what is known about a text as it is now, and `Scheduler.first`, which answers soon where
+that takes long. Needs: the documents.
 
 One analysis runs at a time, in a thread of its own; those that wait for the same text share it. When a text changes, the running
 analysis is told to stop, and whoever waits for it gets the newer text's answer. A crash costs the requests that wait for it, and
@@ -13,8 +14,9 @@ import asyncio
 import gc
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
@@ -72,6 +74,10 @@ class Scheduler:
         self._unsearched = 0
         """Analyses since garbage was looked for."""
         self._running = 0
+        self._first = 0
+        """First answers that somebody waits for: a whole analysis makes room for them."""
+        self.watcher: Callable[[Session], AbstractAsyncContextManager[Progress]] = _unwatched
+        """What is told how far an analysis is."""
         self._unkept: dict[int, Session] = {}
         """The sessions in which something was analysed since it was kept."""
 
@@ -152,7 +158,8 @@ class Scheduler:
             if session is not documents.session(path):
                 continue
             job = self._jobs.get(path)
-            if job is None or job.generation != documents.generation or job.session is not session:
+            out_of_date = job is None or job.generation != documents.generation or job.session is not session
+            if job is None or out_of_date or job.future.done():  # done, and not fresh: it made room for a first answer
                 job = _Job(session, documents.generation, asyncio.ensure_future(self._run(session, path)))
                 job.future.add_done_callback(partial(_ended, path))
                 self._jobs[path] = job
@@ -166,6 +173,37 @@ class Scheduler:
             except SourceError as error:
                 LOGGER.info("%s", error)
                 return None
+
+    async def first(self, path: str) -> Snapshot | None:
+        """What is known about a path as it is now; where much is connected with it that was not analysed yet, what follows from the file
+        and from what it imports (`Snapshot.left_out`). None and exceptions as `snapshot`."""
+        self._asked()
+        while not self.stopped:
+            documents = self._documents
+            session = documents.session(path)
+            known = session.fresh(path) or session.fresh_first(path)
+            if known is not None:
+                return known
+            await self._quiet(session)
+            generation = documents.generation
+            if session is not documents.session(path):
+                continue
+
+            def cancelled(generation: int = generation) -> bool:
+                return self.stopped or self._documents.generation != generation
+
+            self._first += 1
+            try:
+                found = await self.in_thread(partial(_without_garbage, partial(session.first, path, cancelled)))
+            except StaleError:
+                continue
+            except SourceError as error:
+                LOGGER.info("%s", error)
+                return None
+            finally:
+                self._first -= 1
+            return await self.snapshot(path) if found is None else found
+        return None
 
     async def in_thread(self, work: Callable[[], _T]) -> _T:
         """Something long that is no analysis of one path."""
@@ -190,9 +228,11 @@ class Scheduler:
         started = time.perf_counter()
 
         def cancelled() -> bool:
-            return self.stopped or documents.generation != generation
+            return self.stopped or documents.generation != generation or self._first > 0
 
-        snapshot = await self.in_thread(lambda: _analysed(session, path, cancelled))
+        async with self.watcher(session) as progress:
+            work = partial(session.snapshot, path, cancelled, progress)
+            snapshot = await self.in_thread(partial(_without_garbage, work))
         self._seconds[id(session)] = time.perf_counter() - started
         self._unkept[id(session)] = session
         return snapshot
@@ -215,12 +255,17 @@ def _kept(session: Session, cancelled: Callable[[], bool]) -> None:
         LOGGER.exception("what was found out cannot be kept")
 
 
-def _analysed(session: Session, path: str, cancelled: Callable[[], bool], progress: Progress | None = None) -> Snapshot:
+@asynccontextmanager
+async def _unwatched(_: Session) -> AsyncIterator[Progress]:
+    yield lambda *_: None
+
+
+def _without_garbage(work: Callable[[], _T]) -> _T:
     """An analysis makes many objects that live, and no garbage: looking for some would only cost time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
-        return session.snapshot(path, cancelled, progress)
+        return work()
     finally:
         if enabled:
             gc.enable()

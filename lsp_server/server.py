@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,6 +91,10 @@ class TerraServer(LanguageServer):
         self.pulls_workspace = False
         """The client asks for the findings of the whole workspace."""
         self.publishing: asyncio.Future[None] | None = None
+        self.widened: Callable[[], None] = lambda: None
+        """Called when all is known of files of which a first answer was given."""
+        self._widening: set[str] = set()
+        """The projects of which a first answer was given, by their folders, while all of it is being analysed."""
         self._tasks: set[asyncio.Future[Any]] = set()
 
     def settings_changed(self) -> None:
@@ -139,10 +144,35 @@ class TerraServer(LanguageServer):
 
     async def snapshot(self, path: str) -> Snapshot | None:
         """What is known about a path now; None if it is switched off or cannot be read."""
+        return await self._asked(self.scheduler.snapshot, path)
+
+    async def first(self, path: str) -> Snapshot | None:
+        """As `snapshot`, for what is shown and can be shown again: where much is connected with the path that nobody has analysed yet, it
+        is what follows from the file and what it imports. The client is asked to ask again when all of it is known."""
+        if not (self.client.refreshes_diagnostics or not self.client.pulls):
+            return await self.snapshot(path)
+        found = await self._asked(self.scheduler.first, path)
+        if found is not None and found.left_out:
+            self.keep(asyncio.ensure_future(self._widen(path)))
+        return found
+
+    async def _widen(self, path: str) -> None:
+        root = self.documents.session(path).root
+        if root in self._widening:
+            return
+        self._widening.add(root)
+        try:
+            await self.snapshot(path)
+        finally:
+            self._widening.discard(root)
+        if not self.scheduler.stopped:
+            self.widened()
+
+    async def _asked(self, ask: Callable[[str], Awaitable[Snapshot | None]], path: str) -> Snapshot | None:
         if not self.settings_of(self.documents.session(path).root).enable:
             return None
         try:
-            return await self.scheduler.snapshot(path)
+            return await ask(path)
         except Exception as error:
             raise JsonRpcInternalError(f"the analysis failed inside: {error!r}") from error
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import os
 import sys
 import tempfile
-import uuid
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +16,15 @@ from pygls.exceptions import JsonRpcException
 
 from lsp_server.edits import workspace_edit
 from lsp_server.features.diagnostics import publish_closed
+from lsp_server.progress import Progress, progress_bar
 from lsp_server.requests import decoded
 from lsp_server.server import TerraServer
-from terra_refactor.errors import SourceError, TerraError
+from terra_refactor.errors import SourceError
 from terra_refactor.ide.causes import way_to
 from terra_refactor.ide.code_actions import NewText, NotPossible, Request, Task, perform
 from terra_refactor.ide.explanations import function_text
 from terra_refactor.ide.proving import Proof, change_around, prove
-from terra_refactor.ide.session import Session, StaleError
+from terra_refactor.ide.session import Session
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ide.whole_project import (
     Proposal,
@@ -125,7 +123,7 @@ def register(server: TerraServer) -> None:
             return None
         python, run = (str(how.get(name) or "") for name in ("python", "run"))
         shown: list[Proof] = []
-        async with _progress(server, f"Running {request.qualname} with and without the change") as progress:
+        async with progress_bar(server, f"Running {request.qualname} with and without the change") as progress:
             # in a thread of its own: the analysis goes on meanwhile
             result = await asyncio.to_thread(
                 prove, snapshot, request, python or sys.executable, run, progress.is_cancelled
@@ -149,7 +147,7 @@ def register(server: TerraServer) -> None:
     @server.command(APPLY_SAFE)
     async def apply_all_safe() -> int:
         changes: list[tuple[Snapshot, NewText]] = []
-        async with _progress(server, "Looking for safe changes") as progress:
+        async with progress_bar(server, "Looking for safe changes") as progress:
             for session in _projects(server):
                 changes.extend(await _working(server, session, progress, safe_changes))
         closed = [new.path for snapshot, new in changes if _is_closed_notebook(server, snapshot, new.path)]
@@ -167,7 +165,7 @@ def register(server: TerraServer) -> None:
     @server.command(ANALYZE_WORKSPACE)
     async def analyze_workspace() -> dict[str, int] | None:
         found = Totals()
-        async with _progress(server, "Analysing the workspace") as progress:
+        async with progress_bar(server, "Analysing the workspace") as progress:
             for session in _projects(server):
                 for component in await server.scheduler.in_thread(session.components):
                     progress.check()
@@ -184,7 +182,7 @@ def register(server: TerraServer) -> None:
     async def all_proposals() -> list[dict[str, Any]]:
         """Every change that is proposed in the workspace, what saves most first."""
         found: list[Proposal] = []
-        async with _progress(server, "Looking for changes") as progress:
+        async with progress_bar(server, "Looking for changes") as progress:
             for session in _projects(server):
                 found.extend(await _working(server, session, progress, proposals))
         return [
@@ -210,7 +208,7 @@ def register(server: TerraServer) -> None:
         from terra_refactor.report.to_html import to_html  # noqa: PLC0415 - what draws graphs is not for every start
 
         pages: list[str] = []
-        async with _progress(server, "Writing the report") as progress:
+        async with progress_bar(server, "Writing the report") as progress:
             for session in _projects(server):
                 report = await _working(server, session, progress, report_of)
                 folder = Path(tempfile.mkdtemp(prefix="terra-refactor-"))
@@ -286,64 +284,10 @@ def _projects(server: TerraServer) -> tuple[Session, ...]:
     return folders or server.documents.sessions()
 
 
-@dataclass(slots=True)
-class _Progress:
-    """A progress bar of the client; of its methods `told` and `is_cancelled` are called in the thread of the analysis."""
-
-    server: TerraServer
-    token: str | None
-    loop: asyncio.AbstractEventLoop
-    future: asyncio.Future[Any] | None = None
-    last: str = ""
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether the person gave up."""
-        tokens = self.server.work_done_progress.tokens
-        return self.token is not None and self.token in tokens and tokens[self.token].cancelled()
-
-    def is_cancelled(self) -> bool:
-        """`cancelled`, to be handed on."""
-        return self.cancelled
-
-    def check(self) -> None:
-        """Raises StaleError if it was cancelled."""
-        if self.cancelled:
-            raise StaleError("cancelled")
-
-    def told(self, stage: str, done: int, total: int) -> None:
-        """Tells how far it is."""
-        text = f"{stage} {done}/{total}"
-        if self.token is not None and total and text != self.last:
-            self.last = text
-            report = types.WorkDoneProgressReport(message=text, percentage=100 * done // total, cancellable=True)
-            self.loop.call_soon_threadsafe(self.server.work_done_progress.report, self.token, report)
-
-
-@contextlib.asynccontextmanager
-async def _progress(server: TerraServer, title: str) -> AsyncIterator[_Progress]:
-    """A progress bar around some work; ends quietly when it is cancelled."""
-    window = server.client_capabilities.window
-    token = f"terra-refactor-{uuid.uuid4()}" if window is not None and window.work_done_progress else None
-    progress = _Progress(server, token, asyncio.get_running_loop())
-    if token is not None:
-        await server.work_done_progress.create_async(token)
-        server.work_done_progress.begin(token, types.WorkDoneProgressBegin(title, cancellable=True, percentage=0))
-    try:
-        yield progress
-    except StaleError:
-        pass
-    except TerraError as error:
-        server.tell(str(error))
-    finally:
-        if token is not None:
-            server.work_done_progress.end(token, types.WorkDoneProgressEnd())
-
-
 async def _working(
     server: TerraServer,
     session: Session,
-    progress: _Progress,
+    progress: Progress,
     work: Callable[[Session, Callable[[], bool], Callable[[str, int, int], None]], Any],
 ) -> Any:
     return await server.scheduler.in_thread(functools.partial(work, session, progress.is_cancelled, progress.told))

@@ -36,7 +36,7 @@ def register(server: TerraServer) -> None:
         path = server.documents.path_of(uri)
         if server.documents.is_cell(uri):
             return types.RelatedFullDocumentDiagnosticReport(items=[])
-        snapshot = await server.snapshot(path)
+        snapshot = await server.first(path)
         items = [] if snapshot is None else problems_of(server, snapshot, path).get(uri, [])
         result_id = result_of(items)
         related = _related(server, snapshot, path) if snapshot is not None and server.client.related_documents else None
@@ -163,7 +163,7 @@ async def _publish(server: TerraServer) -> None:
     for path in server.documents.open_paths():
         if server.client.pulls and not server.documents.is_notebook(path):
             continue
-        snapshot = await server.snapshot(path)
+        snapshot = await server.first(path)
         if not server.documents.is_open(path):
             continue
         found = {} if snapshot is None else problems_of(server, snapshot, path)

@@ -16,7 +16,7 @@ def register(server: TerraServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def answer(params: types.HoverParams) -> types.Hover | None:
         path, line, column = server.documents.place(params.text_document.uri, params.position)
-        snapshot = await server.snapshot(path)
+        snapshot = await server.first(path)
         if snapshot is None:
             return None
         source = snapshot.sources[path]

@@ -22,7 +22,7 @@ def register(server: TerraServer) -> None:
         _, last, _ = documents.place(uri, params.range.end)
         settings = server.settings_of(documents.session(path).root)
         kinds = [HintKind(kind) for kind in settings.hints]
-        snapshot = await server.snapshot(path) if kinds else None
+        snapshot = await server.first(path) if kinds else None
         if snapshot is None:
             return None
         found: list[types.InlayHint] = []
@@ -38,7 +38,7 @@ def register(server: TerraServer) -> None:
         data: Any = hint.data
         if isinstance(data, dict):
             path = str(data.get("path", ""))
-            snapshot = await server.snapshot(path) if server.documents.is_open(path) else None
+            snapshot = await server.first(path) if server.documents.is_open(path) else None
             if snapshot is not None:
                 text = hint_details(snapshot, path, int(data["function"]), str(data["name"]), int(data["line"]))
                 if text:

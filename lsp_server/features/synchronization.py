@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 from typing import Any
 
 from lsprotocol import types
@@ -11,6 +12,7 @@ from pygls import uris
 
 from lsp_server.features import workspace_diagnostics
 from lsp_server.features.diagnostics import forget, opened, publish_soon
+from lsp_server.progress import slow_analysis
 from lsp_server.server import TerraServer
 from lsp_server.settings import SECTION, parse_settings
 from terra_refactor.syntax.source import display_path
@@ -26,6 +28,13 @@ def register(server: TerraServer) -> None:
     def changed() -> None:
         server.scheduler.changed()
         publish_soon(server)
+
+    def widened() -> None:
+        publish_soon(server)
+        refresh(server)
+
+    server.widened = widened
+    server.scheduler.watcher = partial(slow_analysis, server)
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:

@@ -166,7 +166,7 @@ class _Analysis:
     def run_round(self, order: list[Function]) -> None:
         interpreter = self.interpreter
         for number, code in enumerate(order):
-            if self.progress is not None and number % 50 == 0:
+            if self.progress is not None and number % 10 == 0:
                 self.progress(number, len(order))
             if interpreter.contexts.is_reached(code.id):
                 continue

@@ -47,7 +47,7 @@ class Problem:
 
 @deeply
 def diagnostics(snapshot: Snapshot, path: str) -> tuple[Problem, ...]:
-    """What is to be told about a file, in source order."""
+    """What is to be told about a file, in source order; of one whose callers are not analysed yet nothing that they decide."""
     error = snapshot.errors.get(path)
     if error is not None:
         line = max(1, error.module_line or error.line)
@@ -65,6 +65,7 @@ def diagnostics(snapshot: Snapshot, path: str) -> tuple[Problem, ...]:
             _TAGS.get(finding.rule, ()),
         )
         for finding in snapshot.findings.get(path, ())
+        if not snapshot.left_out or finding.severity is not Severity.INFORMATION
     )
 
 

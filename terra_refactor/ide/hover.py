@@ -74,7 +74,12 @@ def hover(
     for where, text in _rules(snapshot, path, line, column, rule_link):
         span = span if span is not None else where
         parts.append(text)
-    return None if span is None or not parts else HoverAnswer(span, "\n\n---\n\n".join(parts))
+    if span is None or not parts:
+        return None
+    if snapshot.left_out:
+        files = "one file" if snapshot.left_out == 1 else f"{snapshot.left_out:,} files"
+        parts.append(f"_Not analysed yet: {files} that imports connect with this one._")
+    return HoverAnswer(span, "\n\n---\n\n".join(parts))
 
 
 def _card(

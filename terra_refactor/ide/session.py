@@ -46,6 +46,10 @@ from terra_refactor.workspace.watchdog import Limits, OverLimitError, watched
 MAX_FILES: Final = 5_000
 """A component of more files than this is not analysed while somebody types: only the file itself is."""
 _KEPT_SNAPSHOTS: Final = 4
+_WIDE: Final = 5_000
+"""A component of more lines than this is not known at once: the first answer is about an open file and what it imports."""
+_FIRST_LINES: Final = 2_000
+"""So many lines of imported files count for the first answer about a file."""
 
 
 class StaleError(TerraError):
@@ -109,11 +113,15 @@ class Session:
         self._lowered: dict[str, _Lowered] = {}
         self._snapshots: tuple[Snapshot, ...] = ()
         self._judges: dict[tuple[str, ...], RepeatedJudge] = {}
+        self._whole: set[tuple[str, ...]] = set()
+        """The components that were analysed to the end, and whose judges know that."""
         self._changes = 0
         """How often files changed on disk."""
         self._made_of: tuple[Mapping[str, Source], int] | None = None
         """The texts that `_newest` speaks of."""
         self._newest: Mapping[str, Snapshot] = {}
+        self._firsts: Mapping[str, Snapshot] = {}
+        """The first answers about these texts."""
         self._working = threading.Lock()
         self._records: tuple[object, tuple[tuple[str, Record], ...]] = (None, ())
         """The records of runs, as they were read last, with the times of their files."""
@@ -176,18 +184,33 @@ class Session:
             self._lowered.clear()
             self._snapshots = ()
             self._judges.clear()
+            self._whole.clear()
             self._unkept.clear()
             self._made_of = None
             self._newest = {}
+            self._firsts = {}
 
     # --- analysis ------------------------------------------------------------------------------------------------------------------
 
     def fresh(self, path: str) -> Snapshot | None:
         """The snapshot of a file if it is of all texts as they are now; computes nothing. Files on disk count as they were read last."""
+        return self._newest.get(path) if self._is_fresh() else None
+
+    def fresh_first(self, path: str) -> Snapshot | None:
+        """What `first` gave for the texts as they are now; computes nothing."""
+        return self._firsts.get(path) if self._is_fresh() else None
+
+    def _is_fresh(self) -> bool:
+        """Whether what was made last is of the texts as they are now."""
         made_of = self._made_of
-        if made_of is None or made_of[0] is not self._buffers or made_of[1] != self._changes:
-            return None
-        return self._newest.get(path)
+        return made_of is not None and made_of[0] is self._buffers and made_of[1] == self._changes
+
+    def _made(self, buffers: Mapping[str, Source], changes: int) -> None:
+        """Something was made of these texts: what is of others is out of date."""
+        if self._made_of is None or self._made_of[0] is not buffers or self._made_of[1] != changes:
+            self._newest = {}
+            self._firsts = {}
+            self._made_of = (buffers, changes)
 
     def snapshot(self, path: str, cancelled: Cancelled = lambda: False, progress: Progress | None = None) -> Snapshot:
         """What is known about a file and everything that imports connect it with.
@@ -199,17 +222,36 @@ class Session:
         with self._working:
             _check(cancelled)
             buffers, changes = self._buffers, self._changes
-            sources, errors = self._sources(buffers)
-            if path not in sources:
-                error = errors.get(path)
-                raise SourceError(path, error.message if error is not None else "does not exist")
+            sources = self._readable(path, buffers)
             index = self._indexed(sources)
             component = self._component(path, sources, index)
             snapshot = self._analysed(component, sources, index, cancelled, progress)
-            if self._made_of is None or self._made_of[0] is not buffers or self._made_of[1] != changes:
-                self._newest = {}
-                self._made_of = (buffers, changes)
+            self._made(buffers, changes)
             self._newest = {**self._newest, **dict.fromkeys(component, snapshot)}
+            return snapshot
+
+    def first(self, path: str, cancelled: Cancelled = lambda: False) -> Snapshot | None:
+        """What follows from a file and the nearest of the files that it imports, where `snapshot` would take long because nothing is known
+        yet of the many files that imports connect with it; else None.
+
+        Raises:
+            StaleError, SourceError: as `snapshot`.
+        """
+        with self._working:
+            _check(cancelled)
+            buffers, changes = self._buffers, self._changes
+            sources = self._readable(path, buffers)
+            index = self._indexed(sources)
+            edges = self._all_edges(sources, index)
+            component = self._component(path, sources, index)
+            if component in self._whole or sum(_lines(sources[each]) for each in component) <= _WIDE:
+                return None
+            near = _nearest(path, edges, {each: _lines(sources[each]) for each in component})
+            if len(near) == len(component):
+                return None
+            snapshot = self._analysed(near, sources, index, cancelled, None, left_out=len(component) - len(near))
+            self._made(buffers, changes)
+            self._firsts = {**self._firsts, path: snapshot}
             return snapshot
 
     def components(self) -> tuple[tuple[str, ...], ...]:
@@ -280,6 +322,14 @@ class Session:
                 sources[path] = known.source
         return sources, errors
 
+    def _readable(self, path: str, buffers: Mapping[str, Source]) -> dict[str, Source]:
+        """The texts of the project, of which one must be readable."""
+        sources, errors = self._sources(buffers)
+        if path not in sources:
+            error = errors.get(path)
+            raise SourceError(path, error.message if error is not None else "does not exist")
+        return sources
+
     def _indexed(self, sources: Mapping[str, Source]) -> ModuleIndex:
         found = self._discovered()
         key = (
@@ -320,7 +370,9 @@ class Session:
         index: ModuleIndex,
         cancelled: Cancelled,
         progress: Progress | None,
+        left_out: int = 0,
     ) -> Snapshot:
+        """The snapshot of some files. With `left_out`, a component without so many of its files: nothing of it is kept on disk."""
         own = {path: sources[path] for path in component}
         evidence = self._evidence(own)
         names = {path: name for path, _, name in name_sources(sources, index) if path in own}
@@ -329,7 +381,7 @@ class Session:
             if known.identity == identity:
                 self._snapshots = (*(other for other in self._snapshots if other is not known), known)
                 return known
-        lowered = self._lower(own, names, index, progress)
+        lowered = self._lower(own, names, index, cancelled, progress)
         _check(cancelled)
         modules = {result.name: result for result in lowered.values() if isinstance(result, ModuleIR)}
         paths = {name: path for path, name in names.items()}
@@ -342,7 +394,7 @@ class Session:
                 progress("analysing", done, total)
 
         place = None
-        if self._results is not None and not evidence.functions:
+        if self._results is not None and not evidence.functions and not left_out:
             files = ((path, names[path], path in index.files and index.files[path].is_package) for path in own)
             place = place_of_analysis(self.config, program.stubs, files)
         judge = self._judge_of(component, program, place)
@@ -350,12 +402,14 @@ class Session:
         try:
             facts, decisions, findings = watched(lambda: judge.judge(program, self.config, advance), Limits.of(lines))
         except OverLimitError as error:
-            del self._judges[tuple(component)]  # it may have been ended anywhere
+            self._forget(tuple(component))  # it may have been ended anywhere
             message = f"could not be analysed: the analysis was ended: {error}"
             lowered = {path: FileError(path, 0, message, by_chance=True) for path in own}
             program = Program({}, imports)
             facts, decisions, findings = RepeatedJudge().judge(program, self.config, None)
         else:
+            if not left_out:
+                self._whole.add(tuple(component))
             if place is not None and (judge.has_much_that_is_new or tuple(component) in self._unkept):
                 self._unkept[tuple(component)] = place, program
         _check(cancelled)
@@ -373,6 +427,7 @@ class Session:
                 without_known(select_findings(findings, decisions, self.config, own), self.config, own).findings
             ),
             errors={path: result for path, result in lowered.items() if isinstance(result, FileError)},
+            left_out=left_out,
         )
         self._snapshots = (*self._snapshots, snapshot)[-_KEPT_SNAPSHOTS:]
         return snapshot
@@ -393,6 +448,7 @@ class Session:
                     problems.append(str(error))
             self._records = (stamps, tuple(records))
             self._judges.clear()  # what they keep was told otherwise
+            self._whole.clear()
             self.problems = tuple(problems)
         return match_records(self._records[1], sources)
 
@@ -405,11 +461,20 @@ class Session:
         judge = judge or RepeatedJudge()
         self._judges[key] = judge
         while len(self._judges) > _KEPT_SNAPSHOTS:
-            del self._judges[next(iter(self._judges))]
+            self._forget(next(iter(self._judges)))
         return judge
 
+    def _forget(self, component: tuple[str, ...]) -> None:
+        del self._judges[component]
+        self._whole.discard(component)
+
     def _lower(
-        self, own: Mapping[str, Source], names: Mapping[str, str], index: ModuleIndex, progress: Progress | None
+        self,
+        own: Mapping[str, Source],
+        names: Mapping[str, str],
+        index: ModuleIndex,
+        cancelled: Cancelled,
+        progress: Progress | None,
     ) -> dict[str, ModuleIR | FileError]:
         results: dict[str, ModuleIR | FileError] = {}
         tasks: list[LoweringTask] = []
@@ -433,6 +498,7 @@ class Session:
         def advance(count: int) -> None:
             nonlocal done
             done += count
+            _check(cancelled)
             if progress is not None:
                 progress("reading", done, len(tasks))
 
@@ -454,6 +520,21 @@ class Session:
                 self._lowered[path] = _Lowered(task.source, task.name, result, *good)
                 results[path] = result
         return results
+
+
+def _lines(source: Source) -> int:
+    return source.text.count("\n")
+
+
+def _nearest(path: str, imports: Mapping[str, Iterable[str]], lines: Mapping[str, int]) -> tuple[str, ...]:
+    """A file, and what it imports, the nearest and of these the shortest first, as far as `_FIRST_LINES` reach; sorted."""
+    found, left = [path], _FIRST_LINES
+    for file in found:  # grows meanwhile
+        for other in sorted(imports.get(file, ()), key=lambda each: (lines.get(each, 0), each)):
+            if other in lines and other not in found and lines[other] <= left:
+                found.append(other)
+                left -= lines[other]
+    return tuple(sorted(found))
 
 
 def _check(cancelled: Cancelled) -> None:

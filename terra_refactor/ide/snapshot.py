@@ -44,6 +44,8 @@ class Snapshot:
     """By path, in source order, without what is switched off."""
     errors: Mapping[str, FileError] = field(repr=False)
     """By path: files that could not be lowered."""
+    left_out: int = 0
+    """So many files that imports connect with these are not analysed yet: what they do with this code is not known."""
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -1,0 +1,133 @@
+"""The first answer about a file of a project in which much is connected: from the file and what it imports, until all is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ide_support import open_text, project, shown
+
+from terra_refactor.ide import session as sessions
+from terra_refactor.ide.diagnostics import diagnostics
+from terra_refactor.ide.hover import hover
+from terra_refactor.ide.session import StaleError
+from terra_refactor.rules.rule import Severity
+
+FILES = {
+    "near.py": """
+        import far
+
+        def scale(x):
+            return x * 2.0
+    """,
+    "far.py": "import farthest\nSIZE = 3\n" + "a = 1\n" * 40,
+    "farthest.py": "b = 2\n" * 40,
+    "main.py": """
+        import tensorflow as tf
+        from near import scale
+
+        def step(x):
+            for _ in range(20):
+                x = tf.nn.relu(scale(x) + 1.0)
+            return x
+
+        tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))
+    """,
+    "caller.py": """
+        import tensorflow as tf
+        from main import step
+
+        for _ in range(1000):
+            step(tf.ones([2, 3]))
+    """,
+    "alone.py": "x = 1\n",
+}
+
+
+@pytest.fixture
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "_WIDE", 50)
+    monkeypatch.setattr(sessions, "_FIRST_LINES", 60)
+
+
+@pytest.mark.usefixtures("wide")
+def test_the_first_answer_is_about_the_file_and_the_nearest_that_it_imports(tmp_path: Path) -> None:
+    session = project(tmp_path, FILES)
+    path = shown(tmp_path, "main.py")
+    first = session.first(path)
+    assert first is not None
+    assert first.paths == tuple(shown(tmp_path, name) for name in ("far.py", "main.py", "near.py"))
+    assert first.left_out == 2
+    assert session.fresh(path) is None
+    assert session.fresh_first(path) is first
+
+
+@pytest.mark.usefixtures("wide")
+def test_the_first_answer_tells_what_is_wrong_and_proposes_nothing(tmp_path: Path) -> None:
+    session = project(tmp_path, FILES)
+    path = shown(tmp_path, "main.py")
+    first = session.first(path)
+    assert first is not None
+    assert [each.rule for each in diagnostics(first, path)] == ["TR401"]
+    answer = hover(first, path, 7, 9)
+    assert answer is not None
+    assert answer.text.endswith("_Not analysed yet: 2 files that imports connect with this one._")
+
+
+@pytest.mark.usefixtures("wide")
+def test_the_whole_is_what_it_would_be_without_a_first_answer(tmp_path: Path) -> None:
+    path = shown(tmp_path, "main.py")
+    session = project(tmp_path, FILES)
+    assert session.first(path) is not None
+    whole, alone = session.snapshot(path), project(tmp_path, FILES).snapshot(path)
+    assert (whole.left_out, whole.findings, whole.decisions) == (0, alone.findings, alone.decisions)
+    assert any(each.severity is Severity.INFORMATION for each in diagnostics(whole, path))
+
+
+@pytest.mark.usefixtures("wide")
+def test_what_is_known_as_a_whole_needs_no_first_answer(tmp_path: Path) -> None:
+    session = project(tmp_path, FILES)
+    path = shown(tmp_path, "main.py")
+    session.snapshot(path)
+    open_text(session, tmp_path, "main.py", FILES["main.py"] + "        y = 1\n")
+    assert session.first(path) is None
+    session.clear()
+    assert session.first(path) is not None
+
+
+@pytest.mark.usefixtures("wide")
+def test_an_edit_before_the_whole_is_known_has_a_first_answer_of_its_own(tmp_path: Path) -> None:
+    session = project(tmp_path, FILES)
+    path = shown(tmp_path, "main.py")
+    session.first(path)
+    open_text(session, tmp_path, "main.py", FILES["main.py"].replace("[2, 3]))", "[3, 2]))"))
+    assert session.fresh_first(path) is None
+    first = session.first(path)
+    assert first is not None
+    assert diagnostics(first, path) == ()
+
+
+def test_small_projects_have_no_first_answer(tmp_path: Path) -> None:
+    session = project(tmp_path, FILES)
+    assert session.first(shown(tmp_path, "main.py")) is None
+    assert session.first(shown(tmp_path, "alone.py")) is None
+
+
+def test_a_long_file_of_its_own_has_no_first_answer(tmp_path: Path) -> None:
+    session = project(tmp_path, {"long.py": "a = 1\n" * 6_000})
+    assert session.first(shown(tmp_path, "long.py")) is None
+
+
+@pytest.mark.usefixtures("wide")
+def test_reading_the_files_of_a_project_ends_when_the_text_changes(tmp_path: Path) -> None:
+    session = project(tmp_path, FILES)
+    asked: list[int] = []
+
+    def changed() -> bool:
+        asked.append(1)
+        return len(asked) > 3
+
+    with pytest.raises(StaleError):
+        session.snapshot(shown(tmp_path, "main.py"), changed)
+    assert len(asked) == 4
+    assert len(session._lowered) < len(FILES) - 1
