@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from terra_refactor.ide.annotations import AnnotationStyle
 from terra_refactor.ide.code_actions import Request, Task
 from terra_refactor.syntax.location import Span
 
@@ -19,6 +20,7 @@ def encoded(request: Request) -> dict[str, Any]:
         "rule": request.rule,
         "span": None if span is None else [span.line, span.column, span.end_line, span.end_column],
         "reason": request.reason,
+        "style": request.style.value,
     }
 
 
@@ -37,4 +39,5 @@ def decoded(data: Any) -> Request:
         str(data.get("rule", "")),
         None if span is None else Span(*map(int, span)),
         str(data.get("reason", "")),
+        AnnotationStyle(data.get("style", "auto")),
     )

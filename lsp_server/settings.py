@@ -13,6 +13,7 @@ from typing import Any
 
 from terra_refactor.config import Config, load_config
 from terra_refactor.errors import UsageError
+from terra_refactor.ide.annotations import AnnotationStyle
 
 SECTION = "terra-refactor"
 _OPTIONS = {
@@ -46,6 +47,8 @@ class EditorSettings:
     """Findings of files that are not open are shown, too; what counts is what was set when the server started."""
     log_level: str = "warning"
     """How much the server says in the log: `error`, `warning`, `info` or `debug`; what is set for the whole editor counts."""
+    annotation_style: AnnotationStyle = AnnotationStyle.AUTO
+    """How inferred types are written into a signature."""
     configuration: str | None = None
     """A configuration file instead of the one that is found."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -99,6 +102,11 @@ def parse_settings(data: Any) -> EditorSettings:
     if log_level not in _LOG_LEVELS:
         problems.append(f"`{SECTION}.logLevel` takes {', '.join(_LOG_LEVELS)}, not {log_level!r}")
         log_level = "warning"
+    style = data.get("annotationStyle", "auto")
+    if style not in [each.value for each in AnnotationStyle]:
+        styles = ", ".join(each.value for each in AnnotationStyle)
+        problems.append(f"`{SECTION}.annotationStyle` takes {styles}, not {style!r}")
+        style = "auto"
     configuration = data.get("configuration")
     return EditorSettings(
         enable=flag(data, "enable", True, "enable"),
@@ -109,6 +117,7 @@ def parse_settings(data: Any) -> EditorSettings:
         outline=flag(data.get("outline"), "enable", False, "outline.enable"),
         whole_workspace=mode == _MODES[1],
         log_level=log_level,
+        annotation_style=AnnotationStyle(style),
         configuration=configuration if isinstance(configuration, str) and configuration else None,
         options=options,
         problems=tuple(problems),

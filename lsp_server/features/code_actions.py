@@ -62,7 +62,16 @@ def register(server: TerraServer) -> None:
         def kind_of(offer: Offer) -> str:
             return _IN_NOTEBOOKS.get(offer.kind, offer.kind.value) if in_notebook else offer.kind.value
 
-        offers = code_actions(snapshot, path, first, last, explicit=asked, co_execution=server.client.runs_shim)
+        settings = server.settings_of(documents.session(path).root)
+        offers = code_actions(
+            snapshot,
+            path,
+            first,
+            last,
+            explicit=asked,
+            co_execution=server.client.runs_shim,
+            style=settings.annotation_style,
+        )
         wanted = [
             offer
             for offer in offers

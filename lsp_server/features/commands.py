@@ -145,15 +145,19 @@ def register(server: TerraServer) -> None:
         return await _apply(server, asked)
 
     @server.command(APPLY_SAFE)
-    async def apply_all_safe() -> int:
+    async def apply_all_safe(*chosen: dict[str, Any]) -> int:
+        """Makes the safe changes of the workspace, each to be confirmed in the editor's preview; or those among them that were chosen, by
+        `path`, `qualname` and `functionLine` of a proposal, at once."""
+        only = frozenset((str(each["path"]), str(each["qualname"]), int(each["functionLine"])) for each in chosen)
+        wanted = functools.partial(safe_changes, only=only or None)
         changes: list[tuple[Snapshot, NewText]] = []
         async with progress_bar(server, "Looking for safe changes") as progress:
             for session in _projects(server):
-                changes.extend(await _working(server, session, progress, safe_changes))
+                changes.extend(await _working(server, session, progress, wanted))
         closed = [new.path for snapshot, new in changes if _is_closed_notebook(server, snapshot, new.path)]
         changes = [(snapshot, new) for snapshot, new in changes if new.path not in closed]
         if changes:
-            edit = workspace_edit(server, changes, confirm=True)
+            edit = workspace_edit(server, changes, confirm=not only)
             await server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, "All safe changes"))
         message = "" if changes else "There is no safe change left."
         if closed:  # told when the preview is gone, whose buttons the message would hide

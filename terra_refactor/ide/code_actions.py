@@ -1,7 +1,7 @@
 """Code actions: what an editor offers at a place, and the text after one of them.
 
 Computes: the offers for some lines, cheaply; and, when one is asked for, the new text. Needs: a snapshot. Gives: `code_actions`,
-`perform`, `refactored`, `one_for_each_change`, `Offer`, `Request`, `NewText`.
+`perform`, `refactored`, `all_safe`, `one_for_each_change`, `Offer`, `Request`, `NewText`.
 Ignores: how edits are sent; `NewText` holds the whole new text of one file.
 
 Levels are those of the decision. What is not certain is never among the safe fixes, and carries its assumptions.
@@ -9,7 +9,7 @@ Levels are those of the decision. What is not certain is never among the safe fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -17,6 +17,7 @@ from typing_extensions import assert_never
 
 from terra_refactor.classify.decision import Action, Classification, Decision, Hazard, Level
 from terra_refactor.classify.region import RegionDecision
+from terra_refactor.ide.annotations import AnnotationStyle, KnownTypes, known_types, write_types
 from terra_refactor.ide.explanations import action_title, change_title
 from terra_refactor.ide.regions import regions_at
 from terra_refactor.ide.shape_cures import shape_cure
@@ -43,6 +44,7 @@ class Task(Enum):
     CURE = "cure"
     SHAPE = "shape"
     SUPPRESS = "suppress"
+    ANNOTATE = "annotate"
     FIX_ALL = "fix-all"
     REFACTOR_ALL = "refactor-all"
 
@@ -58,6 +60,7 @@ class Request:
     rule: str = ""
     span: Span | None = None
     reason: str = ""
+    style: AnnotationStyle = AnnotationStyle.AUTO
 
 
 class OfferKind(Enum):
@@ -69,6 +72,7 @@ class OfferKind(Enum):
     REWRITE_TUNE = "refactor.rewrite.tuneTfFunction"
     REWRITE_CO_EXECUTE = "refactor.rewrite.coExecute"
     REWRITE_CURE = "refactor.rewrite.cureHazard"
+    REWRITE_TYPES = "refactor.rewrite.writeTypes"
     EXTRACT = "refactor.extract.tfFunction"
     FIX_ALL = "source.fixAll.terra-refactor"
     """Fixes of findings, and nothing else: an editor that fixes all on save asks for this kind without anybody looking."""
@@ -118,14 +122,17 @@ def code_actions(
     *,
     explicit: bool = False,
     co_execution: bool = True,
+    style: AnnotationStyle = AnnotationStyle.AUTO,
 ) -> tuple[Offer, ...]:
     """The offers for some lines (from 1, both included). `explicit`: somebody opened the menu, so refactorings of the function around
-    the place are listed, and those that are not possible with the reason. Without `co_execution` the shim is among the latter."""
+    the place are listed, and those that are not possible with the reason. Without `co_execution` the shim is among the latter. `style`: how
+    inferred types are written."""
     offers = (
         *_for_findings(snapshot, path, first_line, last_line),
         *_for_hazards(snapshot, path, first_line, last_line),
         *_rewrites(snapshot, path, first_line, last_line, explicit=explicit),
         *(_extractions(snapshot, path, first_line, last_line) if explicit else ()),
+        *(_types(snapshot, path, first_line, last_line, style) if explicit else ()),
         *_all_at_once(snapshot, path),
     )
     if co_execution:
@@ -227,6 +234,29 @@ def _rewrites(snapshot: Snapshot, path: str, first_line: int, last_line: int, *,
             yield Offer(f"{title}: {decision.qualname}", kind, _refactoring(path, decision), disabled=decision.reason)
 
 
+def _types(snapshot: Snapshot, path: str, first_line: int, last_line: int, style: AnnotationStyle) -> Iterator[Offer]:
+    """The inferred types of the function whose head is at the place."""
+    for function in snapshot.functions(path):
+        if first_line <= function.def_line <= last_line:
+            known = known_types(snapshot, function, style)
+            if known is not None:
+                request = Request(Task.ANNOTATE, path, qualname=function.qualname, line=function.def_line, style=style)
+                yield Offer(
+                    f"Write types: {known.summary}",
+                    OfferKind.REWRITE_TYPES,
+                    request,
+                    assumptions=_type_assumptions(known),
+                )
+
+
+def _type_assumptions(known: KnownTypes) -> tuple[str, ...]:
+    if not known.with_shapes:
+        return ()
+    return (
+        "no other call, of other code, has other element types or sizes: they are those of the calls in this project",
+    )
+
+
 def _extractions(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> Iterator[Offer]:
     """The training steps at the place that could be functions."""
     for found in regions_at(snapshot, path, first_line, last_line):
@@ -319,6 +349,8 @@ def perform(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
             return _cured(snapshot, request)
         case Task.SHAPE:
             return _reshaped(snapshot, request)
+        case Task.ANNOTATE:
+            return _annotated(snapshot, request)
         case Task.SUPPRESS:
             assert request.span is not None
             text = suppressed_text(source.text, request.rule, request.span, request.reason)
@@ -329,10 +361,20 @@ def perform(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
             edits = {edit: None for finding in _fixed_findings(snapshot, request.path) for edit in finding.fix}
             return NewText(request.path, apply_edits(source.text, tuple(edits)), "Fix all findings", ())
         case Task.REFACTOR_ALL:
-            done = refactor_file(source, snapshot.decisions.get(request.path, ()), Level.SAFE)
-            return NewText(request.path, done.new_text, "Make all safe changes", ())
+            return all_safe(snapshot, request.path)
         case _:
             assert_never(request.task)
+
+
+def all_safe(snapshot: Snapshot, path: str, only: Set[tuple[str, str, int]] | None = None) -> NewText:
+    """A file with its safe changes; with `only`, those of the functions of these paths, qualified names and lines."""
+    decisions = [
+        decision
+        for decision in snapshot.decisions.get(path, ())
+        if only is None or (path, decision.qualname, decision.line) in only
+    ]
+    done = refactor_file(snapshot.sources[path], decisions, Level.SAFE)
+    return NewText(path, done.new_text, "Make all safe changes", ())
 
 
 def refactored(snapshot: Snapshot, request: Request) -> tuple[Decision, FileRefactoring] | NotPossible:
@@ -364,6 +406,21 @@ def _extracted(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
             title = f"{action_title(Action.EXTRACT_TF_FUNCTION)}: {decision.function_name}"
             return NewText(request.path, text, title, _region_assumptions(decision))
     return NotPossible(f"{request.qualname} cannot be extracted there any more")
+
+
+def _annotated(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
+    """The file in which the signature of a function says the inferred types."""
+    for function in snapshot.functions(request.path):
+        if (function.def_line, function.qualname) == (request.line, request.qualname):
+            known = known_types(snapshot, function, request.style)
+            if known is None:
+                return NotPossible("no parameter of it is known to be a tensor")
+            edits = write_types(snapshot, request.path, function, known)
+            if isinstance(edits, NotMade):
+                return NotPossible(edits.reason)
+            text = apply_edits(snapshot.sources[request.path].text, edits)
+            return NewText(request.path, text, f"Write types: {known.summary}", _type_assumptions(known))
+    return NotPossible(f"{request.qualname} is not there any more")
 
 
 def _cured(snapshot: Snapshot, request: Request) -> NewText | NotPossible:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 from terra_refactor.classify.decision import Action, Decision, Level
-from terra_refactor.ide.code_actions import NewText, Request, Task, perform
+from terra_refactor.ide.code_actions import NewText, all_safe
 from terra_refactor.ide.explanations import change_title
 from terra_refactor.ide.session import Progress, Session
 from terra_refactor.ide.snapshot import Snapshot
@@ -113,9 +113,13 @@ def report_of(session: Session, cancelled: Callable[[], bool], progress: Progres
 
 
 def safe_changes(
-    session: Session, cancelled: Callable[[], bool], progress: Progress
+    session: Session,
+    cancelled: Callable[[], bool],
+    progress: Progress,
+    only: Set[tuple[str, str, int]] | None = None,
 ) -> tuple[tuple[Snapshot, NewText], ...]:
-    """Every file that safe changes would change, with its new text.
+    """Every file that safe changes would change, with its new text. `only`: those of these functions, by path, qualified name and line of
+    the `def`.
 
     Raises:
         StaleError: `cancelled` said so.
@@ -123,8 +127,8 @@ def safe_changes(
     found: list[tuple[Snapshot, NewText]] = []
     for snapshot in _snapshots(session, cancelled, progress):
         for path in snapshot.paths:
-            result = perform(snapshot, Request(Task.REFACTOR_ALL, path))
-            if isinstance(result, NewText) and result.text != snapshot.sources[path].text:
+            result = all_safe(snapshot, path, only)
+            if result is not None and result.text != snapshot.sources[path].text:
                 found.append((snapshot, result))
     return tuple(sorted(found, key=lambda pair: pair[1].path))
 

@@ -21,11 +21,8 @@ from typing_extensions import assert_never
 
 from terra_refactor.errors import SourceError
 from terra_refactor.refactor.imports import add_imports
-from terra_refactor.refactor.locate import locate_definitions
-from terra_refactor.refactor.names import collect_names
 from terra_refactor.refactor.places import Place, find_place
-from terra_refactor.refactor.text import ModuleText
-from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed
+from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed, file_context
 from terra_refactor.refactor.transforms.creation_moved_out import creation_moved_out
 from terra_refactor.refactor.transforms.hoist_function import hoist_function
 from terra_refactor.refactor.transforms.list_to_tensor_array import list_to_tensor_array
@@ -91,7 +88,7 @@ def cure_of(source: Source, place: Curable) -> Cure | NotMade:
     """
     if place.cure is None:
         return NotMade("there is no mechanical cure")
-    context = call_with_deep_stack(partial(_context, source))
+    context = call_with_deep_stack(partial(file_context, source))
     return _cure(source, context, place, place.cure)
 
 
@@ -109,16 +106,10 @@ def confirm_cures(findings: Iterable[Finding], sources: Mapping[str, Source]) ->
             continue
         context = contexts.get(finding.path)
         if context is None:
-            context = contexts[finding.path] = call_with_deep_stack(partial(_context, source))
+            context = contexts[finding.path] = call_with_deep_stack(partial(file_context, source))
         made = _cure(source, context, finding, finding.cure)
         confirmed.append(finding if isinstance(made, Cure) else replace(finding, fixable=False, cure=None))
     return tuple(confirmed)
-
-
-def _context(source: Source) -> FileContext:
-    module = ModuleText(source)
-    names = collect_names(module.tree, lambda node: module.line(module.offsets(node)[0]))
-    return FileContext(module, names, locate_definitions(module))
 
 
 def _cure(source: Source, context: FileContext, at: Curable, hint: CureHint) -> Cure | NotMade:

@@ -100,17 +100,22 @@ def reach_tf_function(names: ModuleNames, site: Standpoint) -> Reach:
 
 def reach_co_execute(names: ModuleNames, site: Standpoint) -> Reach:
     """How to write the shim's decorator."""
-    wanted = f"{RUNTIME}.co_execute"
+    return reach_member(names, site, RUNTIME, "co_execute")
+
+
+def reach_member(names: ModuleNames, site: Standpoint, module: str, member: str) -> Reached | Missing:
+    """How to write a name of a module at this place."""
+    wanted = f"{module}.{member}"
     for name in _preferred(names, wanted, ()):
         if _reliable(names, name, site) == wanted:
             return Reached(name)
-    for name in _preferred(names, RUNTIME, ()):
-        if _reliable(names, name, site) == RUNTIME:
-            return Reached(f"{name}.co_execute")
-    if _free(names, "co_execute", wanted):
-        return Missing("co_execute", f"from {RUNTIME} import co_execute")
-    fresh = _fresh_name("co_execute", names)
-    return Missing(fresh, f"from {RUNTIME} import co_execute as {fresh}")
+    for name in _preferred(names, module, ()):
+        if _reliable(names, name, site) == module:
+            return Reached(f"{name}.{member}")
+    if _free(names, member, wanted):
+        return Missing(member, f"from {module} import {member}")
+    fresh = _fresh_name(member, names)
+    return Missing(fresh, f"from {module} import {member} as {fresh}")
 
 
 def _targets(bindings: Iterable[Binding]) -> set[str | None]:

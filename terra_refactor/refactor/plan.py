@@ -19,13 +19,11 @@ from terra_refactor.errors import SourceError
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.refactor.imports import add_imports
-from terra_refactor.refactor.locate import DefinitionSite, locate_definitions
-from terra_refactor.refactor.names import collect_names
+from terra_refactor.refactor.locate import DefinitionSite
 from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
-from terra_refactor.refactor.text import ModuleText
 from terra_refactor.refactor.transforms.add import add_tf_function
 from terra_refactor.refactor.transforms.co_execute import add_co_execute
-from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed
+from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed, file_context
 from terra_refactor.refactor.transforms.remove import remove_tf_function
 from terra_refactor.refactor.transforms.tune import tune_tf_function
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
@@ -81,7 +79,7 @@ def refactor_file(
             wanted.append(decision)
     new_text = source.text
     if wanted:
-        context = call_with_deep_stack(lambda: _context(source))
+        context = call_with_deep_stack(lambda: file_context(source))
         planned: list[_Planned] = []
         for decision in wanted:
             outcome = _transform(context, context.sites.get(decision.line), decision)
@@ -114,7 +112,7 @@ def edits_of_each(source: Source, decisions: Iterable[Decision]) -> dict[Functio
     wanted = [decision for decision in decisions if decision.action is not Action.NONE]
     if not wanted:
         return {}
-    context = call_with_deep_stack(lambda: _context(source))
+    context = call_with_deep_stack(lambda: file_context(source))
     found: dict[FunctionId, tuple[Edit, ...]] = {}
     for decision in wanted:
         outcome = _transform(context, context.sites.get(decision.line), decision)
@@ -122,12 +120,6 @@ def edits_of_each(source: Source, decisions: Iterable[Decision]) -> dict[Functio
             imports = add_imports(context.module, outcome.imports)
             found[decision.function] = check_edits(_with_imports(imports, outcome.edits))
     return found
-
-
-def _context(source: Source) -> FileContext:
-    module = ModuleText(source)
-    names = collect_names(module.tree, lambda node: module.line(module.offsets(node)[0]))
-    return FileContext(module, names, locate_definitions(module))
 
 
 def _transform(context: FileContext, site: DefinitionSite | None, decision: Decision) -> Transformed | Change:

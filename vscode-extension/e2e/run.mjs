@@ -47,7 +47,7 @@ const steps = [
     ["a change is proven by running the program, and then made", proving],
     ["the way from a function to what keeps it from being a graph is shown", goToCause],
     ["the changes of the whole workspace are listed, and one is made", proposals],
-    ["all safe changes are previewed and applied", allSafe],
+    ["all safe changes are listed, each ticked, and made", allSafe],
     ["a double click on a parameter's hint writes the annotation", doubleClick],
     ["what keeps a function from being a graph is cured", cureHazard],
     ["a finding is ignored with a reason", suppression],
@@ -230,9 +230,11 @@ async function allSafe() {
     await bench.shows("values: float32 (4, 4)");
     await lens("Co-execute · no graph: host print or log");
     await bench.run("terra-refactor: Make All Safe Changes");
-    await bench.page.locator(".bulk-edit-panel .monaco-list-row:has-text('report.py')").first().waitFor();
-    await bench.shot("all-safe-preview");
-    await confirm();
+    const rows = bench.page.locator(".quick-input-list .monaco-list-row");
+    await rows.filter({ hasText: "summary: Add @tf.function" }).first().waitFor();
+    assert.equal(await rows.locator("input.quick-input-list-checkbox:not(:checked), .monaco-checkbox:not(.checked)").count(), 0, "something is not ticked");
+    await bench.shot("all-safe-list");
+    await bench.page.keyboard.press("Enter");
     await until(() => /@tf\.function[^\n]*\ndef summary/.test(onDisk("report.py")), "the safe change was not made");
     await until(() => /@tf\.function[^\n]*\n    def spread/.test(onDisk("model.py")), "the other file was not changed");
     assert.ok(!/@tf\.function[^\n]*\ndef loud/.test(onDisk("report.py")), "an unsafe function was changed");

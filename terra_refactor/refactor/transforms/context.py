@@ -1,6 +1,7 @@
 """What a transformation is given, and what it hands back.
 
-Computes: nothing. Gives: `FileContext` (one file being changed), `Made` (edits and imports) and `NotMade` (a reason).
+Computes: nothing. Gives: `FileContext` (one file being changed), which `file_context` makes, `Made` (edits and imports) and `NotMade` (a
+reason).
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from terra_refactor.refactor.locate import DefinitionSite
-from terra_refactor.refactor.names import ModuleNames
+from terra_refactor.refactor.locate import DefinitionSite, locate_definitions
+from terra_refactor.refactor.names import ModuleNames, collect_names
 from terra_refactor.refactor.text import ModuleText
 from terra_refactor.syntax.edit import Edit
+from terra_refactor.syntax.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,13 @@ class FileContext:
     module: ModuleText
     names: ModuleNames
     sites: Mapping[int, DefinitionSite]
+
+
+def file_context(source: Source) -> FileContext:
+    """A file that is to be changed. Raises SourceError where it does not parse."""
+    module = ModuleText(source)
+    names = collect_names(module.tree, lambda node: module.line(module.offsets(node)[0]))
+    return FileContext(module, names, locate_definitions(module))
 
 
 @dataclass(frozen=True, slots=True)

@@ -221,6 +221,54 @@ def test_all_safe_changes_of_the_workspace(folder: Path) -> None:
     converse(folder, modern(), scenario)
 
 
+def test_safe_changes_that_were_chosen_are_made_at_once(folder: Path) -> None:
+    (folder / "main.py").write_text(MAIN + LOOP)
+    (folder / "second.py").write_text(SHAPES + LOOP)
+
+    async def scenario(talk: Conversation) -> None:
+        proposals = await talk.command("terra-refactor.proposals")
+        given = [each if isinstance(each, dict) else vars(each) for each in proposals]
+        safe = [each for each in given if each["level"] == "safe"]
+        assert sorted(each["path"].rpartition("/")[2] for each in safe) == ["second.py", "shapes.py"]
+        (chosen,) = [each for each in safe if each["path"].endswith("second.py")]
+        assert await talk.command("terra-refactor.applyAllSafe", chosen) == 1
+        (request,) = talk.applied
+        (change,) = request.edit.document_changes
+        assert change.text_document.uri == talk.uri("second.py")
+        assert not request.edit.change_annotations
+        assert await talk.command("terra-refactor.applyAllSafe", {**chosen, "functionLine": 99}) == 0
+
+    converse(folder, modern(), scenario)
+
+
+def test_inferred_types_are_written(folder: Path) -> None:
+    async def scenario(talk: Conversation) -> None:
+        uri = talk.open("shapes.py")
+        (action,) = await talk.actions(uri, 2, only=["refactor.rewrite.writeTypes"])
+        assert action.title == "Write types: x: tf.Tensor, w: tf.Tensor → tf.Tensor"
+        resolved = await talk.client.code_action_resolve_async(action)
+        text = applied(SHAPES, resolved.edit.document_changes[0].edits)
+        assert "def scale(x: tf.Tensor, w: tf.Tensor) -> tf.Tensor:" in text
+        assert not await talk.actions(uri, 2, only=["refactor.rewrite.writeTypes"], invoked=False)
+
+    converse(folder, modern(), scenario)
+
+
+def test_the_setting_of_how_types_are_written(folder: Path) -> None:
+    async def scenario(talk: Conversation) -> None:
+        uri = talk.open("shapes.py")
+        await talk.pull(uri)
+        (action,) = await talk.actions(uri, 2, only=["refactor.rewrite.writeTypes"])
+        resolved = await talk.client.code_action_resolve_async(action)
+        text = applied(SHAPES, resolved.edit.document_changes[0].edits)
+        assert 'x: Float32[tf.Tensor, "2 3"]' in text
+        assert "from jaxtyping import Float32" in text
+        assert [each.needs_confirmation for each in resolved.edit.change_annotations.values()] == [True]
+
+    settings = {None: {"annotationStyle": "jaxtyping"}}
+    converse(folder, modern(), scenario, {**settings, folder.as_uri(): settings[None]})
+
+
 def test_the_workspace_is_analysed_and_reported(folder: Path) -> None:
     async def scenario(talk: Conversation) -> None:
         found = await talk.command("terra-refactor.analyzeWorkspace")

@@ -5,6 +5,7 @@ import { goToCause } from "./causes";
 import { log } from "./logger";
 import { Proposals } from "./proposals";
 import { Proving } from "./proving";
+import { makeSafeChanges } from "./safeChanges";
 import type { ServerHolder } from "./server";
 
 /** Has the server run one of its commands. */
@@ -37,7 +38,7 @@ export function registerCommands(server: ServerHolder, state: vscode.Memento): v
             await ask(server, "analyzeWorkspace");
             await vscode.commands.executeCommand("workbench.actions.view.problems");
         }),
-        register("run.applyAllSafe", () => ask(server, "applyAllSafe")),
+        register("run.applyAllSafe", () => makeSafeChanges(asking)),
         register("run.clearCache", () => ask(server, "clearCache")),
         register("run.showReport", () => showReport(server)),
         register("suppressWithReason", (uri: string, request: unknown) => suppress(server, uri, request)),

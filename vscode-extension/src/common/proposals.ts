@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import type { Ask } from "./commands";
 
-interface Proposal {
+export interface Proposal {
     readonly uri: string;
     readonly line: number;
     readonly functionLine: number;

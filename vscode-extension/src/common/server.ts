@@ -19,8 +19,8 @@ export const SELECTOR = [
     { scheme: "vscode-notebook-cell", language: "python" },
 ];
 
-/** Commands of the server that end in a change, perhaps after a preview. */
-const CHANGING = new Set(["terra-refactor.applyFunction", "terra-refactor.applyAllSafe"]);
+/** The command of the server that ends in a change, perhaps after a preview. */
+const CHANGING = "terra-refactor.applyFunction";
 const INSTALL = vscode.l10n.t("Install");
 const UPDATE = vscode.l10n.t("Update");
 const SETTINGS = vscode.l10n.t("Open Settings");
@@ -170,7 +170,7 @@ export class ServerHolder implements vscode.Disposable {
                     return resolved;
                 },
                 executeCommand: async (command, args, next): Promise<unknown> => {
-                    if (CHANGING.has(command)) {
+                    if (command === CHANGING) {
                         this.grouping.expect();
                     }
                     const result: unknown = await next(command, args);

@@ -1,0 +1,118 @@
+"""The inferred types of a function, to be written into its signature.
+
+Computes: which parameters, and whether the result, are dense tensors without an annotation, and their types over all calls; the edits that
+write them. Needs: a snapshot, a function, and how types are written. Gives: `AnnotationStyle`, `KnownTypes`,
+`known_types`, `write_types`.
+Ignores: what may be something else than a tensor, such as None or an array of NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import reduce
+
+from terra_refactor.domain.dim import OpenDim
+from terra_refactor.domain.tensor import TensorType, join_tensor_types
+from terra_refactor.domain.value import TensorValue, Value, members
+from terra_refactor.ide.size_names import named_values
+from terra_refactor.ide.snapshot import NAMED, Snapshot
+from terra_refactor.ide.values import is_plain_tensor
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import Function
+from terra_refactor.ir.walk import walk
+from terra_refactor.refactor.annotate import JAXTYPING, annotated, written_type
+from terra_refactor.refactor.transforms.context import NotMade
+from terra_refactor.syntax.edit import Edit
+
+_LONGEST = 60
+
+
+class AnnotationStyle(Enum):
+    """How types are written; the values are those of the setting."""
+
+    AUTO = "auto"
+    """With sizes where the files that are analysed together import jaxtyping."""
+    TENSOR = "tf.Tensor"
+    JAXTYPING = "jaxtyping"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTypes:
+    """What could be written into one signature."""
+
+    parameters: Mapping[str, TensorType]
+    returns: TensorType | None
+    with_shapes: bool
+
+    @property
+    def summary(self) -> str:
+        """The types in a few words: `x: tf.Tensor, rate: tf.Tensor → tf.Tensor`."""
+        parts = ", ".join(f"{name}: {self._short(tensor)}" for name, tensor in self.parameters.items())
+        result = "" if self.returns is None else f"→ {self._short(self.returns)}"
+        text = " ".join(filter(None, [parts, result]))
+        return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+    def _short(self, tensor: TensorType) -> str:
+        written = written_type(tensor) if self.with_shapes else None
+        return "tf.Tensor" if written is None else f"{written[0]}[{written[1]}]"
+
+
+def known_types(snapshot: Snapshot, function: Function, style: AnnotationStyle) -> KnownTypes | None:
+    """What could be written into the signature of a function; None where that is nothing."""
+    facts = snapshot.facts.functions.get(function.id)
+    if facts is None or function.kind not in NAMED:
+        return None
+    with_shapes = style is AnnotationStyle.JAXTYPING or (style is AnnotationStyle.AUTO and _uses_jaxtyping(snapshot))
+    named = named_values(snapshot, function)[0] if with_shapes else {}
+    bare = {parameter.name for parameter in function.parameters if not parameter.has_annotation}
+    found = {
+        parameter.name: _joined(parameter.values, named.get(parameter.name))
+        for parameter in facts.parameters
+        if parameter.name in bare and is_plain_tensor(parameter.values)
+    }
+    plain = is_plain_tensor([facts.returns]) and not function.is_generator and not function.is_async
+    returns = _joined((facts.returns,), None) if plain and not _has_returns(snapshot, function) else None
+    return KnownTypes(found, returns, with_shapes) if found or returns is not None else None
+
+
+def write_types(snapshot: Snapshot, path: str, function: Function, known: KnownTypes) -> tuple[Edit, ...] | NotMade:
+    """The edits that write them."""
+    source = snapshot.sources[path]
+    return annotated(source, function.def_line, known.parameters, known.returns, with_shapes=known.with_shapes)
+
+
+def _joined(values: tuple[Value, ...], named: Value | None) -> TensorType:
+    """One type for all: what differs is not known. A size that a graph does not know is no number, however often it was the same."""
+    types = [member.type for value in values for member in members(value) if isinstance(member, TensorValue)]
+    joined = reduce(join_tensor_types, types)
+    if joined.shape is None:
+        return joined
+    names = named.type.shape if isinstance(named, TensorValue) else None
+    sizes = tuple(
+        (names[axis] if names is not None and len(names) == len(joined.shape) else None)
+        if size is None or isinstance(size, OpenDim)
+        else size
+        for axis, size in enumerate(joined.shape)
+    )
+    return TensorType(joined.dtype, tuple(None if isinstance(size, OpenDim) else size for size in sizes))
+
+
+def _uses_jaxtyping(snapshot: Snapshot) -> bool:
+    """Whether a file of the component imports it."""
+    for module in snapshot.program.modules.values():
+        for op in walk(module.functions[0].body):
+            if isinstance(op, ops.Import | ops.ImportFrom) and op.module.partition(".")[0] == JAXTYPING:
+                return True
+    return False
+
+
+def _has_returns(snapshot: Snapshot, function: Function) -> bool:
+    """Whether the `def` says what the function gives."""
+    if function.parent is None:
+        return True
+    for op in walk(snapshot.program.function(function.parent).body):
+        if isinstance(op, ops.MakeFunction) and op.function == function.id:
+            return any(name == "return" for name, _ in op.annotations)
+    return True
