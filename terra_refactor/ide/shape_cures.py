@@ -1,10 +1,12 @@
-"""Cures of operations that certainly fail (TR401 to TR403): a cast, a transposition, an axis, where exactly one is right.
+"""Cures of operations that certainly fail (TR401 to TR403): another axis, an open size, a cast, a transposition, an axis more or less,
+where exactly one is right.
 
-Computes: the edit of one operand. Needs: a snapshot and a finding. Gives: `shape_cure`, `ShapeCure`.
+Computes: the edit of one argument. Needs: a snapshot and a finding. Gives: `shape_cure`, `ShapeCure`.
 
-Each candidate is tried by the operation's own rule, with the operand as it would be, in every context in which the operation fails. What
-leaves one candidate is offered; what leaves several, or none, is the author's to decide. Candidates that give the shape of an operand, or
-at least no more axes than the operands have, come before those that broadcast both.
+Each candidate is tried by the operation's own rule, with the argument as it would be, in every context in which the operation fails. What
+leaves one candidate is offered; what leaves several, or none, is the author's to decide. What the call itself says (`axis=`, the sizes of
+`tf.reshape`) is changed where it says such a thing, else an operand. Of operands, candidates that give the shape of one of them, or at
+least no more axes than they have, come before those that broadcast both.
 """
 
 from __future__ import annotations
@@ -17,7 +19,16 @@ from terra_refactor.analysis.facts import ContextFacts
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.domain.dtype import BOOL, FLOATING, INTEGER, DType
 from terra_refactor.domain.shape import Shape, format_shape
-from terra_refactor.domain.value import UNKNOWN, LibraryValue, TensorKind, TensorValue, Value
+from terra_refactor.domain.value import (
+    UNKNOWN,
+    Constant,
+    FrozenList,
+    LibraryValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+)
 from terra_refactor.ide.snapshot import Snapshot, tensorflow_name
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function
@@ -30,7 +41,7 @@ from terra_refactor.syntax.lines import LineIndex
 from terra_refactor.syntax.location import Span
 from terra_refactor.tf_model.ops.operators import operator_rule
 from terra_refactor.tf_model.registry import lookup
-from terra_refactor.tf_model.spec import BoundCall, OperationError
+from terra_refactor.tf_model.spec import BoundCall, OperationError, ParameterPassing
 
 RULES = frozenset(rule.id for rule in rules_by_failure().values())
 _MATMUL = "tensorflow.linalg.matmul"
@@ -51,7 +62,9 @@ class _Candidate:
     operand: OpId
     before: str
     after: str
-    value: TensorValue
+    value: Value
+    written: OpId | None = None
+    """What `before` takes the place of, where it wraps nothing: a part of the operand, or all of it."""
 
 
 def shape_cure(snapshot: Snapshot, finding: Finding) -> ShapeCure | None:
@@ -81,6 +94,14 @@ def _cure(
     tf: str,
 ) -> ShapeCure | None:
     text = snapshot.sources[finding.path].text
+    settings = list(_settings(function, op, failing[0]))
+    if settings:  # that an operand is another one to make a wrong axis right is hardly meant
+        right = [
+            (candidate, gives[0])
+            for candidate in settings
+            if None not in (gives := [_set(function, op, context, candidate) for context in failing])
+        ]
+        return _replaced(text, function, *right[0]) if len(right) == 1 else None
     working: list[tuple[_Candidate, TensorValue]] = []
     for candidate in _candidates(op, failing[0], tf):
         results = [_result(op, context, _in_context(candidate, context, failing[0])) for context in failing]
@@ -109,6 +130,100 @@ def _cure(
         f"Write {candidate.before}{short}{candidate.after}{shown}",
         (Edit(start, end, f"{candidate.before}{written}{candidate.after}"),),
     )
+
+
+def _replaced(text: str, function: Function, candidate: _Candidate, result: Value | None) -> ShapeCure | None:
+    """The cure that writes something else for an argument or a part of it."""
+    assert candidate.written is not None
+    place = function.spans[candidate.written]
+    start, end = _offsets(text, place)
+    shown = f": {format_shape(result.type.shape)}" if isinstance(result, TensorValue) else ""
+    return ShapeCure(f"Write {candidate.before} for {text[start:end]}{shown}", (Edit(start, end, candidate.before),))
+
+
+def _settings(function: Function, op: ops.Binary | ops.Call, context: ContextFacts) -> Iterator[_Candidate]:
+    """What a call says by a number that is written in it, changed: its axis to another, one size of a shape to an open one."""
+    name = _called(op, context)
+    entity = None if name is None else lookup(name)
+    if not isinstance(op, ops.Call) or entity is None or entity.parameters is None:
+        return
+    by_id = {each.id: each for each in walk(function.body)}
+    positions = [each.name for each in entity.parameters if each.passing in _BY_POSITION]
+    for number, argument in enumerate(op.arguments):
+        parameter = argument.keyword or (positions[number] if number < len(positions) else "")
+        value = context.values[argument.value]
+        made = by_id.get(argument.value)
+        if parameter in _AXES and isinstance(value, Constant) and type(value.value) is int:
+            yield from _other_axes(argument.value, value.value, _most_axes(function, op, context))
+        elif parameter in _SIZES and isinstance(made, ops.BuildContainer):
+            yield from _open_sizes(argument.value, made, context)
+
+
+_BY_POSITION = (ParameterPassing.POSITIONAL, ParameterPassing.POSITIONAL_ONLY)
+_AXES = ("axis", "dim", "concat_dim", "split_dim")
+_SIZES = ("shape", "newshape")
+
+
+def _other_axes(argument: OpId, written: int, rank: int) -> Iterator[_Candidate]:
+    """Every axis but the one that is written; counted from the end where that is."""
+    for axis in range(rank):
+        other = axis - rank if written < 0 else axis
+        if other != written:
+            yield _Candidate(argument, str(other), "", Constant(other), argument)
+
+
+def _open_sizes(argument: OpId, made: ops.BuildContainer, context: ContextFacts) -> Iterator[_Candidate]:
+    """A display of sizes with -1 for one of them."""
+    sizes = [context.values[element.value] for element in made.elements]
+    if any(not isinstance(size, Constant) or type(size.value) is not int for size in sizes) or Constant(-1) in sizes:
+        return
+    for position, element in enumerate(made.elements):
+        changed = tuple(Constant(-1) if number == position else size or UNKNOWN for number, size in enumerate(sizes))
+        yield _Candidate(argument, "-1", "", _display(made, changed), element.value)
+
+
+def _display(made: ops.BuildContainer, elements: tuple[Value, ...]) -> Value:
+    return TupleValue(elements) if made.kind is ops.ContainerKind.TUPLE else FrozenList(elements)
+
+
+def _most_axes(function: Function, op: ops.Call, context: ContextFacts) -> int:
+    """The largest rank among the tensors that a call gets, in displays too."""
+    ranks = [0]
+    for argument in op.arguments:
+        value = _given(function, context, argument.value)
+        elements = value.elements or () if isinstance(value, TupleValue | FrozenList) else (value,)
+        ranks.extend(len(each.type.shape or ()) for each in elements if isinstance(each, TensorValue))
+    return max(ranks)
+
+
+def _given(function: Function, context: ContextFacts, operand: OpId) -> Value:
+    """An argument as a rule takes it: a display by its elements."""
+    for made in walk(function.body):
+        if made.id == operand and isinstance(made, ops.BuildContainer) and made.kind in _SEQUENCES:
+            if not any(element.starred for element in made.elements):
+                return _display(made, tuple(context.values[each.value] or UNKNOWN for each in made.elements))
+    return context.values[operand] or UNKNOWN
+
+
+_SEQUENCES = (ops.ContainerKind.LIST, ops.ContainerKind.TUPLE)
+
+
+def _set(function: Function, op: ops.Binary | ops.Call, context: ContextFacts, candidate: _Candidate) -> Value | None:
+    """What a call gives with another setting; None if it fails, or if that is not known for certain."""
+    assert isinstance(op, ops.Call)
+    values = [
+        candidate.value if argument.value == candidate.operand else _given(function, context, argument.value)
+        for argument in op.arguments
+    ]
+    try:
+        result = _call(op, context, values)
+    except OperationError:
+        return None
+    parts = result.elements or () if isinstance(result, TupleValue | FrozenList) else (result,)
+    known = bool(parts) and all(
+        isinstance(part, TensorValue) and part.type.shape is not None and None not in part.type.shape for part in parts
+    )
+    return result if known else None
 
 
 def _candidates(op: ops.Binary | ops.Call, context: ContextFacts, tf: str) -> Iterator[_Candidate]:

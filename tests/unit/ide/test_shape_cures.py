@@ -16,12 +16,29 @@ RIGHT = [
     ("tf.ones([4]) * tf.constant([1, 2, 3, 4])", "tf.ones([4]) * tf.cast(tf.constant([1, 2, 3, 4]), tf.float32)"),
     ("tf.add(tf.ones([32, 10]), tf.ones([32]))", "tf.add(tf.ones([32, 10]), tf.expand_dims(tf.ones([32]), -1))"),
     ("tf.matmul(tf.ones([2, 3]), tf.ones([3]))", "tf.matmul(tf.ones([2, 3]), tf.expand_dims(tf.ones([3]), -1))"),
+    ("tf.concat([tf.ones([2, 3]), tf.ones([2, 4])], 0)", "tf.concat([tf.ones([2, 3]), tf.ones([2, 4])], 1)"),
+    (
+        "tf.concat([tf.ones([2, 3, 5]), tf.ones([2, 4, 5])], axis=-1)",
+        "tf.concat([tf.ones([2, 3, 5]), tf.ones([2, 4, 5])], axis=-2)",
+    ),
+    ("tf.squeeze(tf.ones([2, 3, 1]), axis=1)", "tf.squeeze(tf.ones([2, 3, 1]), axis=2)"),
+    ("tf.split(tf.ones([2, 9]), 3, axis=0)", "tf.split(tf.ones([2, 9]), 3, axis=1)"),
+    ("tf.reduce_sum(tf.ones([4]), axis=1)", "tf.reduce_sum(tf.ones([4]), axis=0)"),
+    ("tf.reshape(tf.ones([32, 28, 28]), [32, 785])", "tf.reshape(tf.ones([32, 28, 28]), [32, -1])"),
+    ("tf.reshape(tf.ones([6, 4]), (5, 4))", "tf.reshape(tf.ones([6, 4]), (-1, 4))"),
 ]
 OPEN = [
     "tf.ones([2, 3]) + tf.ones([4, 5])",
     "tf.matmul(tf.ones([3, 5]), tf.ones([3, 5]))",  # either may be turned
     "tf.ones([9, 10]) + tf.ones([9, 10, 1])",  # an axis more, or one less
     "tf.ones([4]) * tf.ones([4], tf.float64)",  # which precision is meant?
+    "tf.concat([tf.ones([2, 3]), tf.ones([3, 2])], 0)",  # no axis is right
+    "tf.reduce_sum(tf.ones([4, 5]), axis=2)",  # either may be meant
+    "tf.reshape(tf.ones([6, 4]), (5, 5))",  # no size is right
+    "tf.reshape(tf.ones([6, 4]), (-1, 5))",
+    "tf.reshape(tf.ones([4, 4]), (8, 4))",  # either size may be wrong
+    "tf.squeeze(tf.ones([1, 3, 1]), axis=1)",
+    "tf.squeeze(tf.ones([2, 3]), axis=1)",  # no axis more, to be taken away again
 ]
 
 
