@@ -224,7 +224,7 @@ class Session:
             buffers, changes = self._buffers, self._changes
             sources = self._readable(path, buffers)
             index = self._indexed(sources)
-            component = self._component(path, sources, index)
+            component = self._component(path, sources, self._all_edges(sources, index))
             snapshot = self._analysed(component, sources, index, cancelled, progress)
             self._made(buffers, changes)
             self._newest = {**self._newest, **dict.fromkeys(component, snapshot)}
@@ -243,7 +243,7 @@ class Session:
             sources = self._readable(path, buffers)
             index = self._indexed(sources)
             edges = self._all_edges(sources, index)
-            component = self._component(path, sources, index)
+            component = self._component(path, sources, edges)
             if component in self._whole or sum(_lines(sources[each]) for each in component) <= _WIDE:
                 return None
             near = _nearest(path, edges, {each: _lines(sources[each]) for each in component})
@@ -358,8 +358,10 @@ class Session:
             edges[path] = known[1]
         return edges
 
-    def _component(self, path: str, sources: Mapping[str, Source], index: ModuleIndex) -> tuple[str, ...]:
-        component = connected_files([path], self._all_edges(sources, index))
+    def _component(
+        self, path: str, sources: Mapping[str, Source], edges: Mapping[str, frozenset[str]]
+    ) -> tuple[str, ...]:
+        component = connected_files([path], edges)
         component = tuple(file for file in component if file in sources)
         return component if len(component) <= MAX_FILES else (path,)
 
@@ -381,7 +383,10 @@ class Session:
             if known.identity == identity:
                 self._snapshots = (*(other for other in self._snapshots if other is not known), known)
                 return known
-        lowered = self._lower(own, names, index, cancelled, progress)
+        jobs = (
+            1 if left_out else self.config.jobs or available_jobs()
+        )  # a process takes longer to start than few files to read
+        lowered = self._lower(own, names, index, jobs, cancelled, progress)
         _check(cancelled)
         modules = {result.name: result for result in lowered.values() if isinstance(result, ModuleIR)}
         paths = {name: path for path, name in names.items()}
@@ -473,6 +478,7 @@ class Session:
         own: Mapping[str, Source],
         names: Mapping[str, str],
         index: ModuleIndex,
+        jobs: int,
         cancelled: Cancelled,
         progress: Progress | None,
     ) -> dict[str, ModuleIR | FileError]:
@@ -506,7 +512,7 @@ class Session:
         cache = self._cache if len(tasks) > len(self._buffers) else None
         for task, result in zip(
             tasks,
-            lower_files(tasks, jobs=self.config.jobs or available_jobs(), cache=cache, advance=advance),
+            lower_files(tasks, jobs=jobs, cache=cache, advance=advance),
             strict=True,
         ):
             path = task.source.path
