@@ -316,6 +316,8 @@ class ContextView:
                 sources = sides if not is_comparison or symbol in _ORDER else ()
             case ItemRead(owner=container) | Unpacked(source=container):
                 sources = (container,)
+            case AttributeRead(owner=container) if self.all_are(container, TupleValue):
+                sources = (container,)  # a field of a named tuple
             case NextItem(source=int() as source) if self._is_element_of_structure(number, source):
                 sources = (source,)
             case _:

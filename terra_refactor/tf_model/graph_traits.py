@@ -13,6 +13,9 @@ from terra_refactor.domain.dtype import FLOAT32, INT32, INT64, DType
 from terra_refactor.tf_model.name_table import within
 from terra_refactor.tf_model.spec import Trait
 
+CLASSES_WITHOUT_HASH: Final = frozenset({"Namespace", "SimpleNamespace"})
+"""Classes of Python (`argparse`, `types`) that compare by value, by the names that their objects have in the facts."""
+
 _TEXT_METHODS: Final = within(
     "builtins.str",
     "capitalize casefold center expandtabs format format_map join ljust lower lstrip removeprefix removesuffix "

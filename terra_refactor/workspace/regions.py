@@ -203,7 +203,8 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
         if updates_variables(trial.candidate.statements) and _try_numbers(trial, decision, _may_be_number):
             return
         core = frozenset(map(id, (trial.candidate.anchor, *trial.candidate.core)))
-        if decision.level is Level.SAFE or not _cut(trial, _with_hazards(trial, decision, assumed=True) - core):
+        doubtful = _with_hazards(trial, decision, assumed=True) | _with_unknown(trial, decision)
+        if decision.level is Level.SAFE or not _cut(trial, doubtful - core):
             trial.settled = True
         return
     if trial.best is not None:
@@ -260,7 +261,7 @@ def _try_numbers(trial: Trial, decision: Decision, asked: Callable[[ParameterDec
     """
     assert trial.region is not None
     numpy = numpy_name(trial.outliner.tree)
-    changing = trial.outliner.changing(trial.candidate) | {each.name for each in trial.hoisted if each.varies}
+    changing = trial.outliner.changing(trial.candidate) | {each.name for each in trial.hoisted}
     trial.tried = frozenset(
         parameter.name
         for parameter in decision.parameters
@@ -351,6 +352,13 @@ def _with_numbers(trial: Trial, decision: Decision) -> frozenset[int]:
         elif numbers & usage_of([statement]).needs.keys():
             found.add(id(statement))
     return frozenset(found)
+
+
+def _with_unknown(trial: Trial, decision: Decision) -> frozenset[int]:
+    """The statements above the tape that get what nobody knows: what they make of it, a tensor as a rule, is known."""
+    unknown = {each.name for each in decision.parameters if each.kind is ParameterValueKind.UNKNOWN}
+    above = (each for each in trial.candidate.statements if each.lineno < trial.candidate.anchor.lineno)
+    return frozenset(id(each) for each in above if unknown & usage_of([each]).needs.keys())
 
 
 def _with_hazards(trial: Trial, decision: Decision, *, assumed: bool) -> frozenset[int]:

@@ -50,13 +50,11 @@ class Hoisted:
         name: of the parameter.
         text: what the call gives for it.
         nodes: the places of the run where the parameter stands now.
-        varies: whether each call may bring another value.
     """
 
     name: str
     text: str
     nodes: tuple[ast.expr, ...]
-    varies: bool = True
 
 
 def attribute_behind(candidate: Candidate, line: int, message: str, others: Sequence[Hoisted]) -> Hoisted | None:
@@ -152,7 +150,7 @@ def attributes_of(candidate: Candidate, name: str, others: Sequence[Hoisted]) ->
     found: list[Hoisted] = []
     for text, reads in places.items():
         new = _free_name(candidate, text.rpartition(".")[2].strip("_") or "value", [*others, *found])
-        found.append(Hoisted(new, text, tuple(reads), varies=False))
+        found.append(Hoisted(new, text, tuple(reads)))
     return tuple(found)
 
 

@@ -19,6 +19,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.facts.codes import ClassOutline
 from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.graph_traits import CLASSES_WITHOUT_HASH
 
 _HASHABLE: Final = ("frozen=True", "eq=False", "unsafe_hash=True")
 """Arguments of `dataclass` with which its objects can be hashed (frozen ones if their fields can)."""
@@ -64,7 +65,9 @@ def _unhashable(view: ContextView, value: Value) -> str | None:
     if facts.kind is not ObjectKind.INSTANCE:
         return None
     classes = view.codes.classes_named(facts.name)
-    return facts.name if classes and all(map(_has_no_hash, classes)) else None
+    if not classes:
+        return facts.name if facts.name in CLASSES_WITHOUT_HASH else None
+    return facts.name if all(map(_has_no_hash, classes)) else None
 
 
 def _has_no_hash(outline: ClassOutline) -> bool:
