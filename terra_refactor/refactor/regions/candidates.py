@@ -490,7 +490,21 @@ def _jumps(block: Sequence[ast.stmt]) -> bool:
 
 def _belongs(statement: ast.stmt, behind: Block) -> bool:
     """Whether a statement at the beginning of a run is part of it."""
+    if _converts(statement):
+        return False
     return _computes(statement) or _begins_sum(statement, behind) or _names_weights(statement)
+
+
+def _converts(statement: ast.stmt) -> bool:
+    """Whether it only makes a tensor: outside, the function gets that, and not a Python number for which it would be traced again."""
+    match statement:
+        case ast.Assign(value=ast.Call(func=ast.Attribute(attr=name))):
+            return name in _CONVERSIONS
+        case _:
+            return False
+
+
+_CONVERSIONS: Final = frozenset({"convert_to_tensor", "constant"})
 
 
 def _names_weights(statement: ast.stmt) -> bool:

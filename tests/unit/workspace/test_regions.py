@@ -545,6 +545,13 @@ def test_a_configuration_that_no_graph_takes_gives_its_attributes() -> None:
     assert "loss = rate * tf.reduce_mean(value) + rate * bound" in new
 
 
+def test_numbers_become_tensors_before_the_step() -> None:
+    """Inside of it each reward would be another Python number, and the step traced for each."""
+    before = "x = tf.convert_to_tensor(x)\nreward = tf.constant(float(epoch))\n"
+    new = new_text(in_loop(before, inside=STEP.replace("- y) ** 2)", "- y) ** 2) * reward")), "speculative")
+    assert indented(f"{before}train_step(x, y, reward)\n", 8) in new
+
+
 DELETED = """\
 with tf.GradientTape(persistent=True) as tape:
     h = x
