@@ -8,7 +8,7 @@ took for it (where the system tells; on a busy machine it says more). Without FI
 workspace of 100 files in one chain of imports; before them, starts on a small workspace without a cache. Prints a table.
 
 `--soak N` makes N random edits in the files of a folder instead, asks after each, compares every so many answers (diagnostics, hints,
-lenses) with those of a second server that is made to forget everything it knows, and watches the server's memory.
+lenses, actions) with those of a second server that is made to forget everything it knows, and watches the server's memory.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Editor:
         return await self.client.text_document_diagnostic_async(types.DocumentDiagnosticParams(document))
 
     async def answers(self) -> dict[str, object]:
-        """Everything that can be asked about the open files without a position."""
+        """Everything that can be asked about the open files, at each function where a place is needed."""
         found: dict[str, object] = {}
         for file, text in self.texts.items():
             document = types.TextDocumentIdentifier(file.as_uri())
@@ -158,6 +158,18 @@ class Editor:
             found[f"{file.name}, hints"] = await self.client.text_document_inlay_hint_async(asked)
             lenses = types.CodeLensParams(document)
             found[f"{file.name}, lenses"] = await self.client.text_document_code_lens_async(lenses)
+            found[f"{file.name}, actions"] = await self._actions(file, document)
+        return found
+
+    async def _actions(self, file: Path, document: types.TextDocumentIdentifier) -> list[object]:
+        """What the menu offers at each `def`, with the edits."""
+        context = types.CodeActionContext([], trigger_kind=types.CodeActionTriggerKind.Invoked)
+        found: list[object] = []
+        for number, line in enumerate(self.texts[file].splitlines()):
+            if line.lstrip().startswith("def "):
+                place = types.Range(types.Position(number, 0), types.Position(number, 0))
+                asked = types.CodeActionParams(document, place, context)
+                found.append(await self.client.text_document_code_action_async(asked))
         return found
 
     async def forget(self) -> None:

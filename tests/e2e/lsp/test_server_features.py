@@ -499,6 +499,26 @@ def test_answers_are_of_the_newest_text(folder: Path) -> None:
 
 
 @pytest.mark.slow
+async def everything(talk: Conversation, uri: str, text: str) -> list[Any]:
+    """Every answer about a text: diagnostics, hints, lenses, hover at the start of each line, and what the menu of each `def` offers, with
+    the types that it would write."""
+    document = types.TextDocumentIdentifier(uri)
+    lines = text.split("\n")
+    whole = types.Range(types.Position(0, 0), types.Position(len(lines), 0))
+    found: list[Any] = [(await talk.pull(uri)).items]
+    found.append(await talk.client.text_document_inlay_hint_async(types.InlayHintParams(document, whole)))
+    found.append(await talk.client.text_document_code_lens_async(types.CodeLensParams(document)))
+    for number, line in enumerate(lines):
+        at = types.Position(number, len(line) - len(line.lstrip()))
+        found.append(await talk.client.text_document_hover_async(types.HoverParams(document, at)))
+        if line.startswith("def "):
+            for action in await talk.actions(uri, number):
+                found.append(action.title)
+                if action.kind == "refactor.rewrite.writeTypes":
+                    found.append((await talk.client.code_action_resolve_async(action)).edit)
+    return found
+
+
 def test_random_edits_give_what_a_cold_server_gives(folder: Path) -> None:
     texts = {"main.py": MAIN, "shapes.py": SHAPES}
     choose = random.Random(66)
@@ -523,11 +543,13 @@ def test_random_edits_give_what_a_cold_server_gives(folder: Path) -> None:
                 talk.change(uris[name], FILES[name])
             if choose.random() < 0.2:
                 await talk.pull(uris[name])
-        results.append([(await talk.pull(uri)).items for uri in uris.values()])
+            if choose.random() < 0.05:
+                await everything(talk, uris[name], texts[name])
+        results.append([await everything(talk, uri, texts[name]) for name, uri in uris.items()])
 
     async def cold(talk: Conversation) -> None:
         uris = {name: talk.open(name, text) for name, text in texts.items()}
-        results.append([(await talk.pull(uri)).items for uri in uris.values()])
+        results.append([await everything(talk, uri, texts[name]) for name, uri in uris.items()])
 
     results: list[list[Any]] = []
     converse(folder, modern(), warm)
