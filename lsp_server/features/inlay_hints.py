@@ -8,7 +8,9 @@ from lsprotocol import types
 
 from lsp_server.convert import TextPositions
 from lsp_server.server import TerraServer
+from terra_refactor.ide.annotations import with_type_of, writes_shapes
 from terra_refactor.ide.inlay_hints import Hint, HintKind, hint_details, inlay_hints
+from terra_refactor.ide.snapshot import Snapshot
 
 
 def register(server: TerraServer) -> None:
@@ -26,11 +28,12 @@ def register(server: TerraServer) -> None:
         if snapshot is None:
             return None
         found: list[types.InlayHint] = []
+        with_shapes = writes_shapes(snapshot, settings.annotation_style)
         positions: dict[str, TextPositions] = {}
         for hint in inlay_hints(snapshot, path, first, last, kinds, unknown_sizes=settings.unknown_sizes):
             located = documents.locate(snapshot.sources[path], hint.span, positions)
             if located is not None and located[0] == uri:
-                found.append(_encoded(path, hint, located[1].end))
+                found.append(_encoded(path, hint, located[1].end, written_later=with_shapes))
         return found
 
     @server.feature(types.INLAY_HINT_RESOLVE)
@@ -43,16 +46,37 @@ def register(server: TerraServer) -> None:
                 text = hint_details(snapshot, path, int(data["function"]), str(data["name"]), int(data["line"]))
                 if text:
                     hint.tooltip = types.MarkupContent(types.MarkupKind.Markdown, text)
+                if data.get("writes"):
+                    hint.text_edits = _edits(server, snapshot, path, int(data["function"]), str(data["name"]))
         return hint
 
 
-def _encoded(path: str, hint: Hint, position: types.Position) -> types.InlayHint:
-    edits = [types.TextEdit(types.Range(position, position), hint.annotation)] if hint.annotation else None
+def _edits(server: TerraServer, snapshot: Snapshot, path: str, index: int, name: str) -> list[types.TextEdit] | None:
+    """The edits that write the type of a parameter, and the import that it needs: of one text, as a hint's must be."""
+    style = server.settings_of(server.documents.session(path).root).annotation_style
+    function = next((each for each in snapshot.functions(path) if each.id.index == index), None)
+    text = None if function is None else with_type_of(snapshot, path, function, name, style)
+    if text is None:
+        return None
+    edits = server.documents.text_edits(snapshot.sources[path], text)
+    return next(iter(edits.values())) if len(edits) == 1 else None
+
+
+def _encoded(path: str, hint: Hint, position: types.Position, *, written_later: bool) -> types.InlayHint:
+    """`written_later`: the edits of a double click are made when the hint is resolved."""
+    now = hint.annotation is not None and not written_later
+    edits = [types.TextEdit(types.Range(position, position), hint.annotation or "")] if now else None
     return types.InlayHint(
         position=position,
         label=f" {hint.label}" if hint.annotated else f": {hint.label}",
         kind=types.InlayHintKind.Type,
         text_edits=edits,
         padding_left=False,
-        data={"path": path, "function": hint.function.index, "name": hint.name, "line": hint.span.line},
+        data={
+            "path": path,
+            "function": hint.function.index,
+            "name": hint.name,
+            "line": hint.span.line,
+            "writes": hint.annotation is not None and written_later,
+        },
     )

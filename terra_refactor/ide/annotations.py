@@ -2,14 +2,14 @@
 
 Computes: which parameters, and whether the result, are dense tensors without an annotation, and their types over all calls; the edits that
 write them. Needs: a snapshot, a function, and how types are written. Gives: `AnnotationStyle`, `KnownTypes`,
-`known_types`, `write_types`.
+`known_types`, `write_types`, `with_type_of`, `writes_shapes`.
 Ignores: what may be something else than a tensor, such as None or an array of NumPy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import reduce
 
@@ -24,7 +24,7 @@ from terra_refactor.ir.function import Function
 from terra_refactor.ir.walk import walk
 from terra_refactor.refactor.annotate import JAXTYPING, annotated, written_type
 from terra_refactor.refactor.transforms.context import NotMade
-from terra_refactor.syntax.edit import Edit
+from terra_refactor.syntax.edit import Edit, apply_edits
 
 _LONGEST = 60
 
@@ -64,7 +64,7 @@ def known_types(snapshot: Snapshot, function: Function, style: AnnotationStyle) 
     facts = snapshot.facts.functions.get(function.id)
     if facts is None or function.kind not in NAMED:
         return None
-    with_shapes = style is AnnotationStyle.JAXTYPING or (style is AnnotationStyle.AUTO and _uses_jaxtyping(snapshot))
+    with_shapes = writes_shapes(snapshot, style)
     named = named_values(snapshot, function)[0] if with_shapes else {}
     bare = {parameter.name for parameter in function.parameters if not parameter.has_annotation}
     found = {
@@ -75,6 +75,22 @@ def known_types(snapshot: Snapshot, function: Function, style: AnnotationStyle) 
     plain = is_plain_tensor([facts.returns]) and not function.is_generator and not function.is_async
     returns = _joined((facts.returns,), None) if plain and not _has_returns(snapshot, function) else None
     return KnownTypes(found, returns, with_shapes) if found or returns is not None else None
+
+
+def writes_shapes(snapshot: Snapshot, style: AnnotationStyle) -> bool:
+    """Whether types are written with element types and sizes."""
+    return style is AnnotationStyle.JAXTYPING or (style is AnnotationStyle.AUTO and _uses_jaxtyping(snapshot))
+
+
+def with_type_of(snapshot: Snapshot, path: str, function: Function, name: str, style: AnnotationStyle) -> str | None:
+    """The text of the file in which one parameter has its type; None where none can be written."""
+    known = known_types(snapshot, function, style)
+    if known is None or name not in known.parameters:
+        return None
+    edits = write_types(
+        snapshot, path, function, replace(known, parameters={name: known.parameters[name]}, returns=None)
+    )
+    return None if isinstance(edits, NotMade) else apply_edits(snapshot.sources[path].text, edits)
 
 
 def write_types(snapshot: Snapshot, path: str, function: Function, known: KnownTypes) -> tuple[Edit, ...] | NotMade:

@@ -264,6 +264,16 @@ def test_the_setting_of_how_types_are_written(folder: Path) -> None:
         assert 'x: Float32[tf.Tensor, "2 3"]' in text
         assert "from jaxtyping import Float32" in text
         assert [each.needs_confirmation for each in resolved.edit.change_annotations.values()] == [True]
+        whole = types.InlayHintParams(
+            types.TextDocumentIdentifier(uri), types.Range(types.Position(0, 0), types.Position(9, 0))
+        )
+        hints = await talk.client.text_document_inlay_hint_async(whole)
+        (hint,) = [each for each in hints or () if each.data["name"] == "x"]
+        assert not hint.text_edits
+        hint = await talk.client.inlay_hint_resolve_async(hint)
+        text = applied(SHAPES, hint.text_edits)
+        assert 'def scale(x: Float32[tf.Tensor, "2 3"], w):' in text
+        assert "from jaxtyping import Float32" in text
 
     settings = {None: {"annotationStyle": "jaxtyping"}}
     converse(folder, modern(), scenario, {**settings, folder.as_uri(): settings[None]})
