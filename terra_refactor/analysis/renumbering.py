@@ -16,7 +16,7 @@ from difflib import SequenceMatcher
 from typing import Final, TypeAlias
 
 from terra_refactor.analysis.frames import Summary
-from terra_refactor.domain.effect import Effect, EffectSite
+from terra_refactor.domain.effect import EffectSite
 from terra_refactor.domain.value import ObjectId
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -31,7 +31,8 @@ _GONE: Final = -1
 
 Moves: TypeAlias = "Mapping[OpId, OpId | None]"
 """The new number of each operation that has another one; None of one that is gone."""
-_NONE: Final[Moves] = {}
+_NO_MOVES: Final[Moves] = {}
+_NONE: Final[Mapping[int, Moves]] = {}
 
 
 def moved_operations(before: Function, now: Function) -> Moves:
@@ -66,7 +67,11 @@ class Renumbering:
     """What was found out before the edit of some functions, with the new numbers of their operations."""
 
     def __init__(self, moves: Mapping[FunctionId, Moves]) -> None:
-        self._moves = {(function.module, function.index): found for function, found in moves.items() if found}
+        self._moves: dict[str, dict[int, Moves]] = {}
+        """By module and function."""
+        for function, found in moves.items():
+            if found:
+                self._moves.setdefault(function.module, {})[function.index] = found
         self._sites: dict[EffectSite, EffectSite] = {}
 
     def __bool__(self) -> bool:
@@ -74,16 +79,26 @@ class Renumbering:
 
     def op(self, function: FunctionId, op: OpId) -> OpId | None:
         """The new number of an operation; None if it is gone."""
-        return self._moves.get((function.module, function.index), _NONE).get(op, op)
+        return self._moves.get(function.module, _NONE).get(function.index, _NO_MOVES).get(op, op)
 
     def summary(self, summary: Summary) -> Summary:
-        """The summary of a function that was not edited; the same object where it names no place that has moved."""
-        effects = tuple(map(self._effect, summary.effects))
-        state_reads = {key: (self._site(site), self._way(via)) for key, (site, via) in summary.state_reads.items()}
-        stale = frozenset((self._site(site), name, way) for site, name, way in summary.stale_reads)
-        if effects == summary.effects and state_reads == summary.state_reads and stale == summary.stale_reads:
+        """The summary with the new numbers; the same object where it names no place that has moved."""
+        if not (
+            any(self._has_moved(effect.site) or any(map(self._has_moved, effect.via)) for effect in summary.effects)
+            or any(
+                self._has_moved(site) or any(map(self._has_moved, via)) for site, via in summary.state_reads.values()
+            )
+            or any(self._has_moved(site) for site, _, _ in summary.stale_reads)
+        ):
             return summary
-        return replace(summary, effects=effects, state_reads=state_reads, stale_reads=stale)
+        return replace(
+            summary,
+            effects=tuple(
+                replace(effect, site=self._site(effect.site), via=self._way(effect.via)) for effect in summary.effects
+            ),
+            state_reads={key: (self._site(site), self._way(via)) for key, (site, via) in summary.state_reads.items()},
+            stale_reads=frozenset((self._site(site), name, way) for site, name, way in summary.stale_reads),
+        )
 
     def key(self, key: Hashable, number: ObjectId) -> Hashable:
         """The key of an object, by which an operation finds it again; of one that nothing makes any more it is its number."""
@@ -101,16 +116,21 @@ class Renumbering:
                 return key
         return ("gone", number) if moved is None else found
 
+    def _has_moved(self, site: EffectSite) -> bool:
+        functions = self._moves.get(site.module)
+        if functions is None:
+            return False
+        moves = functions.get(site.function)
+        return moves is not None and site.op in moves
+
     def _site(self, site: EffectSite) -> EffectSite:
+        if not self._has_moved(site):
+            return site
         found = self._sites.get(site)
         if found is None:
-            op = self.op(FunctionId(site.module, site.function), site.op)
-            found = self._sites[site] = site if op == site.op else replace(site, op=_GONE if op is None else op)
+            op = self._moves[site.module][site.function][site.op]
+            found = self._sites[site] = replace(site, op=_GONE if op is None else op)
         return found
 
     def _way(self, via: tuple[EffectSite, ...]) -> tuple[EffectSite, ...]:
         return tuple(map(self._site, via))
-
-    def _effect(self, effect: Effect) -> Effect:
-        site, via = self._site(effect.site), self._way(effect.via)
-        return effect if site is effect.site and via == effect.via else replace(effect, site=site, via=via)

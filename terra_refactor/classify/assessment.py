@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts
@@ -18,6 +19,7 @@ from terra_refactor.classify.assumptions import Assumptions, gather_assumptions
 from terra_refactor.classify.benefit import NOTHING, UNKNOWN_ITERATIONS, Count, largest, operations
 from terra_refactor.classify.candidates import is_test_code, why_not_a_candidate
 from terra_refactor.classify.decision import Classification, ParameterDecision, ParameterValueKind
+from terra_refactor.classify.fresh_arguments import Fresh, Freshness, FreshParameter, brought_by_callers
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
 from terra_refactor.classify.parameters import describe_parameters, reported_types
 from terra_refactor.classify.reach import abstract_methods, uses_static_sizes
@@ -148,7 +150,9 @@ def _assessed(hazards: HazardMap, identity: FunctionId) -> Assessment:
         reached = tuple(
             hazard for hazard in reached if not (hazard.boundary and all_rules()[hazard.rule].needs_tensors)
         )
-    assumptions = gather_assumptions(hazards.codes, facts, code, found, parameters, reached)
+    assumptions = gather_assumptions(
+        hazards.codes, facts, code, found, parameters, reached, partial(hazards.ask, _FRESH)
+    )
     extra = dict.fromkeys(
         f"what subclasses make of `{name}` has no side effects"
         for context in contexts
@@ -206,7 +210,12 @@ def _imported(hazards: HazardMap, identity: FunctionId) -> tuple[str, ...]:
 
 def _structural(hazards: HazardMap, identity: FunctionId) -> str | None:
     code, found = hazards.program.function(identity), hazards.facts.functions[identity]
-    return why_not_a_candidate(hazards.codes, hazards.facts, code, found, assess(hazards, identity).parameters)
+    parameters = assess(hazards, identity).parameters
+    return why_not_a_candidate(hazards.codes, hazards.facts, code, found, parameters, partial(hazards.ask, _FRESH))
+
+
+def _brought(hazards: HazardMap, about: FreshParameter) -> Fresh:
+    return brought_by_callers(hazards.codes, hazards.facts, about, partial(hazards.ask, _FRESH))
 
 
 def _proposal(hazards: HazardMap, identity: FunctionId) -> Proposal | None:
@@ -276,6 +285,7 @@ def _effects(effects: Iterator[Effect]) -> Iterator[Effect]:
     return iter(found.values())
 
 
+_FRESH: Final = Question[HazardMap, FreshParameter, Fresh](_brought, Fresh(Freshness.NEVER))
 _ASSESSMENT: Final = Question[HazardMap, FunctionId, Assessment | None](_assess, None)
 _STRUCTURAL: Final = Question[HazardMap, FunctionId, str | None](_structural, None)
 _TEST: Final = Question[HazardMap, FunctionId, bool](

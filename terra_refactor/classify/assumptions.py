@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from terra_refactor.analysis.facts import FunctionFacts, ObjectFacts, ObjectKind, ParameterFacts, ProgramFacts
 from terra_refactor.classify.candidates import derives_from
 from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
-from terra_refactor.classify.fresh_arguments import Freshness, freshness
+from terra_refactor.classify.fresh_arguments import AskFresh, Freshness, freshness
 from terra_refactor.classify.hazards import ReachedHazard
 from terra_refactor.classify.recorded import assumption_of
 from terra_refactor.domain.evidence import Evidence
@@ -171,6 +171,7 @@ def gather_assumptions(
     found: FunctionFacts,
     parameters: tuple[ParameterDecision, ...],
     hazards: tuple[ReachedHazard, ...],
+    ask: AskFresh,
 ) -> Assumptions:
     """The assumptions under which a function without certain hazards is safe."""
     if found.problem is not None:
@@ -222,7 +223,7 @@ def gather_assumptions(
         if is_certain:
             return Assumptions((), f"`{name}` is converted to another dtype, which a graph does to Python values only")
         sentences[f"`{name}` {CONVERTED}"] = None
-    fresh = freshness(codes, facts, code)
+    fresh = freshness(code, ask)
     if fresh.how is Freshness.REFUSED:
         return Assumptions((), f"`{fresh.parameter}` is a view of a dict, which a traced function cannot take")
     if fresh.how is Freshness.SOMETIMES:

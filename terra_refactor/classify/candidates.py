@@ -11,7 +11,7 @@ from typing import Final
 from terra_refactor.analysis.facts import FunctionFacts, ProgramFacts
 from terra_refactor.analysis.testing import is_in_test_file
 from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
-from terra_refactor.classify.fresh_arguments import Freshness, freshness
+from terra_refactor.classify.fresh_arguments import AskFresh, Freshness, freshness
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import (
@@ -76,6 +76,7 @@ def why_not_a_candidate(
     code: Function,
     found: FunctionFacts,
     parameters: tuple[ParameterDecision, ...],
+    ask: AskFresh,
 ) -> str | None:
     """Why a `tf.function` on this definition makes no sense; None if it may."""
     if code.kind is FunctionKind.LAMBDA:
@@ -108,7 +109,7 @@ def why_not_a_candidate(
         return "in a graph `tf.custom_gradient` makes a tensor of every argument, and of its defaults that are none"
     if _is_called_on_temporaries(codes, facts, code, found):
         return "it is called on an object that nobody holds: a traced method refers to its object weakly, and would lose it"
-    fresh = freshness(codes, facts, code)
+    fresh = freshness(code, ask)
     if fresh.how is Freshness.ALWAYS:
         return f"its calls bring another `{fresh.written}` each: a graph would be traced for each ({IDENTITY_KEYED.id})"
     return varying_python_value(code, found, parameters)

@@ -10,7 +10,7 @@ objects each time they are evaluated, and lists of another length are other stru
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, TypeAlias
@@ -74,11 +74,15 @@ class Fresh:
     written: str = ""
 
 
-def freshness(codes: Codes, facts: ProgramFacts, code: Function) -> Fresh:
-    """The freshest arguments of a function."""
+FreshParameter: TypeAlias = tuple[FunctionId, str, int]
+"""A parameter of a function, and how many calls further up it is asked for."""
+AskFresh: TypeAlias = Callable[[FreshParameter], Fresh]
+
+
+def freshness(code: Function, ask: AskFresh) -> Fresh:
+    """The freshest arguments of a function. What callers bring is asked for: many ways lead up to the same caller."""
     own = 1 if code.kind is FunctionKind.METHOD else 0
-    known: _Known = {}
-    found = [_of_parameter(codes, facts, code.id, parameter.name, 0, known) for parameter in code.parameters[own:]]
+    found = [ask((code.id, parameter.name, 0)) for parameter in code.parameters[own:]]
     return max(found, key=lambda fresh: fresh.how, default=Fresh(Freshness.NEVER))
 
 
@@ -96,20 +100,9 @@ def runs_once(codes: Codes, facts: ProgramFacts, identity: FunctionId, depth: in
     return not _loops_around(codes, caller, op) and runs_once(codes, facts, caller, depth + 1)
 
 
-_Known: TypeAlias = dict[tuple[FunctionId, str, int], Fresh]
-"""Answers by function, parameter and depth: many ways lead up to the same caller."""
-
-
-def _of_parameter(
-    codes: Codes, facts: ProgramFacts, identity: FunctionId, name: str, depth: int, known: _Known
-) -> Fresh:
-    key = identity, name, depth
-    if key not in known:
-        known[key] = _by_callers(codes, facts, identity, name, depth, known)
-    return known[key]
-
-
-def _by_callers(codes: Codes, facts: ProgramFacts, identity: FunctionId, name: str, depth: int, known: _Known) -> Fresh:
+def brought_by_callers(codes: Codes, facts: ProgramFacts, about: FreshParameter, ask: AskFresh) -> Fresh:
+    """What the callers of a function bring for a parameter."""
+    identity, name, depth = about
     code = codes.program.function(identity)
     worst = Fresh(Freshness.NEVER, name)
     contexts = facts.contexts_of(identity) if depth < _MAX_DEPTH else ()
@@ -121,27 +114,27 @@ def _by_callers(codes: Codes, facts: ProgramFacts, identity: FunctionId, name: s
         number = view.given_for(call, code, name)
         if number is None:
             continue
-        how = _freshness_of(view, call.op, number, depth, known)
+        how = _freshness_of(view, call.op, number, depth, ask)
         if how > worst.how:
             worst = Fresh(how, name, view.written(number))
     return worst
 
 
-def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int, known: _Known) -> Freshness:
+def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int, ask: AskFresh) -> Freshness:
     made = view.origin(number)
     alternatives = members(view.value(number))
     match made:
         case Display(is_comprehension=False, items=items):
-            elements = (_freshness_of_element(view, call, item.value, depth, known) for item in items)
+            elements = (_freshness_of_element(view, call, item.value, depth, ask) for item in items)
             return max((*elements, _is_resized(view, call, alternatives)), default=Freshness.NEVER)
         case Display(kind=Container.GENERATOR, op=op):
             return _related(view, call, op, Freshness.ALWAYS)
         case Display(op=op):
-            return _related(view, call, op, _freshness_of_collected(view, made, depth, known))
+            return _related(view, call, op, _freshness_of_collected(view, made, depth, ask))
         case Call(op=op, arguments=arguments):
             if any(_is_attrs_object(view, member) for member in alternatives):
                 # a structure, which is told apart by what is in it
-                fields = (_freshness_of_element(view, call, each.value, depth, known) for each in arguments)
+                fields = (_freshness_of_element(view, call, each.value, depth, ask) for each in arguments)
                 return max(fields, default=Freshness.NEVER)
             if _is_view_of_dict(view, made):
                 return Freshness.REFUSED
@@ -154,12 +147,12 @@ def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int, known
     match made:
         case NameRead(name=name, is_local=True):
             found = [
-                _related(view, call, write.value, _freshness_of(view, write.value, write.value, depth + 1, known))
+                _related(view, call, write.value, _freshness_of(view, write.value, write.value, depth + 1, ask))
                 for write in view.code.writes.get(name, ())
                 if depth < _MAX_DEPTH
             ]
             if view.code.has_parameter(name):
-                given = _of_parameter(view.codes, view.facts, view.function.id, name, depth + 1, known).how
+                given = ask((view.function.id, name, depth + 1)).how
                 repeated = view.innermost_loop(call) is not None
                 found.append(min(given, Freshness.SOMETIMES) if repeated else given)
             return max(found, default=Freshness.NEVER)
@@ -169,14 +162,14 @@ def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int, known
             return max((_made(view, call, number, made, member) for member in alternatives), default=Freshness.NEVER)
 
 
-def _freshness_of_collected(view: ContextView, made: Display, depth: int, known: _Known) -> Freshness:
+def _freshness_of_collected(view: ContextView, made: Display, depth: int, ask: AskFresh) -> Freshness:
     """What a comprehension collects: Python numbers of which nothing is known are other ones each time."""
     worst = Freshness.NEVER
     for item in made.items:
         if view.any_of(item.value, _is_open_number):
             how = Freshness.ALWAYS
         else:
-            how = _freshness_of(view, item.value, item.value, depth + 1, known)
+            how = _freshness_of(view, item.value, item.value, depth + 1, ask)
         worst = max(worst, how if depth < _MAX_DEPTH else Freshness.SOMETIMES)
     return worst
 
@@ -185,13 +178,13 @@ def _is_open_number(value: Value) -> bool:
     return isinstance(value, Scalar) and not value.symbolic
 
 
-def _freshness_of_element(view: ContextView, call: OpId, number: OpId, depth: int, known: _Known) -> Freshness:
+def _freshness_of_element(view: ContextView, call: OpId, number: OpId, depth: int, ask: AskFresh) -> Freshness:
     """What is in a display: numbers that change there are other structures."""
     if view.any_of(number, _is_open_number):
         loop = view.innermost_loop(call)
         changes = loop is not None and view.changes_in(loop, number)
         return Freshness.ALWAYS if changes else Freshness.SOMETIMES
-    return _freshness_of(view, call, number, depth + 1, known) if depth < _MAX_DEPTH else Freshness.SOMETIMES
+    return _freshness_of(view, call, number, depth + 1, ask) if depth < _MAX_DEPTH else Freshness.SOMETIMES
 
 
 def _is_attrs_object(view: ContextView, value: Value) -> bool:
