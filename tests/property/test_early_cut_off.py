@@ -62,6 +62,17 @@ BODIES = (
     "return other.extra({call})",
     "return other.TABLE.get('a', {call})",
 )
+METHODS = (
+    "return self.value",
+    "return self.count",
+    "print(self.value)\n        return self.value",
+    "self.count += 1\n        return self.value",
+    "first = self.value\n        return first",
+    "return f8(self.value)",
+    "return f7(None) if self.count else self.value",
+    "return getattr(self, 'value', COUNT)",
+    "return self",
+)
 HEAD = """\
 import tensorflow as tf
 import other
@@ -74,7 +85,7 @@ class Box:
         self.count = 0
 
     def get(self):
-        return self.value
+        {get}
 
     def set(self, value):
         self.count += 1
@@ -82,7 +93,7 @@ class Box:
 
 class Other(Box):
     def get(self):
-        return super().get()
+        {inherited}
 
 STATE = Other(None)
 STATE.last = None
@@ -100,6 +111,10 @@ def extra(x):
 
 def body(number: int, choose: random.Random) -> str:
     """A body of the function of that number. It calls functions behind it, now and then itself or one before it."""
+    if number == FUNCTIONS:
+        return choose.choice(METHODS)
+    if number > FUNCTIONS:
+        return choose.choice((*METHODS, "return super().get()", "return super().get() + 1"))
     template = choose.choice(BODIES)
 
     def call(argument: str) -> str:
@@ -117,8 +132,9 @@ def body(number: int, choose: random.Random) -> str:
 
 
 def text_of(bodies: Sequence[str]) -> str:
-    functions = "".join(f"\ndef f{number}(x):\n    {inner}\n" for number, inner in enumerate(bodies))
-    return f"{HEAD}{functions}\nf0(tf.ones([2]))\n\ndef test_numbers():\n    f1(3)\n    f2(None)\n"
+    functions = "".join(f"\ndef f{number}(x):\n    {inner}\n" for number, inner in enumerate(bodies[:FUNCTIONS]))
+    head = HEAD.format(get=bodies[FUNCTIONS], inherited=bodies[FUNCTIONS + 1])
+    return f"{head}{functions}\nf0(tf.ones([2]))\n\ndef test_numbers():\n    f1(3)\n    f2(None)\n"
 
 
 def program_of(text: str) -> Program:
@@ -142,11 +158,11 @@ def compared(judge: RepeatedJudge, text: str) -> ProgramFacts:
 @pytest.mark.parametrize("seed", range(12))
 def test_edits_give_what_an_analysis_from_nothing_gives(seed: int) -> None:
     choose = random.Random(seed)
-    bodies = [body(number, choose) for number in range(FUNCTIONS)]
+    bodies = [body(number, choose) for number in range(FUNCTIONS + 2)]
     judge = RepeatedJudge()
     compared(judge, text_of(bodies))
     for _ in range(EDITS):
-        number = choose.randrange(FUNCTIONS)
+        number = choose.randrange(FUNCTIONS + 2)
         bodies[number] = body(number, choose)
         compared(judge, text_of(bodies))
 

@@ -228,7 +228,7 @@ class Outliner:
         start, end = first.lineno, last.end_lineno or last.lineno
         indent = self._indent(start)
         before = self.lines[start - 1][: len(indent)]
-        if before.strip() or ast.get_source_segment(self.text, first) is None:
+        if before.strip():
             return Refused("it does not begin a line")
         if not self._begins_line(first) or not self._ends_line(candidate):
             return Refused("it shares a line with other statements")
