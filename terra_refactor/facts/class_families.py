@@ -22,13 +22,13 @@ class ClassFamilies:
         self._program = program
         self._index_of = index_of
         self._known: tuple[frozenset[str], ...] | None = None
-        self._setters: dict[str, frozenset[str] | None] = {}
+        self._setters: dict[str, frozenset[str] | None] | None = None
 
     def may_read(self, reader: FunctionId, attribute: str, *, by_name: bool = False) -> bool:
         """Whether an object on which the attribute is set may be of the reader's class, too. What is no method may with `by_name` not."""
-        if attribute not in self._setters:
-            self._setters[attribute] = self._classes_that_set(attribute)
-        setting, own = self._setters[attribute], self._class_of(reader)
+        if self._setters is None:
+            self._setters = self._classes_that_set()
+        setting, own = self._setters.get(attribute), self._class_of(reader)
         if own is None:
             return not by_name
         if not setting:
@@ -39,20 +39,21 @@ class ClassFamilies:
         """Whether an object of one of these classes may be of the other, too."""
         return one == other or any(one in family and other in family for family in self._families())
 
-    def _classes_that_set(self, attribute: str) -> frozenset[str] | None:
-        """The classes whose methods set the attribute of their own object; None if something else sets it."""
-        found: set[str] = set()
+    def _classes_that_set(self) -> dict[str, frozenset[str] | None]:
+        """By attribute, the classes whose methods set it on their own object; None where something else sets it, too."""
+        found: dict[str, set[str]] = {}
+        by_others: set[str] = set()
         for module in self._program.modules.values():
             for function in module.functions:
                 code = self._index_of(function.id)
+                own = self._class_of(function.id)
                 for write in code.of_kind(AttributeWrite):
-                    if write.name != attribute:
-                        continue
-                    owner, own = code.facts[write.owner], self._class_of(function.id)
-                    if not isinstance(owner, NameRead) or owner.name != "self" or own is None:
-                        return None
-                    found.add(own)
-        return frozenset(found)
+                    owner = code.facts[write.owner]
+                    if own is not None and isinstance(owner, NameRead) and owner.name == "self":
+                        found.setdefault(write.name, set()).add(own)
+                    else:
+                        by_others.add(write.name)
+        return {name: None if name in by_others else frozenset(classes) for name, classes in found.items()}
 
     def _class_of(self, method: FunctionId) -> str | None:
         code = self._program.function(method)

@@ -73,7 +73,10 @@ class CodeFacts:
 
     def of_kind(self, *kinds: type[FactType]) -> tuple[FactType, ...]:
         """The facts of some kinds, in order within each."""
-        found = tuple(fact for kind in kinds for fact in self._kinds.get(kind, ()))
+        if len(kinds) == 1:
+            found = self._kinds.get(kinds[0], ())
+        else:
+            found = tuple(fact for kind in kinds for fact in self._kinds.get(kind, ()))
         return cast("tuple[FactType, ...]", found)
 
     def reads_of(self, name: str) -> tuple[NameRead, ...]:

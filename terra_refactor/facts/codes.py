@@ -79,6 +79,7 @@ class Codes:
         self._outlines: dict[str, tuple[ClassOutline, ...]] | None = None
         self.budget = LookBudget()
         self._readers: dict[str, tuple[FunctionId, ...]] | None = None
+        self._readers_of: dict[tuple[str, bool], tuple[FunctionId, ...]] = {}
         self._families = ClassFamilies(program, self.of)
 
     def readers_of(self, attribute: str, *, by_name: bool = False) -> tuple[FunctionId, ...]:
@@ -86,12 +87,15 @@ class Codes:
 
         With `by_name`, of the latter only methods, which as a rule ask their own object.
         """
-        readers = self._all_readers()
-        of_any = readers.get(_ANY_ATTRIBUTE, ())
-        return (
-            *readers.get(attribute, ()),
-            *(each for each in of_any if self._families.may_read(each, attribute, by_name=by_name)),
-        )
+        found = self._readers_of.get((attribute, by_name))
+        if found is None:
+            readers = self._all_readers()
+            of_any = readers.get(_ANY_ATTRIBUTE, ())
+            found = self._readers_of[attribute, by_name] = (
+                *readers.get(attribute, ()),
+                *(each for each in of_any if self._families.may_read(each, attribute, by_name=by_name)),
+            )
+        return found
 
     def are_related(self, one: str, other: str) -> bool:
         """Whether an object of a class of one of these names may be of the other, too."""
