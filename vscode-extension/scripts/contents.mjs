@@ -10,6 +10,7 @@ const ALLOWED = [
     /^\[Content_Types\]\.xml$/,
     /^extension\.vsixmanifest$/,
     /^extension\/(package\.json|package\.nls\.json|readme\.md|changelog\.md|LICENSE(\.txt)?)$/,
+    /^extension\/l10n\/bundle\.l10n(\.[\w-]+)?\.json$/,
     /^extension\/dist\/extension\.js$/,
     /^extension\/bundled\/tool\/launch\.py$/,
     /^extension\/bundled\/wheels\/terra_refactor-[^/]+-py3-none-any\.whl$/,

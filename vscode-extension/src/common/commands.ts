@@ -76,7 +76,7 @@ async function showReport(server: ServerHolder): Promise<void> {
         return;
     }
     const html = new TextDecoder().decode(await vscode.workspace.fs.readFile(vscode.Uri.parse(page)));
-    const panel = vscode.window.createWebviewPanel("terra-refactor.report", "terra-refactor report", vscode.ViewColumn.Active, {
+    const panel = vscode.window.createWebviewPanel("terra-refactor.report", vscode.l10n.t("terra-refactor report"), vscode.ViewColumn.Active, {
         enableScripts: true,
         retainContextWhenHidden: true,
     });
