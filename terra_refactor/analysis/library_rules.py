@@ -35,7 +35,9 @@ def over_combinations(
     frame = site.frame
     result: Value = BOTTOM
     failure: OperationError | None = None
+    noted: FailureFact | None = None
     succeeded = False
+    known = frame.failures.get(site.op)
     outer = frame.state
     states: list[State] = []
     for combination in combinations:
@@ -43,15 +45,21 @@ def over_combinations(
         frame.state = outer.fork()
         try:
             result = join(result, rule(combination))
-            succeeded = True
             states.append(frame.state)
+            if frame.failures.get(site.op) is known:
+                succeeded = True
+            else:
+                # what a rule calls in its turn has failed, on this alternative
+                noted = frame.failures.pop(site.op)
         except OperationError as error:
             failure = error
         finally:
             frame.state = outer
     if any(state.heap for state in states):
         outer.merge(states)
-    if failure is not None and not succeeded:
+    if noted is not None and not succeeded:
+        site.fails(noted)
+    elif failure is not None and not succeeded:
         return _failed(site, operation, failure)
     return result if combinations else UNKNOWN
 

@@ -26,7 +26,7 @@ from terra_refactor.rules.no_benefit.no_tensor_work import RULE as NO_TENSOR_WOR
 from terra_refactor.rules.registry import all_rules, rules_by_retrace
 from terra_refactor.rules.retracing.function_made_in_loop import RULE as MADE_IN_LOOP
 from terra_refactor.rules.retracing.shape_retrace import RULE as SHAPE_RETRACE
-from terra_refactor.rules.rule import CureHint, Family, Finding, RelatedPlace, Rule, RuleKind, Severity
+from terra_refactor.rules.rule import CureHint, Family, Finding, Nature, RelatedPlace, Rule, RuleKind, Severity
 from terra_refactor.rules.shapes.suspicious_broadcast import RULE as SUSPICIOUS_BROADCAST
 from terra_refactor.syntax.location import Span
 
@@ -73,9 +73,13 @@ def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap, proof:
         if not wrapped and program.function(context.function).name == "call":
             # Keras enters it, and collects the losses that it adds in each trace
             given.update(effect.site for effect in context.effects if effect.target.path.endswith(".losses"))
+        # what AutoGraph leaves as it is becomes no branch and no loop of the graph
+        as_it_is = {hazard.site for hazard in hazards.reached(context) if hazard.nature is Nature.UNCONVERTED}
         for hazard in hazards.reached(context):
             rule = all_rules()[hazard.rule]
             if hazard.site in given or not (wrapped or rule.inherited):
+                continue
+            if rule.compares_structures and hazard.site in as_it_is:
                 continue
             # an error needs proof; a warning tells of a trap, which is there whether or not somebody falls into it today
             if rule.severity is Severity.WARNING or (rule.severity is Severity.ERROR and hazard.assumption is None):

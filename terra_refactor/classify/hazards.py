@@ -420,7 +420,7 @@ class HazardMap:
                 return True
             if (
                 effect.kind in (EffectKind.VARIABLE_CREATION, EffectKind.STATE_WRITE)
-                and self._is_guarded(code, site.op)
+                and self.is_guarded(code, site.op)
                 and not (
                     effect.kind is EffectKind.VARIABLE_CREATION
                     and position == 0
@@ -433,7 +433,7 @@ class HazardMap:
                 )
         return False
 
-    def _is_guarded(self, code: Function, op: int) -> bool:
+    def is_guarded(self, code: Function, op: int) -> bool:
         """Whether the operation runs only the first time: under `if self.x is None`, `if not self.built`, `if not hasattr(...)`."""
         return self.ask(_GUARDED, (code.id, op))
 

@@ -1,9 +1,9 @@
 """Whether anybody sees what a call of a graph leaves behind or computes on the side.
 
-Computes: whether a result goes nowhere, and whether a function of the program reads an attribute of the very objects on which a call
-sets it. An attribute of the same name on an object of another class is no reader, nor is one on an object of which nothing is known:
-an error needs proof, and a name is none. Needs: facts, and the code of the functions. Gives: `goes_nowhere`, `written_objects`,
-`reads_of_these`, `is_used_in_graph`.
+Computes: whether a result goes nowhere, and whether eager code of the program reads an attribute of the very objects on which a call
+sets it. An attribute of the same name on an object of another class is no reader, nor is one on an object of which nothing is known, nor
+code that a graph runs while it is traced: an error needs proof, and a name is none. Needs: facts, and the code of the functions. Gives:
+`goes_nowhere`, `written_objects`, `reads_of_these`, `is_used_in_graph`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from terra_refactor.facts.records import (
     Display,
     Fact,
     ItemRead,
+    ItemWrite,
     Literal,
     NameWrite,
     Operation,
@@ -71,11 +72,14 @@ def _only_computes(context: ContextFacts, call: OpId) -> bool:
 
 
 def written_objects(hazards: HazardMap, contexts: Iterable[ContextFacts], place: OpId) -> frozenset[ObjectId] | None:
-    """The objects of which an operation sets an attribute; None for an operation that sets none itself (a call of a library does)."""
+    """The objects of which an operation sets an attribute, or changes what an attribute holds; None of one where that is not seen."""
     found: set[ObjectId] = set()
     for context in contexts:
-        fact = hazards.index(context.function).facts[place]
-        if not isinstance(fact, AttributeWrite):
+        index = hazards.index(context.function)
+        fact = index.facts[place]
+        if isinstance(fact, Call | ItemWrite) and fact.owner is not None:
+            fact = index.facts[fact.owner]
+        if not isinstance(fact, AttributeWrite | AttributeRead):
             return None
         found.update(_objects(context.values[fact.owner]))
     return frozenset(found)
@@ -103,15 +107,14 @@ def is_used_in_graph(hazards: HazardMap, contexts: Iterable[ContextFacts], place
 
 
 def reads_of_these(hazards: HazardMap, reader: FunctionId, attribute: str, written: Set[ObjectId]) -> bool:
-    """Whether a function reads the attribute of an object that may be one of these; True of one that asks for computed names."""
+    """Whether eager code of a function reads, by its name, the attribute of an object that may be one of these."""
     index = hazards.index(reader)
     owners = [read.owner for read in index.of_kind(AttributeRead) if read.name == attribute]
     owners += [call.arguments[0].value for call in index.of_kind(Call) if _asks_for(index, call, attribute)]
-    if not owners:
-        return True
     return any(
         _may_be_one(hazards, number, other)
         for context in hazards.whole_facts.contexts_of(reader)
+        if not context.in_graph
         for owner in owners
         for number in _objects(context.values[owner])
         for other in written

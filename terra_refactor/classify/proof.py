@@ -16,7 +16,7 @@ from functools import partial
 from typing import Final
 
 from terra_refactor.analysis.effects import own_field
-from terra_refactor.analysis.facts import BranchKind, ContextFacts, FailureFact
+from terra_refactor.analysis.facts import BranchKind, ContextFacts, EntryKind, FailureFact
 from terra_refactor.classify.conversion import is_excluded, leaves_conversion, leaves_conversion_for_keras
 from terra_refactor.classify.hazards import MAX_CHAIN, HazardMap, ReachedHazard
 from terra_refactor.classify.onlookers import goes_nowhere, is_used_in_graph, reads_of_these, written_objects
@@ -46,12 +46,19 @@ from terra_refactor.facts.records import (
     RegionKind,
     Write,
 )
+from terra_refactor.facts.view import has_trait
+from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import LocalHazard, Nature
 from terra_refactor.tf_model.graph_traits import makes_variables_late
+from terra_refactor.tf_model.spec import Trait
 from terra_refactor.tf_model.traits import SEEDED_LAYERS
 
+_OF_THE_HOST: Final = frozenset(
+    {EffectKind.PRINT, EffectKind.LOG, EffectKind.INPUT_OUTPUT, EffectKind.RANDOM, EffectKind.TIME}
+)
+"""What Python does while a graph is traced, and no later call does again."""
 _HOOKS: Final = frozenset({"call", "update_state", "result"})
 """Methods that Keras calls eagerly as well as in graphs."""
 
@@ -72,6 +79,10 @@ class Proof:
         if hazard.is_effect:
             return self._doubt_of_effect(context, hazard)
         place, rule = hazard.site.op, all_rules()[hazard.rule]
+        if hazard.parameter is not None and "input_signature" in dict(
+            self.facts.functions[context.function].hybrid or ()
+        ):
+            return "if its input signature does not convert what it is given"
         if hazard.nature is Nature.UNCONVERTED and self._is_left_by_keras_only(context, hazard.via):
             return "under Keras 3, of TensorFlow 2.16 and newer: Keras 2 has `call` and `train_step` converted"
         doubts: list[str] = []
@@ -226,6 +237,8 @@ class Proof:
             return "if somebody looks at it"
         if any(effect.kind is EffectKind.VARIABLE_CREATION for effect in effects):
             return self._doubt_of_creation(context, hazard)
+        if effects and all(effect.kind in _OF_THE_HOST for effect in effects):
+            return self._doubt_of_host(context, hazard)
         writes = [effect for effect in effects if effect.kind is EffectKind.STATE_WRITE]
         if not writes:
             return None
@@ -239,6 +252,42 @@ class Proof:
             if not any(self._keeps_tensor(inner, hazard.site.op) for inner in self._contexts_at(context, hazard.via)):
                 return "if a tensor of the trace is in it, which no call shows"
         return None
+
+    def _doubt_of_host(self, context: ContextFacts, hazard: ReachedHazard) -> str | None:
+        """What is doubtful about what Python does while a graph is traced only: whether a later call would do something else."""
+        read = self.hazards.library_at(hazard.site)
+        if read and all(has_trait(name, Trait.READS_KEPT) for name in read):
+            return "if what it reads changes between the calls"
+        if any(self._runs_first_time(site) for site in (*hazard.via, hazard.site)):
+            return "if it happens more than once: what it makes is kept"
+        if self._is_called_once(context.function):
+            return "if it is called again: the program calls it once"
+        return None
+
+    def _runs_first_time(self, site: EffectSite) -> bool:
+        code = self.hazards.whole_program.function(FunctionId(site.module, site.function))
+        return self.hazards.is_guarded(code, site.op)
+
+    def _is_called_once(self, identity: FunctionId, depth: int = 0) -> bool:
+        """Whether a run of the program calls a function once: in one place, through no library, and in no loop.
+
+        What the top of a module calls may be an example of what others call often, but in a notebook and under a condition.
+        """
+        found, contexts = self.facts.functions[identity], self.facts.contexts_of(identity)
+        if found.open_callers or found.recursive or any(each.entry is not EntryKind.CALLED for each in contexts):
+            return False
+        calls = [made for context in contexts for made in self.values.calls_of(context)]
+        places = {(calling.function, call.op) for calling, call in calls}
+        if depth >= MAX_CHAIN or len(places) != 1 or any(call.library for _, call in calls):
+            return False
+        ((caller, op),) = places
+        index = self.hazards.index(caller)
+        if any(True for _ in index.loops_around(op)):
+            return False
+        if index.function.kind is not FunctionKind.MODULE:
+            return self._is_called_once(caller, depth + 1)
+        is_notebook = self.hazards.whole_program.modules[caller.module].path.endswith(".ipynb")
+        return is_notebook or any(outer.kind is RegionKind.IF for outer in index.around(op))
 
     def _doubt_of_creation(self, context: ContextFacts, hazard: ReachedHazard) -> str | None:
         made = self.hazards.library_at(hazard.site)
@@ -331,8 +380,8 @@ class Proof:
         return self.hazards.index(identity).function.name in ("__init__", "build")
 
     def _is_read(self, name: str, written: frozenset[ObjectId] | None, reader: FunctionId) -> bool:
-        """Whether a function reads the attribute of one of these objects; True where the objects are unknown."""
-        return written is None or reads_of_these(self.hazards, reader, name, written)
+        """Whether eager code of a function reads the attribute of one of these objects; a name alone is no proof."""
+        return written is not None and reads_of_these(self.hazards, reader, name, written)
 
     def is_looked_at(self, context: ContextFacts, hazard: ReachedHazard, writes: Iterable[Effect]) -> bool:
         """Whether some function of the program reads what a call leaves in an attribute of these objects; True of what is no attribute."""

@@ -5,7 +5,7 @@ Computes: look-ups over functions: who reads an attribute, which classes have a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from terra_refactor.facts.budget import LookBudget
@@ -24,6 +24,8 @@ class StaticFlow:
     """The control flow of a function as AutoGraph makes it, with the names that are live at each node."""
 
     function: Function
+    nested: tuple[tuple[FunctionKind, tuple[str, ...]], ...]
+    """The kinds of the functions that are written in it, and which of its variables they read."""
     flow: Flow
     live: tuple[Names, ...]
 
@@ -45,6 +47,10 @@ class ClassOutline:
     """As they are written."""
     methods: frozenset[str]
     """The functions that are defined in its body, classes and lambdas among them."""
+
+
+def _reads(nested: Iterable[Function]) -> tuple[tuple[FunctionKind, tuple[str, ...]], ...]:
+    return tuple((each.kind, each.frees) for each in nested)
 
 
 _ANY_ATTRIBUTE = "*"
@@ -130,10 +136,18 @@ class Codes:
         """The control flow of a function, and what is live in it. Made when it is first asked for."""
         code = self.of(identity)
         known = self._flows.get(identity)
-        if known is None or known.function.body is not code.function.body:
-            flow = flow_of(code.function)
-            known = self._flows[identity] = StaticFlow(code.function, flow, live_names(flow))
+        nested = self._nested(code.function)
+        if known is None or known.function.body is not code.function.body or known.nested != _reads(nested):
+            flow = flow_of(code.function, nested)
+            known = self._flows[identity] = StaticFlow(code.function, _reads(nested), flow, live_names(flow))
         return known
+
+    def _nested(self, function: Function) -> tuple[Function, ...]:
+        """The functions written in one that read its variables; none are looked for where no variable is read so."""
+        if not function.cells:
+            return ()
+        others = self.program.modules[function.id.module].functions
+        return tuple(each for each in others if each.parent == function.id and each.frees)
 
     def of(self, identity: FunctionId) -> CodeFacts:
         """The facts of the function with that identity."""

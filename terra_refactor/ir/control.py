@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Final, TypeAlias
 
 from terra_refactor.ir import ops
-from terra_refactor.ir.function import Function
+from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.walk import operands, walk
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
@@ -90,20 +90,26 @@ class Flow:
     entry: NodeId
     exit: NodeId
     captured: frozenset[str]
-    """Local names that nested functions read, and names of other scopes: somebody else may look at them at any time."""
+    """Local names that nested functions read (but lambdas, of which AutoGraph assumes that they are called where they are written), and
+    names of other scopes: somebody else may look at them at any time."""
     by_op: dict[OpId, tuple[NodeId, ...]]
     """The nodes of an operation."""
 
 
-def flow_of(function: Function) -> Flow:
-    """The control flow of a function."""
+def flow_of(function: Function, nested: Iterable[Function] = ()) -> Flow:
+    """The control flow of a function. `nested` are the functions that are written in it: what only its lambdas read is live there."""
     # what follows each early `return` is nested in its other side
-    return call_with_deep_stack(lambda: _Builder(function).build())
+    return call_with_deep_stack(lambda: _Builder(function, nested).build())
 
 
 class _Builder:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, nested: Iterable[Function]) -> None:
         self.function = function
+        inner = tuple(nested)
+        self.lambdas = {each.id: each.frees for each in inner if each.kind is FunctionKind.LAMBDA}
+        kept = {name for each in inner if each.kind is not FunctionKind.LAMBDA for name in each.frees}
+        read_by_lambdas = {name for frees in self.lambdas.values() for name in frees}
+        self.captured = {name for name in function.cells if name in kept or name not in read_by_lambdas}
         self.nodes: list[Node] = []
         self.sites: list[Site] = []
         self.path: tuple[tuple[int, int], ...] = ()
@@ -141,7 +147,7 @@ class _Builder:
             tuple(self.sites),
             entry,
             exit_,
-            frozenset(outer | set(self.function.cells)),
+            frozenset(outer | self.captured),
             {op: tuple(numbers) for op, numbers in by_op.items()},
         )
 
@@ -291,8 +297,17 @@ class _Builder:
                         self._add(NodeKind.READ, inner.id, (inner.name,))
                     elif isinstance(inner, ops.StoreName) and inner.value is not None:
                         self._add(NodeKind.MAY_BIND, inner.id, name=inner.name)
+                    elif isinstance(inner, ops.MakeFunction):
+                        self._made(inner)
+            case ops.MakeFunction():
+                self._made(op)
             case _:
                 pass
+
+    def _made(self, op: ops.MakeFunction) -> None:
+        read = [name for name in self.lambdas.get(op.function, ()) if name in self.function.cells]
+        if read:
+            self._add(NodeKind.READ, op.id, read)
 
     def _loop(self, op: ops.For | ops.While) -> None:
         left, skipped = f"%break {op.id}", f"%continue {op.id}"

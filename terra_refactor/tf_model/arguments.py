@@ -16,6 +16,7 @@ from terra_refactor.domain.shape import Shape, join_shapes
 from terra_refactor.domain.tensor import UNKNOWN_TENSOR_TYPE, TensorType
 from terra_refactor.domain.traced import content_roots
 from terra_refactor.domain.value import (
+    NONE,
     UNKNOWN,
     Constant,
     DatasetValue,
@@ -34,6 +35,7 @@ from terra_refactor.domain.value import (
     UnionValue,
     UnknownValue,
     Value,
+    members,
 )
 from terra_refactor.tf_model.numpy_dtypes import NumpyOperand, numpy_common
 from terra_refactor.tf_model.spec import BoundCall
@@ -42,6 +44,13 @@ from terra_refactor.tf_model.spec import BoundCall
 def is_none(value: Value | None) -> bool:
     """True if the value is absent or certainly Python's None."""
     return value is None or (isinstance(value, Constant) and value.value is None)
+
+
+def may_be_none(value: Value | None) -> bool:
+    """True if the value may be Python's None, or nothing is known of it."""
+    if value is None:
+        return True
+    return any(isinstance(member, UnknownValue) or member == NONE for member in members(value))
 
 
 def integer(value: Value | None) -> Dim:

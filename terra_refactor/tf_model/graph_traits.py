@@ -77,6 +77,36 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     + " builtins.set.add builtins.dict.setdefault collections.deque.append",
     Trait.FILLS_LIST: within("builtins.list", "append extend insert"),
     Trait.NEEDS_NUMBER: within("builtins", "int float range abs round"),
+    Trait.READS_KEPT: " ".join(
+        (
+            within("os", "access listdir lstat readlink scandir stat walk"),
+            within("os.path", "exists lexists isfile isdir islink ismount getsize realpath samefile"),
+            within(
+                "pathlib.Path",
+                "exists glob is_dir is_file is_mount is_symlink iterdir read_bytes read_text resolve rglob samefile stat",
+            ),
+            "glob.* argparse.ArgumentParser.parse_args argparse.ArgumentParser.parse_known_args",
+            "json.load pickle.load yaml.load yaml.safe_load joblib.load configparser.RawConfigParser.read "
+            "xml.etree.ElementTree.parse",
+            within("numpy", "load loadtxt genfromtxt fromfile fromregex memmap"),
+            within(
+                "pandas",
+                "read_csv read_table read_excel read_json read_pickle read_hdf read_parquet read_sql read_feather",
+            ),
+            "cv2.imread PIL.Image.open imageio.imread imageio.v2.imread skimage.io.imread scipy.misc.imread scipy.io.loadmat "
+            "scipy.io.wavfile.read soundfile.read librosa.load nibabel.load",
+            "sklearn.datasets.* keras.datasets.* tensorflow_datasets.load tensorflow_hub.load tensorflow.saved_model.load",
+            within(
+                "keras.utils",
+                "get_file load_img image_dataset_from_directory text_dataset_from_directory audio_dataset_from_directory",
+            ),
+            within(
+                "tensorflow.train",
+                "checkpoints_iterator get_checkpoint_state latest_checkpoint list_variables load_checkpoint load_variable",
+            ),
+            within("tensorflow.io.gfile", "exists glob isdir listdir stat walk"),
+        )
+    ),
     Trait.TAKES_OPEN_SIZES: "tensorflow.ensure_shape tensorflow.TensorSpec tensorflow.TensorShape",
     Trait.READS_SIZE: "builtins.len builtins.range tensorflow.get_static_value tensorflow.Tensor.get_shape tensorflow.unstack",
     Trait.NEEDS_RANK: "tensorflow.compat.v1.image.resize "

@@ -107,6 +107,8 @@ class Trait(Enum):
     """Runs a function as often as tensors say in eager code, and once while a graph is traced."""
     GIVES_OPERATION = "gives operation"
     """Gives None eagerly, and an operation in a graph."""
+    READS_KEPT = "reads kept"
+    """Reads a file, a data set, the command line: what is there stays, unless somebody replaces it. Advances nothing."""
     ON_FAILURE_ONLY = "on failure only"
     """Shows its texts only if something fails."""
     DROPPED_BY_XLA = "dropped by xla"

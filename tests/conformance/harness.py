@@ -6,6 +6,7 @@ TensorFlow twice: with placeholders that show only what the rule saw, and with p
 
 - The rule's dtypes, ranks and sizes may never contradict the true ones, and must be at least as precise as TensorFlow's own
   inference on the same partial shapes (unless the row is marked `imprecise`).
+- What the rule says where one argument, or one part of one, is unknown may not contradict the truth either.
 - Where the rule raises, TensorFlow must raise on the true shapes; where TensorFlow raises on the true shapes, a rule that saw them
   all must raise as well (unless the row is marked `misses_errors`).
 """
@@ -14,8 +15,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from types import EllipsisType
 from typing import Any
 
@@ -30,6 +31,7 @@ from terra_refactor.domain.dtype import DType
 from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
+    UNKNOWN,
     Constant,
     DTypeValue,
     FrozenDict,
@@ -386,6 +388,48 @@ def _unknown(dim: Dim) -> bool:
     return dim is None
 
 
+def blinded(call: BoundCall) -> Iterator[tuple[str, BoundCall]]:
+    """The call with one argument, or one part of one, unknown; each with what it is."""
+    for name, value in call.arguments.items():
+        for path, other in _without(value, name):
+            yield path, replace(call, arguments={**call.arguments, name: other})
+    for number, value in enumerate(call.extra_arguments):
+        for path, other in _without(value, f"*[{number}]"):
+            yield (
+                path,
+                replace(
+                    call, extra_arguments=(*call.extra_arguments[:number], other, *call.extra_arguments[number + 1 :])
+                ),
+            )
+    if call.receiver is not None:
+        yield "receiver", replace(call, receiver=UNKNOWN)
+
+
+def _without(value: Value, path: str) -> Iterator[tuple[str, Value]]:
+    yield path, UNKNOWN
+    match value:
+        case TensorValue(type=known):
+            yield f"dtype and shape of {path}", replace(value, type=TensorType(None, None))
+            yield f"dtype of {path}", replace(value, type=TensorType(None, known.shape))
+        case TupleValue(elements) | FrozenList(elements):
+            for number, element in enumerate(elements):
+                for inner, other in _without(element, f"{path}[{number}]"):
+                    yield inner, replace(value, elements=(*elements[:number], other, *elements[number + 1 :]))
+        case _:
+            pass
+
+
+def check_unknown(rule: Rule, call: BoundCall, contradicts: Callable[[Value], str | None], described: str) -> None:
+    """Raises AssertionError where a rule takes something for known that it cannot know if a part of the call is unknown."""
+    for path, other in blinded(call):
+        try:
+            got = rule(other)
+        except OperationError as error:
+            raise AssertionError(f"{described}, {path} unknown: the rule fails ({error.message})") from error
+        problem = contradicts(got)
+        assert problem is None, f"{described}, {path} unknown: {problem}"
+
+
 def compare(row: Row, call: Call, outcome: Outcome) -> None:
     """Judges one generated call; raises AssertionError where the rule and TensorFlow differ."""
     rule = rule_of(row)
@@ -410,6 +454,8 @@ def compare(row: Row, call: Call, outcome: Outcome) -> None:
             # `==` of tensors that turn out not to fit is a False, which TensorFlow does not foresee either
             problem = _contradiction(got, expected) or (None if visible and row.name in NOT_FORESEEN else problem)
         assert problem is None, f"{described}: {problem}"
+        if not visible:
+            check_unknown(rule, _bound(row, call, visible=False), lambda found: _contradiction(found, true), described)
         if isinstance(expected, Exception):
             continue
         lost = _less_precise(got, expected)

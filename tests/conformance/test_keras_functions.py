@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 
 from terra_refactor.domain.dim import eager
 from terra_refactor.domain.tensor import TensorType
-from terra_refactor.domain.value import DatasetValue, TensorKind, TensorValue, TupleValue, Value
+from terra_refactor.domain.value import (
+    UNKNOWN,
+    Constant,
+    DatasetValue,
+    FrozenList,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+)
 from terra_refactor.tf_model.catalogue import value_of
 from terra_refactor.tf_model.registry import lookup
 from terra_refactor.tf_model.spec import BoundCall, Rule
@@ -249,6 +258,17 @@ def test_pad_sequences(longest: int | None) -> None:
     assert ours.type.dtype == real.dtype.name
     assert ours.type.shape == (3, longest)
     assert real.shape == (3, longest or 3)
+
+
+@pytest.mark.parametrize(
+    "vectors", [[[[1, 2]], [[3, 4], [5, 6]]], [np.zeros((2, 3)), np.zeros((4, 3))]], ids=["lists", "arrays"]
+)
+def test_pad_sequences_of_vectors(vectors: list[Any]) -> None:
+    assert keras.utils.pad_sequences(vectors, maxlen=4).ndim == 3
+    rule = _rule("keras.utils.pad_sequences")
+    for sequences in (value_of(vectors), FrozenList((UNKNOWN, UNKNOWN)), UNKNOWN):
+        ours = rule(BoundCall("", {"sequences": sequences, "maxlen": Constant(4)}))
+        assert not isinstance(ours, TensorValue) or ours.type.shape is None
 
 
 def test_timeseries_dataset() -> None:

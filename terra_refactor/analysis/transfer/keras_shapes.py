@@ -40,6 +40,8 @@ _INPUTS: Final = "@inputs"
 """Field of a sequential model: the inputs of its layers, as far as they follow from its declared input."""
 _OUTPUT: Final = "@output"
 """Field of a sequential model: what its layers give for its declared input."""
+_NOTHING_YET: Final = Constant(None)
+"""What is in that field before the first layer."""
 _FIXED_WIDTH: Final = frozenset(
     f"keras.layers.{name}"
     for name in (
@@ -84,7 +86,7 @@ def add_to_sequential(site: Site, model: Reference, layer: Value) -> None:
     if isinstance(layer, TensorValue):
         frame.state.set((model.object, _OUTPUT), layer)
         return
-    if given is None:
+    if given is None or given == _NOTHING_YET:
         given = _declared_by(frame, layer)
     inputs = frame.state.get((model.object, _INPUTS))
     known = inputs.elements if isinstance(inputs, TupleValue) else ()
@@ -107,6 +109,9 @@ def _declared_by(frame: Frame, layer: Value) -> TensorValue | None:
 
 def build_sequential(site: Site, model: Reference) -> None:
     """Runs the layers that a sequential model is constructed with."""
+    # the place may have made a model before: this one begins without layers
+    site.frame.state.set((model.object, _INPUTS), TupleValue(()))
+    site.frame.state.set((model.object, _OUTPUT), _NOTHING_YET)
     layers = elements(configuration_of(site.frame, model).get("layers"))
     for layer in layers or ():
         add_to_sequential(site, model, layer)

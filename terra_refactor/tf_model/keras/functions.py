@@ -134,11 +134,16 @@ def _pad_sequences(call: BoundCall) -> Value:
     else:
         return _array(dtype, None)
     longest = call.argument("maxlen")
-    # elements that are arrays themselves add axes, which is seldom and not known here
-    nested = items is None or any(isinstance(item, TensorValue) for item in items)
-    if nested:
+    # sequences of vectors add axes
+    if items is None or not all(map(_is_of_numbers, items)):
         return _array(dtype, None)
     return _array(dtype, (count, None if read.is_none(longest) else read.integer(longest)))
+
+
+def _is_of_numbers(sequence: Value) -> bool:
+    """Whether a sequence certainly holds single numbers."""
+    found = read.elements(sequence)
+    return found is not None and all(isinstance(item, Constant | Scalar) for item in found)
 
 
 def _image_array(call: BoundCall) -> Value:

@@ -9,9 +9,10 @@ last axis is reduced, then all values by `reduction`), `keras.metrics`, `keras.o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Final
 
-from terra_refactor.domain.dim import definitely_different
+from terra_refactor.domain.dim import Dim, definitely_different
 from terra_refactor.domain.dtype import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, FLOATING, DType
 from terra_refactor.domain.shape import BroadcastError, Shape, broadcast, format_shape
 from terra_refactor.domain.tensor import TensorType
@@ -54,7 +55,10 @@ def _drop_or_add(longer: Shape, shorter: Shape) -> tuple[Shape, Shape] | None:
     return (longer, (*shorter, 1)) if len(shorter) == 1 else (longer[:-1], shorter)
 
 
-_BROADCASTS: Final = "under Keras 3, of TensorFlow 2.16 and newer: Keras 2 does not compare the numbers of examples"
+_OF_KERAS_3: Final = "under Keras 3, of TensorFlow 2.16 and newer: "
+_COUNTS: Final = _OF_KERAS_3 + "Keras 2 does not compare the numbers of examples"
+_BROADCASTS: Final = _OF_KERAS_3 + "Keras 2 broadcasts them, which may not be what is meant"
+_FLATTENS: Final = _OF_KERAS_3 + "Keras 2 takes all labels in a row, and all scores"
 
 
 def _mismatch(name: str, labels: Shape, predictions: Shape, only: str = "") -> OperationError:
@@ -67,6 +71,18 @@ def _mismatch(name: str, labels: Shape, predictions: Shape, only: str = "") -> O
     )
 
 
+def _broadcast_by_keras_2(labels: Shape, predictions: Shape) -> str:
+    """Under what else such shapes are refused: Keras 2 broadcasts labels as they are, and `fit` those of rank 1 as a column."""
+    assert labels is not None
+    for given in (labels, (*labels, 1)) if len(labels) == 1 else (labels,):
+        try:
+            broadcast(given, predictions)
+        except BroadcastError:
+            continue
+        return _BROADCASTS
+    return ""
+
+
 def _broadcast_loss(name: str, labels: Shape, predictions: Shape) -> Shape:
     """Values of a loss that works element by element, then reduces the last axis."""
     adjusted = equal_ranks(labels, predictions)
@@ -75,22 +91,37 @@ def _broadcast_loss(name: str, labels: Shape, predictions: Shape) -> Shape:
     try:
         whole = broadcast(*adjusted)
     except BroadcastError as error:
-        raise _mismatch(name, labels, predictions) from error
+        raise _mismatch(name, labels, predictions, _broadcast_by_keras_2(labels, predictions)) from error
     return whole[:-1] if whole else None
 
 
-def _same_shape_loss(name: str, labels: Shape, predictions: Shape) -> Shape:
-    """Values of a loss that requires equal shapes (crossentropies)."""
+def _same_shape_loss(name: str, labels: Shape, predictions: Shape, *, in_keras_2: bool = True) -> Shape:
+    """Values of a loss that requires equal shapes (crossentropies); `in_keras_2`: whether that of Keras 2 does."""
     adjusted = equal_ranks(labels, predictions)
     if adjusted is None:
         return None
     left, right = adjusted
     assert left is not None and right is not None
     if len(left) != len(right) or any(definitely_different(a, b) for a, b in zip(left, right, strict=True)):
-        raise _mismatch(name, labels, predictions)
+        raise _mismatch(name, labels, predictions, "" if in_keras_2 else _broadcast_by_keras_2(labels, predictions))
     if not right:
         return None
     return tuple(a if isinstance(a, int) and b is None else b for a, b in zip(left[:-1], right[:-1], strict=True))
+
+
+def _binary_loss(name: str, labels: Shape, predictions: Shape) -> Shape:
+    """Values of a loss that requires equal shapes since Keras 3."""
+    return _same_shape_loss(name, labels, predictions, in_keras_2=False)
+
+
+def _taken_in_a_row(labels: tuple[Dim, ...], predictions: tuple[Dim, ...]) -> str:
+    """Under what else labels of another rank than that of the scores are refused: Keras 2 flattens both, and counts."""
+    given, wanted = labels, predictions[:-1]
+    if labels and wanted and not definitely_different(labels[0], wanted[0]):
+        given, wanted = labels[1:], wanted[1:]
+    counts = [prod(axis for axis in shape if isinstance(axis, int)) for shape in (given, wanted)]
+    known = all(isinstance(axis, int) for axis in (*given, *wanted))
+    return "" if known and counts[0] != counts[1] else _FLATTENS
 
 
 def _sparse_loss(name: str, labels: Shape, predictions: Shape) -> Shape:
@@ -104,14 +135,14 @@ def _sparse_loss(name: str, labels: Shape, predictions: Shape) -> Shape:
     if len(labels) == len(predictions):
         if labels[-1] != 1:
             if isinstance(labels[-1], int):
-                raise _mismatch(name, labels, predictions)
+                raise _mismatch(name, labels, predictions, _taken_in_a_row(labels, predictions))
             return None
         labels = labels[:-1]
     expected = predictions[:-1]
     if len(labels) != len(expected):
-        raise _mismatch(name, labels, predictions)
+        raise _mismatch(name, labels, predictions, _taken_in_a_row(labels, predictions))
     if any(definitely_different(a, b) for a, b in zip(labels, expected, strict=True)):
-        raise _mismatch(name, labels, predictions, _BROADCASTS)
+        raise _mismatch(name, labels, predictions, _COUNTS)
     return tuple(a if isinstance(a, int) and b is None else b for a, b in zip(labels, expected, strict=True))
 
 
@@ -130,8 +161,8 @@ _LOSSES: Final[Mapping[str, tuple[str, ValuesRule]]] = {
     "SquaredHinge": ("squared_hinge", _broadcast_loss),
     "CategoricalHinge": ("categorical_hinge", _broadcast_loss),
     "CosineSimilarity": ("cosine_similarity", _broadcast_loss),
-    "BinaryCrossentropy": ("binary_crossentropy", _same_shape_loss),
-    "BinaryFocalCrossentropy": ("binary_focal_crossentropy", _same_shape_loss),
+    "BinaryCrossentropy": ("binary_crossentropy", _binary_loss),
+    "BinaryFocalCrossentropy": ("binary_focal_crossentropy", _binary_loss),
     "CategoricalCrossentropy": ("categorical_crossentropy", _same_shape_loss),
     "CategoricalFocalCrossentropy": ("categorical_focal_crossentropy", _broadcast_loss),
     "SparseCategoricalCrossentropy": ("sparse_categorical_crossentropy", _sparse_loss),

@@ -235,7 +235,9 @@ def _average(call: BoundCall) -> Value:
 
 def _where(call: BoundCall) -> Value:
     condition = operand(call.argument("condition"))
-    if read.is_none(call.argument("x")) and read.is_none(call.argument("y")):
+    choices = call.argument("x"), call.argument("y")
+    # NumPy takes both or none
+    if any(map(read.is_none, choices)) and all(map(read.may_be_none, choices)):
         if call.incomplete:
             return UNKNOWN
         if condition.type.shape is None:

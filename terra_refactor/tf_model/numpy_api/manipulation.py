@@ -443,7 +443,10 @@ def _digitize(call: BoundCall) -> Value:
 
 
 def _bincount(call: BoundCall) -> Value:
-    return array(INT64 if read.is_none(call.argument("weights")) else FLOAT64, (None,))
+    weights = call.argument("weights")
+    if read.is_none(weights):
+        return array(INT64, (None,))
+    return array(None if read.may_be_none(weights) else FLOAT64, (None,))
 
 
 def _histogram(call: BoundCall) -> Value:

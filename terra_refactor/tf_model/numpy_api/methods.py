@@ -33,6 +33,8 @@ from terra_refactor.tf_model.spec import BoundCall, Rule
 def _astype(call: BoundCall) -> Value:
     given = operand(call.receiver).type
     dtype = read.dtype_argument(call.argument("dtype"))
+    if given.dtype == STRING and dtype != STRING:
+        return UNKNOWN  # the text of numbers only
     content = content_of(call.receiver) if given.dtype in INTEGER and dtype in INTEGER else None
     outcome = array(dtype, given.shape, content) if not _is_scalar(call.receiver) else result(dtype, given.shape)
     return TensorValue(outcome.type, outcome.kind, content)

@@ -30,7 +30,15 @@ from terra_refactor.domain.value import (
     TupleValue,
     Value,
 )
-from terra_refactor.tf_model.arguments import dtype_argument, elements, integer, integers, is_none, shape_argument
+from terra_refactor.tf_model.arguments import (
+    dtype_argument,
+    elements,
+    integer,
+    integers,
+    is_none,
+    may_be_none,
+    shape_argument,
+)
 from terra_refactor.tf_model.ops.contents import applied
 from terra_refactor.tf_model.ops.conversion import operand, size_content, size_value
 from terra_refactor.tf_model.ops.creation import tensor_dtype
@@ -290,6 +298,8 @@ def _repeat(call: BoundCall) -> Value:
             total = multiply(element_count(shape), factor)
         return result(data.type.dtype, (total,))
     axis = integer(axis_value)
+    if may_be_none(axis_value):
+        return result(data.type.dtype)
     if shape is None or not isinstance(axis, int):
         return result(data.type.dtype, None if shape is None else (None,) * len(shape))
     if not shape:

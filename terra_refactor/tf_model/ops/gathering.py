@@ -12,7 +12,7 @@ from terra_refactor.domain.dim import Dim, Truth, format_dim, subtract
 from terra_refactor.domain.dtype import BOOL, FLOATING, INT64, DType
 from terra_refactor.domain.shape import Shape, compatible, format_shape
 from terra_refactor.domain.value import TupleValue, Value
-from terra_refactor.tf_model.arguments import integer, integers, is_none, shape_argument
+from terra_refactor.tf_model.arguments import integer, integers, is_none, may_be_none, shape_argument
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.math import agreed_dtype
 from terra_refactor.tf_model.ops.operators import masked_shape
@@ -98,7 +98,8 @@ def _boolean_mask(call: BoundCall) -> Value:
 def _where(call: BoundCall) -> Value:
     condition = operand(call.argument("condition"))
     first, second = call.argument("x"), call.argument("y")
-    if is_none(first) and is_none(second):
+    # both are given, or none
+    if (is_none(first) or is_none(second)) and may_be_none(first) and may_be_none(second):
         if call.incomplete:
             return result(None)
         shape = condition.type.shape

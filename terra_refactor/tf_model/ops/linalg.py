@@ -12,7 +12,7 @@ from typing import Final
 from terra_refactor.domain.dim import Dim, definitely_different, format_dim
 from terra_refactor.domain.dtype import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, FLOATING, INT32, DType
 from terra_refactor.domain.shape import Shape, format_shape, meet_shapes
-from terra_refactor.domain.value import Constant, TupleValue, Value
+from terra_refactor.domain.value import UNKNOWN, Constant, TupleValue, Value
 from terra_refactor.tf_model.arguments import dtype_argument, elements, integer, integers, is_none, text
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.math import agreed_dtype
@@ -170,7 +170,9 @@ def _svd(call: BoundCall) -> Value:
     vectors, full = flag(call.argument("compute_uv"), True), flag(call.argument("full_matrices"), False)
     dtype = data.type.dtype
     real = _MAGNITUDE.get(dtype, dtype) if dtype is not None else None
-    if shape is None or full is None or vectors is None:
+    if vectors is None:
+        return UNKNOWN
+    if shape is None or full is None:
         values = result(real)
         return values if vectors is False else TupleValue((values, result(dtype), result(dtype)))
     batch, rows, columns = shape[:-2], shape[-2], shape[-1]

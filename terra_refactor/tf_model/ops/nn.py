@@ -79,6 +79,8 @@ def _windowed(
     padding: str | tuple[tuple[Dim, Dim], ...] | None,
 ) -> list[Dim]:
     """The output sizes of the spatial axes. Raises OperationError if a window certainly does not fit."""
+    if padding is None:
+        return [None] * len(spatial)
     sizes: list[Dim] = []
     for number, axis in enumerate(spatial):
         size, window = shape[axis], windows[number]

@@ -307,7 +307,11 @@ def index_rule(value: Value, index: Value) -> Value:
             return TensorValue(TensorType(dtype, _advanced_shape(shape, parts)), kind)
         for part in parts:
             if isinstance(part, FrozenList) or (
-                isinstance(part, TensorValue) and part.type.shape is not None and len(part.type.shape) == 1
+                # a vector of bools is a mask
+                isinstance(part, TensorValue)
+                and part.type.dtype is not None
+                and part.type.shape is not None
+                and len(part.type.shape) == 1
             ):
                 if kind is TensorKind.KERAS or value.type == UNKNOWN_TENSOR_TYPE:
                     # of what nothing is known but its use may be an array

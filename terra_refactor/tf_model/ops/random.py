@@ -7,7 +7,7 @@ from typing import Final
 
 from terra_refactor.domain.dtype import FLOAT32, INT32, INT64
 from terra_refactor.domain.shape import Shape, format_shape
-from terra_refactor.domain.value import NONE, NOT_A_TENSOR, Value
+from terra_refactor.domain.value import NONE, NOT_A_TENSOR, Constant, Scalar, Value
 from terra_refactor.tf_model.arguments import integer, is_none, shape_argument
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
@@ -22,7 +22,7 @@ def _draw(*parameters: str) -> Rule:
     def rule(call: BoundCall) -> Value:
         wanted = call.argument("dtype")
         dtype = FLOAT32 if is_none(wanted) else tensor_dtype(wanted)
-        shape = shape_argument(call.argument("shape"))
+        shape = _drawn_shape(call)
         if call.name.endswith("uniform") and call.name.startswith("tensorflow.random.Generator") and is_none(wanted):
             dtype = None if not is_none(call.argument("maxval")) else FLOAT32
         for name in parameters:
@@ -36,11 +36,23 @@ def _draw(*parameters: str) -> Rule:
     return rule
 
 
+def _drawn_shape(call: BoundCall) -> Shape:
+    """The shape to draw. Raises OperationError for a number, of which other functions make a shape of one axis."""
+    given = call.argument("shape")
+    if isinstance(given, Constant | Scalar) and not is_none(given):
+        raise OperationError(
+            ErrorKind.RANK,
+            f"{short_name(call)}: the shape is a number, and must be a list, a tuple or a vector",
+            ("shape",),
+        )
+    return shape_argument(given)
+
+
 def _appended(*parameters: str) -> Rule:
     """A draw of `shape` for each parameter of the distribution (`tf.random.gamma`): `shape` and then the parameters' shape."""
 
     def rule(call: BoundCall) -> Value:
-        shape = shape_argument(call.argument("shape"))
+        shape = _drawn_shape(call)
         each: Shape = ()
         dtype = None
         for name in parameters:

@@ -130,6 +130,16 @@ def test_a_nested_function_keeps_what_it_reads_alive() -> None:
     assert names(flow, branches(flow)[0]) == {"v"}
 
 
+def test_what_a_lambda_reads_is_alive_where_it_is_written_and_not_behind() -> None:
+    text = "def f(x, flag):\n    if flag:\n        v = 1\n        g = lambda: v\n    return x\n"
+    module = lower_module(parse_module(source_from_text(text, "m.py")), "m")
+    function = next(each for each in module.functions if each.name == "f")
+    inner = [each for each in module.functions if each.parent == function.id]
+    flow = flow_of(function, inner)
+    assert "v" not in flow.captured
+    assert names(flow, branches(flow)[0]) == set()
+
+
 def test_definitions_join_where_paths_meet() -> None:
     function = lowered("if flag:\n    v = 1\nfor i in x:\n    w = v\n    v = 2\ndel x\nreturn v")
     flow = flow_of(function)
