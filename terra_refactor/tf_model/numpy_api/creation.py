@@ -169,9 +169,8 @@ def _linspace(call: BoundCall) -> Value:
     dtype = None if common is None else (FLOAT64 if common in INTEGER or common == BOOL else common)
     dtype = dtype_setting(call, dtype if dtype == FLOAT64 else None)
     axis = call.argument("axis")
-    if axis is not None and read.known_integer(axis) != 0:
-        return array(dtype, None)
-    samples = array(dtype, None if shape is None else (read.integer(count), *shape))
+    is_first = axis is None or read.known_integer(axis) == 0
+    samples = array(dtype, None if shape is None or not is_first else (read.integer(count), *shape))
     step = call.argument("retstep")
     if step is None or read.truth(step) is False:
         return samples

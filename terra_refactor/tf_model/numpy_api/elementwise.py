@@ -196,6 +196,8 @@ def _cumulative(dtype_rule: DTypeRule) -> Rule:
                 for size in given.shape:
                     count = multiply(count, size)
             return array(dtype, (count,))
+        if read.may_be_none(call.argument("axis")):
+            return array(dtype, None)
         axis = read.known_integer(call.argument("axis"))
         if axis is not None and given.shape:
             shapes.normal_axis(_function_name(call), axis, given.shape)

@@ -81,6 +81,8 @@ def _concatenate(call: BoundCall) -> Value:
         for shape in parts:
             total = add(total, None if shape is None else element_count(shape))
         return array(dtype, (total,))
+    if axis is not None and read.may_be_none(axis):
+        return array(dtype, None)
     place = 0 if axis is None else read.known_integer(axis)
     return array(dtype, shapes.concatenated("concatenate", parts, place))
 

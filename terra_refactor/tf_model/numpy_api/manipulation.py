@@ -221,6 +221,8 @@ def _repeat(call: BoundCall) -> Value:
     axis = call.argument("axis")
     if read.is_none(axis):
         return array(given.dtype, (None if given.shape is None else multiply(element_count(given.shape), repeats),))
+    if read.may_be_none(axis):
+        return array(given.dtype, None)
     place = read.known_integer(axis)
     if not given.shape or place is None:
         return array(given.dtype, (None,) * len(given.shape) if given.shape else None)
@@ -337,10 +339,13 @@ def _take_along_axis(call: BoundCall) -> Value:
 
 def _unique(call: BoundCall) -> Value:
     given = operand(_source(call)).type
-    if not read.is_none(call.argument("axis")):
-        values = array(given.dtype, None if given.shape is None else (None,) * len(given.shape))
-    else:
+    axis = call.argument("axis")
+    if read.is_none(axis):
         values = array(given.dtype, (None,))
+    elif read.may_be_none(axis) or given.shape is None:
+        values = array(given.dtype, None)
+    else:
+        values = array(given.dtype, (None,) * len(given.shape))
     flags = [call.argument(name) for name in ("return_index", "return_inverse", "return_counts")]
     if any(flag is not None and read.truth(flag) is None for flag in flags):
         return UNKNOWN
@@ -431,6 +436,8 @@ def _append(call: BoundCall) -> Value:
     if read.is_none(axis):
         sizes = [None if item.type.shape is None else element_count(item.type.shape) for item in (left, right)]
         return array(dtype, (add(sizes[0], sizes[1]),))
+    if read.may_be_none(axis):
+        return array(dtype, None)
     return array(dtype, shapes.concatenated("append", [left.type.shape, right.type.shape], read.known_integer(axis)))
 
 
@@ -487,7 +494,7 @@ def _covariance(call: BoundCall) -> Value:
     by_row = call.argument("rowvar")
     rows = True if by_row is None else read.truth(by_row)
     if rows is None:
-        return array(None, (None, None))
+        return array(None, None)
     size = given.shape[0 if rows else 1]
     if size == 1:
         return array(None, ())
