@@ -164,7 +164,25 @@ class CallCount:
             return None
         times = self._most(contexts, made)
         runs = self._runs(code.parent, {})
+        if runs is None and times == 1 and self._is_step_of_training(identity, code.parent, made):
+            return 1  # nobody can tell how often the function around it is called; each of its calls pays its trace
         return None if times is None or runs is None else times * runs
+
+    def _is_step_of_training(self, identity: FunctionId, around: FunctionId, made: OpId) -> bool:
+        """Whether each call of a function that is made in another is in loops in loops of that, of unknown length: epochs and batches."""
+        places = self._places(identity)
+        code = self.hazards.index(around)
+        made_in = set(code.loops_around(made))
+        for (caller, op), calling in places.items():
+            if caller != around:
+                return False
+            loops = [loop for loop in code.loops_around(op) if loop not in made_in]
+            open_ones = [
+                loop for loop in loops if any(_length(self.hazards.view(context), loop) is None for context in calling)
+            ]
+            if len(loops) < 2 or not open_ones:
+                return False
+        return bool(places)
 
     def _runs(self, identity: FunctionId, known: dict[FunctionId, int | None]) -> int | None:
         """At most so many times a function is called from anywhere in the program; `known` as in `_of`."""

@@ -246,7 +246,7 @@ class Outliner:
     def _ends_line(self, candidate: Candidate) -> bool:
         last = candidate.block[candidate.end - 1]
         line = self.lines[(last.end_lineno or last.lineno) - 1].encode()
-        rest = line[last.end_col_offset or 0 :].strip()
+        rest = line[last.end_col_offset or 0 :].strip().removeprefix(b";").lstrip()
         return not rest or rest.startswith(b"#")
 
     def _indent(self, line: int) -> str:

@@ -552,6 +552,35 @@ def test_numbers_become_tensors_before_the_step() -> None:
     assert indented(f"{before}train_step(x, y, reward)\n", 8) in new
 
 
+def test_a_semicolon_at_the_end_of_a_line_is_no_other_statement() -> None:
+    new = new_text(in_loop(inside=STEP.replace("(0.1 * grad)", "(0.1 * grad);")))
+    assert "    w.assign_sub(0.1 * grad);\n\n\n" in new
+    shared = new_text(in_loop(inside=STEP.replace("(0.1 * grad)", "(0.1 * grad); print(x)")))
+    assert "        w.assign_sub(0.1 * grad); print(x)\n" in shared
+
+
+TRAINING = """\
+import tensorflow as tf
+
+w = tf.Variable(tf.ones([8, 8]))
+
+
+def train(batches, {more}):
+    for epoch in range(epochs):
+{body}
+        print(epoch)
+"""
+
+
+def test_epochs_of_batches_pay_a_trace_for_each_training() -> None:
+    """Whoever calls `train`: each of its calls traces the step once, and runs it for all batches of all epochs."""
+    body = indented("for x, y in batches:\n" + indented(STEP, 4), 8)
+    text = TRAINING.format(more="epochs", body=body)
+    assert "    @tf.function\n    def train_step(x, y):\n" in new_text(text, "speculative")
+    inner = TRAINING.format(more="x, y, epochs", body=indented(STEP, 8))
+    assert "    def train_step" not in new_text(inner, "speculative")
+
+
 DELETED = """\
 with tf.GradientTape(persistent=True) as tape:
     h = x
