@@ -36,6 +36,7 @@ from terra_refactor.ide.whole_project import (
     totals,
 )
 from terra_refactor.syntax.location import Span
+from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import clean_cache
 from terra_refactor.workspace.workspace import cache_folder_of
 
@@ -196,6 +197,8 @@ def register(server: TerraServer) -> None:
                 "functionLine": decision.line,
                 "qualname": decision.qualname,
                 "path": decision.path,
+                "place": _place(proposal.snapshot.sources[decision.path], decision.line),
+                "canChange": not _is_closed_notebook(server, proposal.snapshot, decision.path),
                 "title": proposal.title,
                 "level": decision.level.value,
                 "reason": decision.reason,
@@ -275,6 +278,12 @@ async def _agrees(server: TerraServer) -> bool:
     except JsonRpcException:
         return False
     return answer is not None and answer.title == _RUN
+
+
+def _place(source: Source, line: int) -> str:
+    """A line of a file in words: of a notebook, the cell and its line."""
+    inside = None if source.notebook is None else source.notebook.cell_line(line)
+    return f"{source.path}:{line}" if inside is None else f"{source.path}, cell {inside[0]}, line {inside[1]}"
 
 
 def _is_closed_notebook(server: TerraServer, snapshot: Snapshot, path: str) -> bool:

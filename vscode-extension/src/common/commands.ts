@@ -38,7 +38,10 @@ export function registerCommands(server: ServerHolder, state: vscode.Memento): v
             await ask(server, "analyzeWorkspace");
             await vscode.commands.executeCommand("workbench.actions.view.problems");
         }),
-        register("run.applyAllSafe", () => makeSafeChanges(asking)),
+        register("run.applyAllSafe", async () => {
+            await makeSafeChanges(asking);
+            await proposals.refreshIfFilled();
+        }),
         register("run.clearCache", () => ask(server, "clearCache")),
         register("run.showReport", () => showReport(server)),
         register("suppressWithReason", (uri: string, request: unknown) => suppress(server, uri, request)),

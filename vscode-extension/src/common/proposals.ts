@@ -9,6 +9,10 @@ export interface Proposal {
     readonly functionLine: number;
     readonly qualname: string;
     readonly path: string;
+    /** The place in words. */
+    readonly place: string;
+    /** It is not in a notebook that is closed, which no edit reaches. */
+    readonly canChange: boolean;
     readonly title: string;
     readonly level: string;
     readonly reason: string;
@@ -42,6 +46,13 @@ export class Proposals implements vscode.TreeDataProvider<Proposal>, vscode.Disp
         this.changed.fire();
     }
 
+    /** Asks anew if there is a list to be kept up to date. */
+    async refreshIfFilled(): Promise<void> {
+        if (this.found.length > 0) {
+            await this.refresh();
+        }
+    }
+
     /** Makes one change, and asks anew. */
     async apply(proposal: Proposal): Promise<void> {
         if ((await this.ask("applyFunction", proposal.uri, proposal.qualname, proposal.functionLine)) === true) {
@@ -56,7 +67,7 @@ export class Proposals implements vscode.TreeDataProvider<Proposal>, vscode.Disp
     getTreeItem(proposal: Proposal): vscode.TreeItem {
         const item = new vscode.TreeItem(`${proposal.qualname}: ${proposal.title}`);
         const saved = proposal.secondsSaved === null ? "" : vscode.l10n.t("saves {0} s", proposal.secondsSaved.toFixed(1));
-        item.description = [saved, `${proposal.path}:${proposal.line}`].filter((part) => part !== "").join(" · ");
+        item.description = [saved, proposal.place].filter((part) => part !== "").join(" · ");
         item.iconPath = new vscode.ThemeIcon(ICONS[proposal.level] ?? "circle-outline");
         const parts = [`${proposal.level}: ${proposal.reason}`, ...proposal.assumptions.map((each) => `- ${each}`)];
         item.tooltip = parts.join("\n");

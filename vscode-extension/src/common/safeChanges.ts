@@ -26,10 +26,10 @@ function itemOf(proposal: Proposal): Item {
     const saved = proposal.secondsSaved === null ? "" : vscode.l10n.t("saves {0} s", proposal.secondsSaved.toFixed(1));
     return {
         proposal,
-        picked: true,
+        picked: proposal.canChange,
         label: `${proposal.qualname}: ${proposal.title}`,
-        description: [saved, `${proposal.path}:${proposal.line}`].filter((part) => part !== "").join(" · "),
-        detail: proposal.reason,
+        description: [saved, proposal.place].filter((part) => part !== "").join(" · "),
+        detail: proposal.canChange ? proposal.reason : vscode.l10n.t("Open the notebook first: no change reaches one that is closed."),
         buttons: [{ iconPath: new vscode.ThemeIcon("go-to-file"), tooltip: vscode.l10n.t("Show the function") }],
     };
 }
@@ -42,7 +42,7 @@ function choose(items: readonly Item[]): Promise<readonly Item[]> {
     list.matchOnDescription = true;
     list.ignoreFocusOut = true;
     list.items = items;
-    list.selectedItems = items;
+    list.selectedItems = items.filter(({ proposal }) => proposal.canChange);
     return new Promise((resolve) => {
         let taken: readonly Item[] = [];
         list.onDidTriggerItemButton(({ item }) => {
