@@ -103,7 +103,7 @@ def co_execute(
         from terra_refactor.runtime import engine  # noqa: PLC0415  (TensorFlow only on use)
 
         if way is Way.RESTS:
-            return engine.eagerly(function, args, kwargs)
+            return engine.at_rest(program, function, args, kwargs)
         if program.calls == 0:
             program.eager_reason = engine.obstacle(function)
         return engine.execute(program, function, args, kwargs, way)

@@ -1,7 +1,7 @@
 """The hooks at the public API: one call of TensorFlow or Keras is one node of the trace.
 
 Computes: a wrapper for each hooked function; installs and removes all hooks.
-Needs: nothing of the program. Gives: `install`, `remove`.
+Needs: nothing of the program. Gives: `install`, `rest`, `remove`.
 Ignores: what is called under other names (`from tensorflow import matmul` before the hooks): raw_ops.py catches that.
 """
 
@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from terra_refactor.runtime import foreign, keras_hooks, keras_optimizers, raw_ops, run_tapes, state
+from terra_refactor.runtime import foreign, keras_hooks, keras_optimizers, random_draws, raw_ops, run_tapes, state
 from terra_refactor.runtime.executor import forget_executors, wait_for_segments
-from terra_refactor.runtime.lazy_tensor import LazyTensor
+from terra_refactor.runtime.lazy_tensor import LazyTensor, any_kept
 from terra_refactor.runtime.op_rules import names
 from terra_refactor.runtime.state import forked, thread
 from terra_refactor.runtime.tf_internals import (
@@ -77,7 +79,8 @@ _SCALAR_OPERATORS = _BINARY_OPERATORS = names(
 _INDEX_FUNCTIONS = names(
     """
     gather gather_nd embedding_lookup one_hot sparse_softmax_cross_entropy_with_logits sequence_mask take
-    take_along_axis
+    take_along_axis unsorted_segment_sum unsorted_segment_mean unsorted_segment_max unsorted_segment_min
+    unsorted_segment_prod
     """
 )
 _SCALAR_METHODS = frozenset(["assign", "assign_add", "assign_sub"])
@@ -95,9 +98,6 @@ _VARIABLE_METHODS = sorted(
 )
 
 _GENERATOR_METHODS = ("normal", "uniform", "truncated_normal", "uniform_full_int", "make_seeds")
-
-_installed: list[tuple[Any, str, Any, bool]] = []
-_below: list[tuple[Any, str, Any, bool]] = []
 
 
 def hook(original: Any, call: Call) -> Any:
@@ -274,22 +274,80 @@ def _really(original: Any) -> Any:
     return hooked
 
 
-def install() -> None:
-    """Put every hook in place; a second call does nothing."""
-    if _installed:
-        return
-    if not _below:
-        _below.extend(_put(raw_ops.raw_hooks()))
-        raw_ops.count_accumulators()
-        os.register_at_fork(before=_before_fork, after_in_child=_in_forked_child)
+class _Layer:
+    """Hooks that are put in place and taken away together. They are made once, and made again where something was patched since.
+
+    The calls that the hooks hand to a run are what paths begin with: hooks that are made again know no path.
+    """
+
+    def __init__(self, make: Callable[[], list[tuple[Any, str, Any]]]) -> None:
+        self.make = make
+        self.made: list[tuple[Any, str, Any, Any]] = []  # owner, name, what was there (or _ABSENT), replacement
+        self.in_place = False
+
+    def put(self) -> None:
+        """Put them in place. An interruption may leave some in place and some not: the next call ends what was begun."""
+        if self.in_place:
+            return
+        if not self.made or not all(self._is_there(each) for each in self.made):
+            self.take_away()
+            self.made = [(owner, name, vars(owner).get(name, _ABSENT), hook) for owner, name, hook in self.make()]
+        for owner, name, _, replacement in self.made:
+            setattr(owner, name, replacement)
+        self.in_place = True
+
+    def take_away(self) -> None:
+        """Take them away. What the program has put over a hook stays."""
+        self.in_place = False
+        for owner, name, was, replacement in reversed(self.made):
+            if vars(owner).get(name) is replacement:
+                if was is _ABSENT:
+                    delattr(owner, name)
+                else:
+                    setattr(owner, name, was)
+
+    @staticmethod
+    def _is_there(hook: tuple[Any, str, Any, Any]) -> bool:
+        owner, name, was, replacement = hook
+        found = vars(owner).get(name, _ABSENT)
+        return found is was or found is replacement
+
+
+_ABSENT = object()
+
+
+def _hooks_at_the_api() -> list[tuple[Any, str, Any]]:
     hooks = [*_api_hooks(), *_operator_hooks(), *_generator_hooks(), *_tape_hooks(), *foreign.thread_hooks()]
     hooks.extend((*keras_hooks.hooks(), *keras_optimizers.hooks()))
     hooks.append((Function, "__call__", _function_hook()))
     hooks.append((tf, "is_tensor", _is_tensor_hook()))
     run_eagerly = keras_hooks.setting_hook(eager_function_run.run_functions_eagerly)
     hooks.extend((owner, "run_functions_eagerly", run_eagerly) for owner in (eager_function_run, tf.config))
-    _installed.extend(_put(hooks))
-    state.hooks.installed = True
+    return hooks
+
+
+_api = _Layer(_hooks_at_the_api)
+_below = _Layer(raw_ops.raw_hooks)
+_standing = _Layer(lambda: [*raw_ops.standing_hooks(), *keras_hooks.standing_hooks()])
+_at_fork: list[bool] = []
+switching = threading.RLock()
+"""Held while hooks come and go, and while a run is registered: none begins without them."""
+
+
+def install() -> None:
+    """Put every hook in place; a second call does nothing."""
+    if _api.in_place:
+        return
+    with switching:
+        state.hooks.installed = True
+        if not _standing.in_place:
+            raw_ops.count_accumulators()
+            _standing.put()
+        if not _at_fork:
+            _at_fork.append(True)
+            os.register_at_fork(before=_before_fork, after_in_child=_in_forked_child)
+        _below.put()
+        _api.put()
 
 
 def _before_fork() -> None:
@@ -311,14 +369,6 @@ def _in_forked_child() -> None:
     forked.append(True)
 
 
-def _put(hooks: list[tuple[Any, str, Any]]) -> list[tuple[Any, str, Any, bool]]:
-    replaced: list[tuple[Any, str, Any, bool]] = []
-    for owner, name, replacement in hooks:
-        replaced.append((owner, name, vars(owner).get(name), name in vars(owner)))
-        setattr(owner, name, replacement)
-    return replaced
-
-
 def _function_hook() -> Any:
     hooked = keras_hooks.per_object(Function.__call__, _function_graph_call)
     original = Function.__call__
@@ -336,19 +386,35 @@ def _function_graph_call(function: Any, original: Any) -> Call:
     return keras_hooks.method_call(function, f"tf.function {getattr(function, '__name__', '')}", original)
 
 
-def remove() -> None:
-    """Take the hooks at the public API away again; what was deferred has run then.
+def rest() -> None:
+    """Nothing is deferred for now: what hooks cost at each operation goes, unless a run is active on any thread.
 
-    Those below it stay: they let operations take the tensors that the program kept from earlier calls.
+    The hooks below the API stay while the program has deferred tensors from earlier calls, which only they let operations
+    take, and while kernels do not know of all random numbers that were drawn. Those on what begins and ends a block stay.
     """
+    with switching:
+        if foreign.other_runs() or not _below.in_place:
+            return
+        wait_for_segments()
+        _take_the_api_away()
+        if not any_kept() and random_draws.may_look_away():
+            _below.take_away()
+
+
+def _take_the_api_away() -> None:
+    state.hooks.installed = False
+    state.hooks.generation += 1
+    _api.take_away()
+
+
+def remove() -> None:
+    """Take the hooks away; what was deferred has run then. Those below the API stay while the program has deferred tensors."""
     run = thread.run
     if run is not None and not run.depth:
         run.bail_out("switched off in the middle of a call")
     wait_for_segments()
-    state.hooks.installed = False
-    while _installed:
-        owner, name, original, own = _installed.pop()
-        if own:
-            setattr(owner, name, original)
-        else:
-            delattr(owner, name)
+    rest()
+    with switching:
+        _take_the_api_away()
+        if not _below.in_place:
+            _standing.take_away()

@@ -4,10 +4,10 @@ Computes: from the times of a few calls, which way the next ones are to go.
 Needs: nothing of TensorFlow. Gives: `Costs`, `Way`.
 Ignores: why a function is slow.
 
-After some calls a few are timed, each to the end of its computation; then calls that run eagerly, and are timed, too, take
-turns with them, so that a machine that is busy for a moment disturbs both. Where the shim loses, the function rests: it runs
-eagerly, and is tried again after more and more calls. Where it wins, it is measured again after more and more calls, and
-sooner when most calls leave the known paths.
+After some calls a few are timed, each to the end of its computation; then a few that run eagerly, without the hooks that a
+rest would remove, and so on in turns, so that a machine that is busy for a moment disturbs both. Where the shim loses, the
+function rests: it runs eagerly, and is tried again after more and more calls. Where it wins, it is measured again after more
+and more calls, and sooner when most calls leave the known paths.
 """
 
 from __future__ import annotations
@@ -24,11 +24,19 @@ LONGEST_WARM_UP: Final = 40
 """While paths are still found, it goes on."""
 SETTLED: Final = 4
 """So many calls in a row on known paths end it."""
-TIMED: Final = 5
-TIMED_EAGERLY: Final = 5
+TURNS: Final = 2
+MOST_TURNS: Final = 4
+CLOSE: Final = 1.25
+"""While the two are no further apart, there are more turns: calls on other inputs take other times."""
+LEAST_IN_A_TURN: Final = 3
+MOST_IN_A_TURN: Final = 20
+TURN: Final = 4e-3
+"""Seconds: a turn of short calls has more of them."""
+LONG_CALL: Final = 20e-3
+"""Seconds: what the change from one way to the other costs the first call of a turn does not show in longer calls."""
 CLEARLY: Final = 1.5
 """Two eager calls that both take so many times as long settle it; one may have been disturbed."""
-LOSES: Final = 1.05
+LOSES: Final = 1.02
 EAGER_OPERATION: Final = 4e-6
 """Seconds that an operation takes at least when Python runs it: so many of them need no measurement."""
 FIRST_REST: Final = 64
@@ -51,8 +59,9 @@ class Way(enum.Enum):
 
 
 def _typical(times: list[float]) -> float:
-    """What a call takes when nothing else disturbs it: a low quartile, which one lucky call in five does not make."""
-    return sorted(times)[len(times) // 4]
+    """What a call takes when nothing else disturbs it: the mean of the lower half, since calls on other inputs take other times."""
+    lower = sorted(times)[: (len(times) + 1) // 2]
+    return sum(lower) / len(lower)
 
 
 class Costs:
@@ -69,6 +78,12 @@ class Costs:
         self.resting = 0
         self.missed = 0
         self.slow_tries: int | None = None  # while it is tried again
+        self.trying = 0  # calls of this try
+        self.spent = 0.0  # seconds that they took, with what the change of hooks took
+        self.turn = Way.TIMED  # of the measurement
+        self.turns = 0
+        self.turn_calls = 0
+        self.turn_seconds = 0.0
         self.timed: list[float] = []
         self.eager: list[float] = []
         self.operations = 0
@@ -85,15 +100,17 @@ class Costs:
             self.resting -= 1
             if not self.resting:
                 self.until_measured, self.warmed_up, self.slow_tries = SETTLED, 0, 0
+                self.trying, self.spent = 0, 0.0
             return Way.RESTS
-        if self.until_measured:
-            return Way.FREE
-        return Way.TIMED if len(self.timed) < TIMED + len(self.eager) else Way.EAGER
+        return Way.FREE if self.until_measured else self.turn
 
     def ran(self, way: Way, seconds: float, operations: int, missed: bool) -> None:
         """A call has run that way; `operations`: how many it deferred or ran at once; `missed`: it found a new path."""
+        self.trying += 1
+        self.spent += seconds
         if way is Way.EAGER:
-            self._ran_eagerly(seconds)
+            if self.turn is way:
+                self._in_turn(self.eager, seconds)
             return
         if self.slow_tries is not None and self.eager_seconds is not None and seconds > 2 * self.eager_seconds:
             self.slow_tries += 1
@@ -102,10 +119,9 @@ class Costs:
                 return
         self.in_a_row = 0 if missed else self.in_a_row + 1
         if way is Way.TIMED:
-            self.timed.append(seconds)
             self.operations = max(self.operations, operations)
-            if len(self.timed) == TIMED and _typical(self.timed) < self.operations * EAGER_OPERATION:
-                self._won()
+            if self.turn is way:
+                self._in_turn(self.timed, seconds)
         elif self.until_measured:
             self._warm_up(missed)
 
@@ -118,19 +134,42 @@ class Costs:
         if self.missed >= UNSETTLED and self.shim_seconds is not None and self.slow_tries is None:
             self.until_measured = self.missed = 0
 
-    def _ran_eagerly(self, seconds: float) -> None:
-        self.eager.append(seconds)
-        shim, eager = _typical(self.timed), _typical(self.eager)
-        clear = len(self.eager) > 1 and min(self.eager) > CLEARLY * shim
-        if clear or len(self.eager) == TIMED_EAGERLY:
-            self.shim_seconds, self.eager_seconds = shim, eager
-            if shim > LOSES * eager:
-                self._lost()
-            else:
+    def _in_turn(self, times: list[float], seconds: float) -> None:
+        """A call of the present turn of the measurement."""
+        self.turn_calls += 1
+        self.turn_seconds += seconds
+        if self.turn_calls > 1 or seconds > LONG_CALL:
+            times.append(seconds)
+        if self.turn is Way.EAGER and len(self.eager) > 1 and min(self.eager) > CLEARLY * _typical(self.timed):
+            self._decide()
+        elif self.turn_calls > MOST_IN_A_TURN or (self.turn_calls > LEAST_IN_A_TURN and self.turn_seconds > TURN):
+            self._end_turn()
+
+    def _end_turn(self) -> None:
+        self.turn_calls, self.turn_seconds = 0, 0.0
+        if self.turn is Way.TIMED:
+            if not self.eager and _typical(self.timed) < self.operations * EAGER_OPERATION:
                 self._won()
+            else:
+                self.turn = Way.EAGER
+            return
+        self.turn = Way.TIMED
+        self.turns += 1
+        shim, eager = _typical(self.timed), _typical(self.eager)
+        apart = not eager / CLOSE < shim < eager * CLOSE
+        if self.turns == MOST_TURNS or (self.turns >= TURNS and apart) or min(self.timed) > CLEARLY * eager:
+            self._decide()
+
+    def _decide(self) -> None:
+        self.shim_seconds, self.eager_seconds = _typical(self.timed), _typical(self.eager)
+        if self.shim_seconds > LOSES * self.eager_seconds:
+            self._lost()
+        else:
+            self._won()
 
     def _start_over(self) -> None:
         self.timed, self.eager = [], []
+        self.turn, self.turns, self.turn_calls, self.turn_seconds = Way.TIMED, 0, 0, 0.0
         self.missed = self.warmed_up = 0
         self.slow_tries = None
 
@@ -141,13 +180,15 @@ class Costs:
         self.rest = FIRST_REST
         self.until_measured = self.settled_for
         close = self.eager_seconds is not None and self.eager_seconds < CLEARLY * (self.shim_seconds or 0.0)
-        self.settled_for = min((2 if close else 8) * self.settled_for, 1_000_000)
+        self.settled_for = min((4 if close else 8) * self.settled_for, 1_000_000)
 
     def _lost(self) -> None:
-        self._start_over()
         assert self.shim_seconds is not None and self.eager_seconds is not None
-        tries = (SETTLED + TIMED) * self.shim_seconds / max(self.eager_seconds, 1e-6)
-        self.resting = min(max(self.rest, int(tries / TRYING_AGAIN)), LONGEST_REST)
+        eager = max(self.eager_seconds, 1e-6)
+        again = self.slow_tries is not None
+        cost = self.spent - self.trying * eager if again else (SETTLED + LEAST_IN_A_TURN) * self.shim_seconds
+        self.resting = min(max(self.rest, int(cost / eager / TRYING_AGAIN)), LONGEST_REST)
+        self._start_over()
         self.rest = min(4 * self.rest, LONGEST_REST)
         self.settled_for = 64
         self.rests += 1

@@ -26,9 +26,10 @@ from terra_refactor.runtime.lazy_tensor import LazyTensor
 from terra_refactor.runtime.program import CoExecutionWarning, Program
 from terra_refactor.runtime.report import programs as registered_programs
 from terra_refactor.runtime.run import Run
-from terra_refactor.runtime.state import forked, thread
+from terra_refactor.runtime.state import forked, hooks, thread
 from terra_refactor.runtime.tf_internals import EagerTensor, context, keras, pywrap_tfe, tf
 
+LOOK_AGAIN = 256  # calls of a function that rests while hooks are in place
 IN_USE = 1.0  # seconds since its last call in which a function is taken to be in use
 
 
@@ -60,8 +61,10 @@ def _obstacle_now() -> str | None:
         return "Keras runs on another backend"
     if thread.accumulators:
         return "under a forward accumulator"
-    if not pywrap_tfe.TFE_Py_TapeSetIsEmpty() and not thread.tapes:
-        return "under a gradient tape or accumulator that was entered before the shim was first used"
+    if not pywrap_tfe.TFE_Py_TapeSetIsEmpty() and (not thread.tapes or thread.generation != hooks.generation):
+        return (
+            "under a gradient tape or accumulator that was entered before the shim was first used, or while it rested"
+        )
     return None
 
 
@@ -74,7 +77,7 @@ def _test_once() -> None:
     if _tested or not tf.executing_eagerly() or not pywrap_tfe.TFE_Py_TapeSetIsEmpty() or _obstacle_now() is not None:
         return
     _tested.append(True)
-    problem = self_test.changed_interface()
+    problem = self_test.changed_interface() or self_test.lost_attribute()
     if problem is None:
         api_hooks.install()
         problem = self_test.changed_behaviour(execute)
@@ -100,14 +103,16 @@ def enter(program: Program) -> Run | None:
         program.fell_back(reason)
         return None
     if pywrap_tfe.TFE_Py_TapeSetIsEmpty():
-        thread.tapes = []
+        run_tapes.know_tapes()
     if foreign.conflict(program):
         program.fell_back("a call on another thread uses the same variables")
         return None  # the first operation makes that one run what it has deferred
     wait_for_other_threads()
     run = Run(program)
-    thread.run = run
-    foreign.register(run)
+    with api_hooks.switching:
+        api_hooks.install()
+        thread.run = run
+        foreign.register(run)
     return run
 
 
@@ -143,8 +148,11 @@ def leave(run: Run, started: float, failure: BaseException | None, way: Way = Wa
         if _interrupts(failure):
             _clean_up(run)
     finally:
-        thread.run = None
-        foreign.unregister()
+        try:
+            run.hand_over_kept()
+        finally:
+            thread.run = None
+            foreign.unregister()
         if way is Way.TIMED and failure is None:
             wait_for_segments()
         seconds = time.perf_counter() - started
@@ -159,7 +167,14 @@ def leave(run: Run, started: float, failure: BaseException | None, way: Way = Wa
             _rest_with(run.program)
 
 
-def eagerly(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+def at_rest(program: Program, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """A call of a function that rests, while hooks are in place because of others."""
+    if program.costs.resting % LOOK_AGAIN == 0:
+        _rest_with(program)
+    return _eagerly(function, args, kwargs)
+
+
+def _eagerly(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Call `function` as it is. An interruption may hit a hook: it leaves no tape that records, either."""
     outer = list(thread.tapes)
     try:
@@ -174,8 +189,9 @@ def eagerly(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 def _execute_eagerly(program: Program, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """A call that is only timed, to compare."""
     wait_for_segments()
+    _without_hooks(program)
     started = time.perf_counter()
-    result = eagerly(function, args, kwargs)
+    result = _eagerly(function, args, kwargs)
     program.costs.ran(Way.EAGER, time.perf_counter() - started, 0, False)
     _rest_with(program)
     return result
@@ -183,14 +199,26 @@ def _execute_eagerly(program: Program, function: Callable[..., Any], args: Any, 
 
 def _rest_with(program: Program) -> None:
     """Where every function in use rests, TensorFlow's API is as it was: the hooks cost a little at each operation."""
-    if not program.costs.resting:
-        return
+    if program.costs.resting:
+        _without_hooks(program)
+
+
+def _without_hooks(program: Program) -> None:
+    """Take away the hooks that a rest of `program` would take away."""
+    started = time.perf_counter()
     since = time.monotonic() - IN_USE
     for other in registered_programs():
-        if other.last_call > since and other.eager_reason is None and not other.costs.resting:
+        if other is not program and other.last_call > since and other.eager_reason is None and not other.costs.resting:
             return
-    if not foreign.other_runs():
-        api_hooks.remove()
+    api_hooks.rest()
+    program.costs.spent += time.perf_counter() - started
+
+
+def _ready_to_be_timed(program: Program) -> None:
+    wait_for_segments()
+    started = time.perf_counter()
+    api_hooks.install()
+    program.costs.spent += time.perf_counter() - started
 
 
 def execute(program: Program, function: Callable[..., Any], args: Any, kwargs: Any, way: Way = Way.FREE) -> Any:
@@ -204,7 +232,7 @@ def execute(program: Program, function: Callable[..., Any], args: Any, kwargs: A
     if way is Way.EAGER:
         return _execute_eagerly(program, function, args, kwargs)
     if way is Way.TIMED:
-        wait_for_segments()
+        _ready_to_be_timed(program)
     started = time.perf_counter()
     try:
         run = enter(program)
@@ -285,8 +313,11 @@ class Block:
 
     def __enter__(self) -> None:
         self.way = self.program.costs.way() if thread.run is None else Way.FREE
-        if self.way in (Way.EAGER, Way.TIMED):
+        if self.way is Way.TIMED:
+            _ready_to_be_timed(self.program)
+        elif self.way is Way.EAGER:
             wait_for_segments()
+            _without_hooks(self.program)
         if self.way in (Way.FREE, Way.TIMED):
             self.run = enter(self.program)
         self.started = time.perf_counter()

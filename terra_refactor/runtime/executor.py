@@ -10,6 +10,7 @@ not, so whoever touches a variable outside a segment waits first.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from typing import Any
 
@@ -20,11 +21,12 @@ MAX_AHEAD = 64
 
 
 class _Executors(threading.local):
-    """The two executors of a thread."""
+    """The two executors of a thread. `ahead`: segments submitted since the last wait on this thread."""
 
     def __init__(self) -> None:
         self.segments: Any = None
         self.default: Any = None
+        self.ahead = 0
 
     def ensure(self) -> None:
         if self.segments is None:
@@ -37,11 +39,15 @@ _executors = _Executors()
 
 
 class Outstanding:
-    """Segments submitted and not waited for, in all threads."""
+    """Segments submitted and not waited for, in all threads.
+
+    An executor stays in `busy` until a wait for it has ended: another thread that waits meanwhile must wait, too.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.busy: dict[Any, int] = {}  # executor -> number of segments
+        self.numbers = itertools.count()
+        self.busy: dict[Any, int] = {}  # executor -> number of the last segment submitted to it
 
 
 outstanding = Outstanding()
@@ -59,14 +65,16 @@ def call_function(name: Any, inputs: list[Any], attrs: Any, outputs: int, wait: 
         return _execute(ctx, name, inputs, attrs, outputs)
     _executors.ensure()
     queue = _executors.segments
-    busy = outstanding.busy.get(queue, 0)
-    if busy >= MAX_AHEAD:
+    if queue not in outstanding.busy:
+        _executors.ahead = 0
+    elif _executors.ahead >= MAX_AHEAD:
         wait_for_segments()
-        busy = 0
+        _executors.ahead = 0
+    _executors.ahead += 1
     handle = ctx._handle
     pywrap_tfe.TFE_ContextSetExecutorForThread(handle, queue.handle())
     try:
-        outstanding.busy[queue] = busy + 1
+        outstanding.busy[queue] = next(outstanding.numbers)
         return _execute(ctx, name, inputs, attrs, outputs)
     finally:
         pywrap_tfe.TFE_ContextSetExecutorForThread(handle, _executors.default.handle())
@@ -125,16 +133,16 @@ def wait_for_segments() -> None:
     """
     if not outstanding.busy:
         return
-    with outstanding.lock:
-        queues = list(outstanding.busy)
-        outstanding.busy.clear()
     failure = None
-    for queue in queues:
+    for queue, last in list(outstanding.busy.items()):
         try:
             queue.wait()
         except Exception as error:
             queue.clear_error()
             failure = failure or error
+        with outstanding.lock:
+            if outstanding.busy.get(queue) == last:  # else its thread has submitted another segment meanwhile
+                del outstanding.busy[queue]
     if isinstance(failure, ops.core._NotOkStatusException):
         raise ops.core._status_to_exception(failure) from None
     if failure is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+import weakref
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from terra_refactor.runtime import run_tapes, shadow, tape_segments
 from terra_refactor.runtime.executor import wait_for_segments
 from terra_refactor.runtime.interrupts import held
+from terra_refactor.runtime.lazy_tensor import LazyTensor
 from terra_refactor.runtime.segments import BuildError, Segment, build_segment, define_function
 from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.trie import Node, Role, SlotRef, fill, node_references
@@ -101,9 +103,20 @@ def run_pending(run: Any) -> None:
     slots = run.slots
     for slot in wanted:
         slots[slot]._value = values[slot]
+
+
+def release(slots: list[Any]) -> list[weakref.ref[LazyTensor]]:
+    """A segment has ended: its tensors need nothing of it any more. Gives those that somebody outside the run still holds."""
+    found = []
+    count = sys.getrefcount
     for lazy in slots:
-        if lazy._value is not None:
-            lazy._release()
+        if type(lazy) is LazyTensor:
+            if lazy._value is not None:
+                lazy._release()
+            if count(lazy) > _BASE_COUNT:
+                found.append(weakref.ref(lazy))
+    slots.clear()  # its tensors know the list: it would be left to the garbage collector, with all that it holds
+    return found
 
 
 def _end_slot(node: Node) -> int:

@@ -68,11 +68,19 @@ def before_operation() -> None:
 
 
 def _end_deferral(run: Any) -> None:
-    if run.shared:
-        return
+    """A run of another thread defers nothing from here on, and what it has deferred has run when this returns.
+
+    That thread may be running it just now, which takes long where a segment is built. Two threads that do this at the same
+    time do not wait for each other without end.
+    """
+    own = threading.get_ident()
     run.shared = True
     since = time.monotonic()
-    while run.pending and time.monotonic() - since < STILL:
+    here = thread.run
+    patient = here is None or not here.flushing
+    while run.pending or run.flushing:
+        if run.flushing == own or not ((run.flushing and patient) or time.monotonic() - since < STILL):
+            break
         time.sleep(0.001)
     with run.lock:
         if run.pending and not run.depth and not run.tapes:

@@ -409,14 +409,20 @@ def _trainable_hook() -> Any:
 
 
 def hooks() -> list[tuple[Any, str, Any]]:
-    """(owner, attribute, replacement) of every hook on Keras."""
+    """(owner, attribute, replacement) of the hooks on Keras that runs need."""
     return [
         (KerasLayer, "__call__", _layer_hook()),
         (KerasLoss, "__call__", per_object(KerasLoss.__call__, _loss_call, _loss_options)),
+        *_setting_hooks(),
+    ]
+
+
+def standing_hooks() -> list[tuple[Any, str, Any]]:
+    """The hooks that notice changes of what paths take for given, between two runs as well."""
+    return [
         (KerasLayer, "__setattr__", _attribute_hook(KerasLayer)),
         (KerasOptimizer, "__setattr__", _attribute_hook(KerasOptimizer)),
         (KerasLoss, "__setattr__", _attribute_hook(KerasLoss)),
         (KerasSchedule, "__setattr__", _attribute_hook(KerasSchedule)),
         (KerasVariable, "trainable", _trainable_hook()),
-        *_setting_hooks(),
     ]

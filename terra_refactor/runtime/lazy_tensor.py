@@ -7,6 +7,8 @@ Ignores: the operators: they are hooked on `Tensor` itself, and inherited.
 
 from __future__ import annotations
 
+import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -170,6 +172,29 @@ class _Reference(Reference):  # type: ignore[misc]
 
     def deref(self) -> Any:
         return self._deferred
+
+
+_kept: list[weakref.ref[LazyTensor]] = []
+_kept_lock = threading.Lock()
+_FEW = 64
+_many = _FEW  # so many entries are a reason to look which of them are dead
+
+
+def keep(references: list[weakref.ref[LazyTensor]]) -> None:
+    """These outlive the segments that made them: the program has them still."""
+    with _kept_lock:
+        _kept.extend(references)
+    if len(_kept) > _many:
+        any_kept()
+
+
+def any_kept() -> bool:
+    """Whether the program has any deferred tensor, with a value or without."""
+    global _many  # noqa: PLW0603
+    with _kept_lock:
+        _kept[:] = [reference for reference in _kept if reference() is not None]
+        _many = 2 * len(_kept) + _FEW
+        return bool(_kept)
 
 
 def real_of(value: Any) -> Any:

@@ -31,6 +31,7 @@ _WHOLE = 2**64 - 1
 # What has been drawn with a pair of seeds since the kernels were last thrown away: the operands of draws that its kernel
 # does not know of yet, or None when the kernel knows them all.
 _drawn: dict[tuple[Any, ...], Any] = {}
+_unseen: list[bool] = []  # not empty when kernels may have drawn what was not seen here
 
 
 def _draw(name: str) -> Call:
@@ -60,7 +61,7 @@ def _identity(name: str, args: Any, attributes: dict[str, Any]) -> tuple[Any, ..
 def seeded(run: Any, name: str, args: Any) -> tuple[Call, tuple[Any, ...]] | None:
     """The call that draws the same numbers without a kernel's state, or None where the kernel must draw them."""
     call = _CALLS.get(name)
-    if call is None or run.program.xla or context.context().num_gpus():
+    if call is None or _unseen or run.program.xla or context.context().num_gpus():
         return None
     attributes = _seeds(args)
     seed, second = attributes.get("seed") or 0, attributes.get("seed2") or 0
@@ -97,3 +98,12 @@ def before_kernel(fast_path: Any, ctx: Any, name: str, args: Any) -> None:
 def forget_kernels() -> None:
     """The kernels were thrown away, with their states."""
     _drawn.clear()
+    _unseen.clear()
+
+
+def may_look_away() -> bool:
+    """Whether no kernel has to catch up: then draws may go on unseen. From then on kernels draw, until they are thrown away."""
+    if _drawn:
+        return False
+    _unseen[:] = [True]
+    return True

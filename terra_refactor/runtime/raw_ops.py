@@ -320,8 +320,11 @@ def _suspend(real: Any) -> Any:
 
 def _resume(real: Any) -> Any:
     def leave(*args: Any) -> Any:
-        resume()
-        return real(*args)
+        try:
+            resume()
+        finally:  # whatever interrupts: recording that stays stopped would lose every later gradient
+            result = real(*args)
+        return result
 
     return leave
 
@@ -341,8 +344,11 @@ def _accumulate(real: Any) -> Any:
 def _stop_accumulating(real: Any) -> Any:
     def leave(accumulator: Any) -> Any:
         thread.accumulators = max(0, thread.accumulators - 1)
-        resume()
-        return real(accumulator)
+        try:
+            resume()
+        finally:
+            result = real(accumulator)
+        return result
 
     return leave
 
@@ -450,15 +456,13 @@ def _clear_caches(real: Any) -> Any:
 
 
 def raw_hooks() -> list[tuple[Any, str, Any]]:
-    """(owner, attribute, replacement) of every hook below the API."""
+    """(owner, attribute, replacement) of the hooks below the API that runs and deferred tensors need, and nothing else."""
     hooks: list[tuple[Any, str, Any]] = [
         (pywrap_tfe, "TFE_Py_FastPathExecute", fast_path),
         (pywrap_tfe, "TFE_Py_Execute", _slow_path(_execute, 2, 3)),
         (pywrap_tfe, "TFE_Py_ExecuteCancelable", _slow_path(_execute_cancelable, 2, 3)),
         (ops._EagerTensorBase, "_numpy", _numpy_hook(ops._EagerTensorBase._numpy)),
     ]
-    clear = pywrap_tfe.TFE_ContextClearCaches
-    hooks.append((pywrap_tfe, "TFE_ContextClearCaches", _clear_caches(clear)))
     hooks.append((constant_op, "convert_to_eager_tensor", _constant_hook(constant_op.convert_to_eager_tensor)))
     hooks.append((context.Context, "add_op_callback", _add_callback(context.Context.add_op_callback)))
     hooks.append((func_graph.FuncGraph, "capture", _capture(func_graph.FuncGraph.capture)))
@@ -471,6 +475,13 @@ def raw_hooks() -> list[tuple[Any, str, Any]]:
         hooks.append((pywrap_tfe, name, _tape_entry(getattr(pywrap_tfe, name))))
     for name in ("TFE_Py_TapeVariableAccessed", "TFE_Py_TapeSetIsEmpty"):
         hooks.append((pywrap_tfe, name, _tape_question(getattr(pywrap_tfe, name))))
+    return hooks
+
+
+def standing_hooks() -> list[tuple[Any, str, Any]]:
+    """The hooks on what begins and ends a block, and on the state of kernels: they must not miss anything between two runs."""
+    clear = pywrap_tfe.TFE_ContextClearCaches
+    hooks: list[tuple[Any, str, Any]] = [(pywrap_tfe, "TFE_ContextClearCaches", _clear_caches(clear))]
     for name in ("TFE_Py_TapeSetStopOnThread", "TFE_Py_VariableWatcherNew"):
         hooks.append((pywrap_tfe, name, _suspend(getattr(pywrap_tfe, name))))
     for name in ("TFE_Py_TapeSetRestartOnThread", "TFE_Py_VariableWatcherRemove"):

@@ -25,7 +25,7 @@ from terra_refactor.runtime.encoding import LARGE_ARRAY, SMALL_ARRAY, Encoder, F
 from terra_refactor.runtime.executor import wait_for_segments
 from terra_refactor.runtime.foreign import STILL
 from terra_refactor.runtime.keras_hooks import global_settings, notice_patched_classes
-from terra_refactor.runtime.lazy_tensor import LazyTensor, real_of
+from terra_refactor.runtime.lazy_tensor import LazyTensor, keep, real_of
 from terra_refactor.runtime.observe import Observation, op_definition
 from terra_refactor.runtime.program import Program
 from terra_refactor.runtime.state import thread
@@ -57,6 +57,7 @@ from terra_refactor.runtime.trie import (
 )
 from terra_refactor.runtime.values import collect, real_value, real_values
 
+MOST_KEPT = 64  # references to tensors that outlived their segment, before the dead among them are dropped
 SHAPE_SIZE = 8  # elements: no tensor has more axes
 _LIBRARIES = ("tensorflow", "keras", "terra_refactor.runtime", "contextlib", "numpy")
 
@@ -88,6 +89,8 @@ class Run(Encoder):
         self.graph_seconds = 0.0
         self.operations_before = program.operations()
         self.built_before = program.segments_built
+        self.flushing = 0  # the thread that is just running what is pending
+        self.kept: list[Any] = []  # weak references to tensors that outlived their segment
         self.shared = False  # another thread runs operations: nothing is deferred any more
         self.lock = threading.RLock()
         self.real = False
@@ -130,8 +133,11 @@ class Run(Encoder):
         if self.real:
             for tensor, spec in zip(self.slots, self.slot_specs, strict=False):
                 self.learn(real_of(tensor), spec)
-                if type(tensor) is LazyTensor:
-                    tensor._release()
+            tensor = None  # it is counted whether anything but the slots holds it
+        if self.slots:
+            self.kept.extend(flush.release(self.slots))
+            if len(self.kept) > MOST_KEPT:
+                self.hand_over_kept()
         self.slots = []
         self.hung = False
         self.inputs = []
@@ -146,6 +152,11 @@ class Run(Encoder):
         notice_patched_classes()
         self.node = self.program.root(global_settings())
 
+    def hand_over_kept(self) -> None:
+        """What has outlived its segment may outlive the run."""
+        keep(self.kept)
+        self.kept = []
+
     def cut(self) -> None:
         """Run what is pending, and begin a new segment."""
         if self.pending:
@@ -155,6 +166,7 @@ class Run(Encoder):
             pending = self.pending
             self.depth += 1
             try:
+                self.flushing = threading.get_ident()
                 if self.tld.is_eager:
                     flush.run_pending(self)
                 else:
@@ -166,6 +178,7 @@ class Run(Encoder):
                 self.graph_seconds += time.perf_counter() - started
                 del pending
                 self.start_segment()
+                self.flushing = 0
         elif self.slots or self.tapes or self.inputs:
             self.start_segment()
 
@@ -191,6 +204,7 @@ class Run(Encoder):
         """Run what is pending one by one, as eager execution would have; the segment goes on, recorded."""
         self.depth += 1
         try:
+            self.flushing = threading.get_ident()
             wait_for_segments()
             nodes, self.pending = self.pending, []
             if nodes:
@@ -201,6 +215,7 @@ class Run(Encoder):
             raise
         finally:
             self.depth -= 1
+            self.flushing = 0
         specs: list[SlotSpec] = []
         for node in nodes:
             specs.extend(node.specs)

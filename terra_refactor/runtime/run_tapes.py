@@ -16,7 +16,7 @@ from typing import Any
 from terra_refactor.runtime.encoding import Unencodable
 from terra_refactor.runtime.lazy_tensor import real_of
 from terra_refactor.runtime.observe import Observation
-from terra_refactor.runtime.state import thread
+from terra_refactor.runtime.state import hooks, thread
 from terra_refactor.runtime.tf_internals import GradientTape, IndexedSlices, pywrap_tfe
 from terra_refactor.runtime.trie import Call, Kind, Node, Role, SlotSpec, TapeRef, fill
 from terra_refactor.runtime.values import collect, real_value, real_values
@@ -47,12 +47,20 @@ def real_push(tape: Any) -> None:
     )
     if type(tape._tape) is VirtualTape:
         tape._tape = None
+    if thread.generation != hooks.generation and pywrap_tfe.TFE_Py_TapeSetIsEmpty():
+        know_tapes()
     thread.tapes.append(tape)  # before it is entered: an interruption must leave no tape that nobody knows
     try:
         original_push(tape)
     except BaseException:
         drop(tape)
         raise
+
+
+def know_tapes() -> None:
+    """No tape records on this thread: from here on every one is known."""
+    thread.tapes = []
+    thread.generation = hooks.generation
 
 
 def drop(tape: Any) -> None:

@@ -24,6 +24,7 @@ from terra_refactor.runtime.tf_internals import (
     func_graph,
     gradients_util,
     keras,
+    keras_global_state,
     make_constant,
     ops,
     resource_variable_ops,
@@ -57,6 +58,30 @@ def changed_interface() -> str | None:
         if found[: len(expected)] != expected:
             return f"{owner.__name__}.{name} takes {', '.join(found)}"
     return None
+
+
+def lost_attribute() -> str | None:
+    """The first of the attributes that is not there: asked for with a default, it would be missed by nobody.
+
+    The objects have names of their own and no weights, so that neither Keras' counters nor random streams move.
+    """
+    layer = keras.layers.Masking(name="self_test_masking")
+    inputs = keras.Input((1,), name="self_test_input")
+    model = keras.Model(inputs, layer(inputs), name="self_test_model")
+    masked = layer(make_constant([[[1.0]]]))
+    loss = keras.losses.BinaryCrossentropy(name="self_test_loss")
+    handle_data = getattr(tf.Variable(0.0, name="self_test").handle, "_handle_data", None)
+    with keras.StatelessScope():
+        scope = getattr(keras_global_state.GLOBAL_STATE_TRACKER, "stateless_scope", None)
+    found = {
+        "the operations of a functional model (_operations)": hasattr(model, "_operations"),
+        "the losses that a layer adds (_losses)": "_losses" in vars(layer),
+        "the mask on a tensor (_keras_mask)": getattr(masked, "_keras_mask", None) is not None,
+        "the options of a loss (_fn_kwargs)": "_fn_kwargs" in vars(loss),
+        "the shape behind a handle (_handle_data)": bool(getattr(handle_data, "is_set", False)),
+        "the scope in which variables have other values (stateless_scope)": scope is not None,
+    }
+    return next((f"{what} is not where it was" for what, there in found.items() if not there), None)
 
 
 def _step(x: Any, variable: Any) -> Any:

@@ -11,20 +11,23 @@ from typing import Any
 
 
 class _ThreadState(threading.local):
-    """Attributes: `run` (the active Run or None), `tapes` (GradientTapes that really record, outermost first),
-    `accumulators` (how many forward accumulators record)."""
+    """Attributes: `run` (the active Run or None), `tapes` (GradientTapes that really record, outermost first; all of them, if
+    `generation` is that of the hooks), `accumulators` (how many forward accumulators record)."""
 
     run: Any = None
     accumulators: int = 0
+    generation: int = 0
 
     def __init__(self) -> None:
         self.tapes: list[Any] = []
 
 
 class _Hooks:
-    """Attributes: `installed` (whether TensorFlow's API is hooked)."""
+    """Attributes: `installed` (whether TensorFlow's API is hooked), `generation` (how often its hooks were taken away: tapes
+    that were entered in between are unknown)."""
 
     installed = False
+    generation = 0
 
 
 thread = _ThreadState()

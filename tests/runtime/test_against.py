@@ -153,6 +153,22 @@ def test_an_interface_with_another_meaning_is_noticed() -> None:
     )
 
 
+def test_an_attribute_that_is_asked_for_with_a_default_is_noticed_when_it_is_gone() -> None:
+    import keras
+
+    from terra_refactor.runtime import self_test
+    from terra_refactor.runtime.tf_internals import keras_global_state
+
+    assert self_test.lost_attribute() is None
+    before = keras_global_state.get_global_attribute("object_name_uids")
+    self_test.lost_attribute()
+    assert keras_global_state.get_global_attribute("object_name_uids") == before
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keras.layers.Masking, "call", lambda self, inputs: inputs)
+        patch.setattr(keras.layers.Masking, "compute_mask", lambda self, inputs, mask=None: None)
+        assert self_test.lost_attribute() == "the mask on a tensor (_keras_mask) is not where it was"
+
+
 def test_where_no_constants_are_folded_no_control_dependency_is_reduced() -> None:
     import tensorflow as tf
 
@@ -185,3 +201,156 @@ def test_every_option_reaches_the_function_that_is_decorated_with_options() -> N
     assert step() == 1
     assert not program.costs.measures
     assert program.fast_math
+
+
+HOOKS_AT_REST = """
+import threading
+import tensorflow as tf
+from tensorflow.python import pywrap_tfe
+from terra_refactor.runtime import api_hooks, co_execute, disable
+from terra_refactor.runtime.report import programs
+
+fast_path, add = pywrap_tfe.TFE_Py_FastPathExecute, tf.add
+notify, clear_caches = threading.Condition.notify, pywrap_tfe.TFE_ContextClearCaches
+
+def at_rest():
+    return pywrap_tfe.TFE_Py_FastPathExecute is fast_path and tf.add is add
+
+def lose():
+    costs.timed, costs.eager = [2.0] * 4, [1.0] * 4
+    costs._decide()
+    api_hooks.rest()
+    step(x, False)
+
+kept = []
+
+@co_execute
+def step(x, keep):
+    y = tf.nn.relu(x)
+    if keep:
+        kept.append(y * 2.0)
+    return y
+
+x = tf.ones(3)
+costs = programs()[-1].costs
+for number in range(12):
+    step(x, number % 2 == 0)
+lose()
+assert costs.resting
+assert tf.add is add and pywrap_tfe.TFE_Py_FastPathExecute is not fast_path  # what the program keeps needs the hook
+assert tf.add(kept[5], kept[0]).numpy().tolist() == [4.0] * 3
+kept.clear()
+built = programs()[-1].segments_built
+while costs.resting:
+    step(x, False)
+for _ in range(6):
+    step(x, False)
+assert not at_rest() and programs()[-1].segments_built == built  # it has known its paths since before the rest
+lose()
+for _ in range(20):
+    step(x, False)
+assert costs.resting and at_rest()
+disable()
+assert threading.Condition.notify is notify and pywrap_tfe.TFE_ContextClearCaches is clear_caches
+"""
+
+
+def test_while_a_function_rests_nothing_of_the_shim_is_in_place_that_nobody_needs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", HOOKS_AT_REST], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_what_hangs_on_a_tensor_goes_along_into_a_call_that_is_not_deferred() -> None:
+    import keras
+    import tensorflow as tf
+
+    from terra_refactor.runtime import co_execute
+
+    losses = [keras.losses.SparseCategoricalCrossentropy(), keras.losses.SparseCategoricalCrossentropy(reduction="sum")]
+
+    def step(x: Any, number: int) -> Any:
+        probabilities = keras.activations.softmax(x * 20.0)
+        float(tf.reduce_mean(x))
+        return losses[number](tf.constant([0]), probabilities)
+
+    x = tf.constant([[1.0, 2.0, 3.0]])
+    # the second loss comes when nothing new is recorded any more, after a part that is known
+    deferred = co_execute(max_paths=1, measure=False)(step)
+    for number in (0, 0, 0, 0, 1):
+        assert float(deferred(x, number)) == float(step(x, number)) == 40.0
+
+
+def test_nothing_of_a_segment_is_left_to_the_garbage_collector() -> None:
+    import gc
+
+    import tensorflow as tf
+
+    from terra_refactor.runtime import co_execute
+    from terra_refactor.runtime.lazy_tensor import LazyTensor
+
+    @co_execute(measure=False)
+    def step(x: Any) -> Any:
+        for _ in range(4):
+            x = tf.tanh(x) + 1.0
+        return tf.reduce_sum(x)
+
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(6):
+            step(tf.ones(3))
+        assert not [thing for thing in gc.get_objects() if type(thing) is LazyTensor]
+    finally:
+        gc.enable()
+
+
+def test_a_tape_that_was_entered_while_the_shim_rested_is_not_overlooked() -> None:
+    import tensorflow as tf
+
+    from terra_refactor.runtime import api_hooks, co_execute
+
+    variable = tf.Variable([1.0, 2.0])
+
+    def inner_loss(y: Any) -> Any:
+        z = tf.sin(y) * y
+        float(tf.reduce_sum(z))
+        return tf.reduce_sum(z**2)
+
+    def outer_gradient(function: Any, rests: bool) -> Any:
+        if rests:
+            api_hooks.rest()
+        with tf.GradientTape() as outer:
+            y = variable * 2.0
+            before = function(y)  # the hooks are in place again
+            with tf.GradientTape() as inner:
+                inner.watch(y)
+                loss = function(y)
+            slope = inner.gradient(loss, y)
+            total = tf.reduce_sum(slope * slope) + before + loss
+        return outer.gradient(total, variable).numpy().tolist()
+
+    expected = outer_gradient(inner_loss, False)
+    deferred = co_execute(measure=False)(inner_loss)
+    for number in range(6):
+        assert outer_gradient(deferred, number % 2 == 1) == expected
+
+
+def test_arrays_that_name_segments_are_inputs() -> None:
+    import numpy as np
+    import tensorflow as tf
+
+    from terra_refactor.runtime import co_execute
+    from terra_refactor.runtime.report import programs
+
+    def sums(x: Any, segments: Any) -> Any:
+        return tf.math.unsorted_segment_sum(x, segments, 4) * 2.0
+
+    deferred = co_execute(measure=False, name="segments of arrays")(sums)
+    choose = np.random.RandomState(0)
+    for _ in range(8):
+        x, segments = tf.constant(choose.randn(6, 2), tf.float32), choose.randint(0, 4, 6)
+        assert deferred(x, segments).numpy().tobytes() == sums(x, segments).numpy().tobytes()
+    program = next(program for program in programs() if program.name == "segments of arrays")
+    assert program.complete_calls >= 4

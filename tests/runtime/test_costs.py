@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
-from terra_refactor.runtime.costs import LONGEST_WARM_UP, Costs, Way
+from terra_refactor.runtime.costs import LEAST_IN_A_TURN, LONGEST_WARM_UP, Costs, Way
 
 
 def drive(costs: Costs, calls: int, shim: float, eager: float, missed: bool = False, operations: int = 0) -> list[Way]:
@@ -66,16 +68,42 @@ def test_while_paths_are_found_the_measurement_waits() -> None:
 
 def test_one_disturbed_eager_call_decides_nothing() -> None:
     costs = Costs("close")
-    disturbed = iter([9.0, 1.0, 1.0, 1.0, 1.0])
+    disturbed = itertools.chain([9.0], itertools.repeat(1.0))
     ways = []
     while not costs.resting:
         way = costs.way()
         ways.append(way)
         costs.ran(way, next(disturbed) if way is Way.EAGER else 1.3, 0, False)
-    assert ways.count(Way.EAGER) == 5
-    first = ways.index(Way.EAGER)
-    assert ways[first : first + 4] == [Way.EAGER, Way.TIMED, Way.EAGER, Way.TIMED]
+    turn = LEAST_IN_A_TURN + 1
+    assert ways[-4 * turn :] == ([Way.TIMED] * turn + [Way.EAGER] * turn) * 2
     assert costs.comparison().endswith("0.77 ×")
+
+
+def test_what_changing_over_costs_the_first_call_of_a_turn_is_no_part_of_short_calls() -> None:
+    costs = Costs("short")
+    last = None
+    for _ in range(300):
+        way = costs.way()
+        if way is Way.RESTS:
+            break
+        usual = {Way.EAGER: 20e-6, Way.TIMED: 25e-6, Way.FREE: 25e-6}[way]
+        costs.ran(way, usual if way is last else 50 * usual, 0, False)
+        last = way
+    assert costs.resting
+    assert costs.comparison() == "0.025 ms a call co-executed, 0.02 ms eagerly: 0.80 ×"
+
+
+def test_a_function_rests_longer_where_trying_again_cost_more() -> None:
+    rests = []
+    for of_hooks in (0.0, 0.01):
+        costs = Costs("tried")
+        while costs.rests < 2:
+            way = costs.way()
+            if way is not Way.RESTS:
+                costs.ran(way, 1e-4 if way is Way.EAGER else 2e-4, 0, False)
+                costs.spent += of_hooks / 10
+        rests.append(costs.resting)
+    assert rests[1] > 4 * rests[0]
 
 
 def test_a_narrow_win_is_measured_again_sooner_than_a_clear_one() -> None:
