@@ -49,8 +49,6 @@ class Trial:
     last: tuple[Region, Decision] | None = None
     """The last attempt, whose hazards are told where none succeeds."""
     settled: bool = False
-    updates: bool = False
-    """Whether the last attempt changed variables."""
     depth: int = 0
     """How many of the loops the function is defined in."""
     passed: frozenset[str] = frozenset()

@@ -147,10 +147,6 @@ def _inside(statements: Block) -> Iterable[ast.stmt]:
 def _outline(trial: Trial) -> None:
     """Make the function of a trial, at the first place where it can be."""
     while trial.placements:
-        updates = updates_variables(trial.candidate.statements)
-        if trial.region is not None and updates != trial.updates:
-            trial.region = None  # it is called for what it does now
-        trial.updates = updates
         made = trial.outliner.outline(
             trial.candidate, trial.placements[0], trial.name, trial.depth, trial.passed, trial.converted, trial.hoisted
         )

@@ -77,9 +77,6 @@ LOSSES = (
 BETWEEN = (
     *("", "", "", "print('between', count, loss.numpy())", "seen.append(float(loss))", "total += loss.numpy()"),
     "print('w', w)",
-    "if loss < 0.05:\n    break",
-    "if count % 4 == 3:\n    print(count, w)\n    count += 1\n    continue",
-    "w.assign_sub(0.01 * w)",
 )
 INSIDE = ("", "", "", "print('in', count)", "total += float(loss)", "seen.append(loss.numpy())", "print('w', w)")
 UPDATES = (

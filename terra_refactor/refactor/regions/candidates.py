@@ -116,12 +116,6 @@ class Candidate:
         return [statement for statement in here if id(statement) in self.deferred]
 
     @property
-    def jumps(self) -> int | None:
-        """The place of the first statement that moves behind the run and may leave the loop."""
-        places = range(self.start, self.end)
-        return next((at for at in places if id(self.block[at]) in self.deferred and _jumps([self.block[at]])), None)
-
-    @property
     def deletions(self) -> Sequence[ast.Delete]:
         """The `del` statements that are left out."""
         run = self.block[self.start : self.end]
@@ -277,10 +271,6 @@ def _settled(candidate: Candidate) -> Candidate | None:
             if id(block[place]) in deferred
         ):
             end = core
-        late = _late_gradients(block, at, end)
-        if late is not None:
-            deferred |= {id(each) for each in block[end:late] if not _only_gradients(each, tapes_of([block[at]]))}
-            end = late
         while start < at and not _belongs(block[start], block[start + 1 : end]):
             start += 1
         while end > at + 1 and (not _computes(block[end - 1]) or id(block[end - 1]) in deferred):
@@ -294,47 +284,6 @@ def _settled(candidate: Candidate) -> Candidate | None:
         inside = {id(statement) for statement in settled.movable_inside if id(statement) in candidate.stays}
         return replace(settled, deferred=settled.deferred | inside) if inside else settled
     return None
-
-
-def _late_gradients(block: Block, at: int, end: int) -> int | None:
-    """The place after gradients that are computed behind a run's end, if they may be computed before what stands between.
-
-    A tape knows what it recorded: printing, logging, or leaving the loop in between changes no gradient.
-    """
-    tapes = tapes_of([block[at]])
-    uses = [place for place in range(at + 1, len(block)) if tapes & usage_of([block[place]]).needs.keys()]
-    if not uses or uses[-1] < end:
-        return None
-    last = uses[-1] + 1
-    for place in range(end, last):
-        statement = block[place]
-        if _only_gradients(statement, tapes):
-            continue
-        usage = usage_of([statement])
-        behind = usage_of([each for each in block[place + 1 : last] if _only_gradients(each, tapes)])
-        if (
-            tapes & usage.needs.keys()
-            or _updates(statement)
-            or tapes_of([statement])
-            or usage.binds.keys() & (behind.needs.keys() | behind.binds.keys())
-            or usage.needs.keys() & behind.binds.keys()
-        ):
-            return None
-    return last
-
-
-def _only_gradients(statement: ast.stmt, tapes: frozenset[str]) -> bool:
-    """Whether a statement gives a name to gradients of a tape, and does nothing else."""
-    match statement:
-        case ast.Assign(targets=[target], value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)), args=args)):
-            names = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
-            return (
-                name in tapes
-                and all(isinstance(each, ast.Name) for each in names)
-                and not any(isinstance(node, ast.Call) for arg in args for node in ast.walk(arg))
-            )
-        case _:
-            return False
 
 
 def _deletes_names(statement: ast.stmt) -> bool:

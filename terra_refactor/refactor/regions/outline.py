@@ -125,9 +125,6 @@ class Outliner:
             return Refused(f"other functions bind `{min(reread & set(usage.binds))}`, too")
         kept = flow.kept_by_lambdas(candidate.statements)
         live = flow.live_after(candidate.block, candidate.end) | kept | set(moved.needs)
-        if candidate.jumps is not None:
-            # what is read where the jump leads to; the tape's own uses are in the run
-            live |= flow.live_after(candidate.block, candidate.jumps) - tapes_of([candidate.anchor])
         outputs = [name for name in usage.binds if name in live]
         needs = {name for name in usage.needs if name in flow.names}
         needs |= {name for name in outputs if name not in usage.sure}

@@ -602,7 +602,6 @@ RULES: Final[Mapping[str, Rule]] = {
     f"{_TAPE}.jacobian": _jacobian,
     f"{_TAPE}.batch_jacobian": _jacobian,
     f"{_TAPE}.watch": _always(NONE),
-    f"{_TAPE}.watched_variables": _always(FrozenList(None, TensorValue(TensorType(), TensorKind.VARIABLE))),
     f"{_TAPE}.reset": _always(NONE),
     f"{_TAPE}.stop_recording": _always(NOT_A_TENSOR),
     **{f"{_ARRAY}.{name}": _array_itself for name in ("write", "unstack", "scatter", "split", "identity", "close")},
