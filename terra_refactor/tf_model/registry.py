@@ -60,6 +60,7 @@ FAMILIES: Final = (
     "terra_refactor.tf_model.ops.image",
     "terra_refactor.tf_model.ops.io",
     "terra_refactor.tf_model.ops.linalg",
+    "terra_refactor.tf_model.ops.lookup",
     "terra_refactor.tf_model.ops.losses",
     "terra_refactor.tf_model.ops.math",
     "terra_refactor.tf_model.ops.nn",

@@ -46,6 +46,8 @@ LOSES_RANK: Final = frozenset(
         "tensorflow.io.parse_tensor",
         "tensorflow.numpy_function",
         "tensorflow.py_function",
+        # their shapes are the content of a tensor
+        *("tensorflow.sparse.reduce_max", "tensorflow.sparse.reduce_sum"),
     }
 )
 """Functions of whose results a graph does not even know the rank."""
@@ -56,6 +58,7 @@ _FIRST: Final = frozenset(
     {
         *("tensorflow.boolean_mask", "tensorflow.dynamic_partition", "tensorflow.image.non_max_suppression"),
         *("tensorflow.image.non_max_suppression_with_scores", "tensorflow.unique", "tensorflow.unique_with_counts"),
+        *("tensorflow.nn.safe_embedding_lookup_sparse", "tensorflow.sparse.fill_empty_rows"),
         *("tensorflow.math.segment_sum", "tensorflow.math.segment_mean", "tensorflow.math.segment_max"),
         *("tensorflow.math.segment_min", "tensorflow.math.segment_prod"),
     }

@@ -10,7 +10,7 @@ from typing import Final
 
 from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.dtype import FLOAT32, INT64, STRING
-from terra_refactor.domain.shape import Shape, element_count, format_shape
+from terra_refactor.domain.shape import Shape, element_count, format_shape, meet_shapes
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import UNKNOWN, TensorKind, TensorValue, Value
 from terra_refactor.tf_model import arguments as read
@@ -156,6 +156,44 @@ def _hashing(call: BoundCall) -> Value:
     mode = settings.text("output_mode", "int")
     dtype = None if mode is None else INT64 if mode == "int" else FLOAT32
     return read.tensor(dtype if read.is_none(settings.get("dtype")) else None, shape, output_kind(value))
+
+
+def _discretized(call: BoundCall) -> Value:
+    """The bin of each number, or its encoding. Keras 2 numbers bins by int64, Keras 3 by what its backend gives."""
+    settings = Settings(call.configuration)
+    value = layer_inputs(call)
+    mode = settings.text("output_mode", "int")
+    if not is_dense_input(value) or mode is None:
+        return read.tensor(None, None)
+    shape = read.converted_type(value).shape
+    if mode == "int":
+        return read.tensor(None, shape, output_kind(value))
+    bounds = settings.get("bin_boundaries")
+    found = read.elements(bounds)
+    depth = settings.integer("num_bins") if read.is_none(bounds) else None if found is None else len(found) + 1
+    if not shape or shape[-1] is None:
+        return read.tensor(None, None, output_kind(value))
+    base = shape[:-1] if mode != "one_hot" or shape[-1] == 1 else shape
+    dtype = FLOAT32 if read.is_none(settings.get("dtype")) else None
+    return read.tensor(dtype, (*base, depth), output_kind(value))
+
+
+def _crossed(call: BoundCall) -> Value:
+    """`HashedCrossing` of two inputs of one shape: a number or an encoding for each pair."""
+    settings = Settings(call.configuration)
+    parts = read.elements(layer_inputs(call))
+    mode = settings.text("output_mode", "int")
+    if parts is None or len(parts) != 2 or mode is None or not all(map(is_dense_input, parts)):
+        return read.tensor(None, None)
+    shape = meet_shapes(*(read.converted_type(part).shape for part in parts))
+    if mode == "int":
+        return read.tensor(INT64 if read.is_none(settings.get("dtype")) else None, shape, output_kind(parts[0]))
+    if shape is None or (shape and shape[-1] is None):
+        return read.tensor(None, None, output_kind(parts[0]))
+    base = shape[:-1] if shape and shape[-1] == 1 else shape
+    dtype = FLOAT32 if read.is_none(settings.get("dtype")) else None
+    # a number for two scalars is encoded without an axis of its own
+    return read.tensor(dtype, (*base, settings.integer("num_bins")), output_kind(parts[0]))
 
 
 def _encoded(settings: Settings, shape: Shape) -> Shape:
@@ -429,6 +467,8 @@ def _rules() -> dict[str, Rule]:
     declare("CenterCrop", single_input(_center_crop))
     declare("RandomCrop", single_input(_resized))
     declare("CategoryEncoding", single_input(_encoded, dtype=ResultDType.COMPUTE))
+    declare("Discretization", _discretized)
+    declare("HashedCrossing", _crossed)
     declare("Hashing", _hashing)
     declare("StringLookup", _string_lookup)
     declare("IntegerLookup", _string_lookup)

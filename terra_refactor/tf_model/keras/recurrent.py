@@ -137,14 +137,7 @@ def _generic_rnn(call: BoundCall) -> Value:
     cell = call.configuration.get("cell")
     cells = read.elements(cell)
     last = cells[-1] if cells else cell
-    units = read.integer(attribute_of(call, last, "units")) if last is not None else None
-    if units is None and last is not None:
-        output_size = attribute_of(call, last, "output_size")
-        units = read.integer(output_size)
-    if units is None and last is not None:
-        state_size = attribute_of(call, last, "state_size")
-        sizes = read.integers(state_size)
-        units = sizes[0] if sizes else read.integer(state_size)
+    units = None if last is None else _output_width(call, last)
     dtype = settings.compute_dtype()
     with_states = settings.truth("return_state", False)
     if with_states is None:
@@ -156,8 +149,13 @@ def _generic_rnn(call: BoundCall) -> Value:
     shape = _sequence(settings, batch, time, (units,)) if sequences else (batch, units)
     output = read.tensor(dtype, shape, kind)
     sizes = None if cells or last is None else _state_sizes(call, last)
-    if last is not None and sizes is not None and input_type.shape is not None:
-        _run_cell(call, last, read.tensor(dtype, (batch, input_type.shape[2]), kind), sizes)
+    if last is not None and input_type.shape is not None:
+        # of several, each gets what the one before it gives
+        width = input_type.shape[2]
+        for each in cells or (last,):
+            if (widths := _state_sizes(call, each)) is not None:
+                _run_cell(call, each, read.tensor(dtype, (batch, width), kind), widths)
+            width = _output_width(call, each)
     if not with_states:
         return output
     return (
@@ -165,6 +163,17 @@ def _generic_rnn(call: BoundCall) -> Value:
         if sizes is None
         else _outputs(output, [read.tensor(dtype, (batch, size), kind) for size in sizes], True)
     )
+
+
+def _output_width(call: BoundCall, cell: Value) -> Dim:
+    """The size of the last axis of what a cell gives in each step."""
+    for name in ("units", "output_size"):
+        width = read.integer(attribute_of(call, cell, name))
+        if width is not None:
+            return width
+    state_size = attribute_of(call, cell, "state_size")
+    sizes = read.integers(state_size)
+    return sizes[0] if sizes else read.integer(state_size)
 
 
 def _run_cell(call: BoundCall, cell: Value, step: TensorValue, sizes: Sequence[Dim]) -> None:

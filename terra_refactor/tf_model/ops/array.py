@@ -44,6 +44,7 @@ from terra_refactor.tf_model.ops.conversion import operand, size_content, size_v
 from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.gathering import GATHERING
 from terra_refactor.tf_model.ops.joining import JOINING, list_dtype
+from terra_refactor.tf_model.ops.ragged import keeping_rows
 from terra_refactor.tf_model.ops.results import argument, axes_of, normal_axis, primary, result, short_name, table
 from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
 from terra_refactor.tf_model.shape_rules.reshaping import reshaped
@@ -472,7 +473,6 @@ RULES: Final[Mapping[str, Rule]] = {
             "rank": _rank,
             "broadcast_to": _broadcast_to,
             "ensure_shape": _ensure_shape,
-            "reverse": _reverse,
             "roll": _roll,
             "repeat": _repeat,
             "sort": _sort,
@@ -494,6 +494,7 @@ RULES: Final[Mapping[str, Rule]] = {
             "guarantee_const": _same_tensor,
         }
     ),
+    "tensorflow.reverse": keeping_rows(_reverse, "tensor"),
     "tensorflow.identity": _same,
     "tensorflow.stop_gradient": _same,
     "tensorflow.cast": _cast,

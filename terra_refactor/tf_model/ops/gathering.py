@@ -16,6 +16,7 @@ from terra_refactor.tf_model.arguments import integer, integers, is_none, may_be
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.math import agreed_dtype
 from terra_refactor.tf_model.ops.operators import masked_shape
+from terra_refactor.tf_model.ops.ragged import by_ragged_numbers
 from terra_refactor.tf_model.ops.results import result, short_name, table
 from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
 from terra_refactor.tf_model.shape_rules.reshaping import gathered, gathered_nd
@@ -163,9 +164,8 @@ def _check_updates(call: BoundCall, shape: Shape, indices: Shape, updates: Shape
         )
 
 
-GATHERING: Final[Mapping[str, Rule]] = table(
+GATHERING: Final[Mapping[str, Rule]] = {"tensorflow.gather": by_ragged_numbers(_gather, "params", "indices")} | table(
     {
-        "gather": _gather,
         "gather_nd": _gather_nd,
         "slice": _slice,
         "boolean_mask": _boolean_mask,

@@ -33,6 +33,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model.arguments import elements, integer, integers
 from terra_refactor.tf_model.ops.conversion import Operand, operand, size_value
+from terra_refactor.tf_model.ops.ragged import joining_rows
 from terra_refactor.tf_model.ops.results import argument, normal_axis, primary, result, short_name, table
 from terra_refactor.tf_model.shape_rules.reshaping import concatenated, stacked
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
@@ -246,4 +247,6 @@ def _split_sizes(shape: tuple[Dim, ...], position: int, sizes: tuple[Dim, ...]) 
     return tuple(rest if length == -1 else length for length in sizes)
 
 
-JOINING: Final[Mapping[str, Rule]] = table({"concat": _concat, "stack": _stack, "unstack": _unstack, "split": _split})
+JOINING: Final[Mapping[str, Rule]] = {"tensorflow.concat": joining_rows(_concat)} | table(
+    {"stack": _stack, "unstack": _unstack, "split": _split}
+)

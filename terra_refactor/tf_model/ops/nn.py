@@ -18,6 +18,7 @@ from terra_refactor.domain.value import Constant, FrozenList, TensorKind, Tensor
 from terra_refactor.tf_model.arguments import MAX_REPEATED, elements, integer, integers, is_none, text
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.math import agreed_dtype
+from terra_refactor.tf_model.ops.ragged import by_ragged_numbers
 from terra_refactor.tf_model.ops.results import argument, axes_of, flag, primary, result, short_name, table
 from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
 from terra_refactor.tf_model.shape_rules.reduction import reduced_shape
@@ -493,7 +494,9 @@ def _ctc_decoder(call: BoundCall) -> Value:
     return TupleValue((several, result(inputs.type.dtype, (batch, paths))))
 
 
-RULES: Final[Mapping[str, Rule]] = table(
+RULES: Final[Mapping[str, Rule]] = {
+    "tensorflow.nn.embedding_lookup": by_ragged_numbers(_embedding_lookup, "params", "ids")
+} | table(
     {
         "nn.conv1d": _convolution(1),
         "nn.conv2d": _convolution(2),
@@ -513,7 +516,6 @@ RULES: Final[Mapping[str, Rule]] = table(
         "nn.weighted_moments": _moments,
         "nn.dropout": _dropout,
         "nn.batch_normalization": _batch_normalization,
-        "nn.embedding_lookup": _embedding_lookup,
         "nn.softmax_cross_entropy_with_logits": _softmax_loss,
         "nn.sparse_softmax_cross_entropy_with_logits": _sparse_softmax_loss,
         "nn.sigmoid_cross_entropy_with_logits": _sigmoid_loss,

@@ -222,7 +222,12 @@ def _composite_result(op: str, first: Operand, second: Operand) -> Value | None:
         keeps = other.kind is not TensorKind.RAGGED and other.known and other.type.shape == ()
         return TensorValue(TensorType(dtype, ragged.type.shape if keeps else None), TensorKind.RAGGED)
     if TensorKind.SPARSE in kinds:
-        return UNKNOWN
+        if op not in ("*", "/") or first.kind is not TensorKind.SPARSE or second.kind is TensorKind.SPARSE:
+            return UNKNOWN
+        # the dense operand is broadcast to the places of the sparse one
+        dtype = _tensor_operand_dtype(op, first, second)
+        dtype = quotient_dtype(dtype) if op == "/" else dtype
+        return TensorValue(TensorType(dtype, first.type.shape), TensorKind.SPARSE)
     return None
 
 

@@ -163,15 +163,93 @@ def over_rows(rule: Rule) -> Rule:
         axis = integer(call.argument("axis"))
         shape, dtype = data.type.shape, data.type.dtype
         plain = call.name.endswith(("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_mean"))
-        if shape is None or len(shape) != 2 or axis not in (0, 1, -1, -2) or not plain:
+        if shape is None or not isinstance(axis, int) or not plain:
             return UNKNOWN
         if flag(call.argument("keepdims"), False) is not False:
             return UNKNOWN
         # the mean of integers is another type than theirs
         kept = dtype if dtype in FLOATING or not call.name.endswith("reduce_mean") else None
-        return result(kept, (shape[0] if axis in (1, -1) else None,))
+        rank = len(shape)
+        axis += rank if axis < 0 else 0
+        if rank == 2 and axis in (0, 1):
+            return result(kept, (shape[0] if axis == 1 else None,))
+        if not _only_rows_are_ragged(shape) or not 0 < axis < rank:
+            return UNKNOWN
+        if axis == 1:
+            return result(kept, (shape[0], *shape[2:]))
+        return ragged(kept, (*shape[:axis], *shape[axis + 1 :]))
 
     return reduce
+
+
+def _only_rows_are_ragged(shape: tuple[Dim, ...]) -> bool:
+    """Whether the rows hold items of one shape, so that the flat values are a tensor of that shape behind a first axis."""
+    return len(shape) >= 2 and shape[1] is None and all(size is not None for size in shape[2:])
+
+
+def by_ragged_numbers(rule: Rule, table: str, numbers: str) -> Rule:
+    """A look-up of rows that also takes ragged numbers: each becomes a row."""
+    dense = dense_only(rule)
+
+    def look_up(call: BoundCall) -> Value:
+        ids = call.argument(numbers)
+        if not isinstance(ids, TensorValue) or ids.kind is not TensorKind.RAGGED:
+            return dense(call)
+        rows, shape = operand(call.argument(table)).type, ids.type.shape
+        first = (call.argument("axis"), call.argument("batch_dims"))
+        plain = all(is_none(value) or integer(value) == 0 for value in first)
+        known = plain and shape is not None and bool(rows.shape)
+        return ragged(rows.dtype, (*shape, *rows.shape[1:]) if known and shape and rows.shape else None)
+
+    return look_up
+
+
+def keeping_rows(rule: Rule, name: str) -> Rule:
+    """An operation that keeps the shape, of ragged tensors too."""
+    dense = dense_only(rule)
+
+    def keep(call: BoundCall) -> Value:
+        data = call.argument(name)
+        if isinstance(data, TensorValue) and data.kind is TensorKind.RAGGED:
+            return ragged(data.type.dtype, data.type.shape)
+        return dense(call)
+
+    return keep
+
+
+def joining_rows(rule: Rule) -> Rule:
+    """`tf.concat` with a ragged tensor among its parts, of rank 2: longer rows, or more of them."""
+    dense = dense_only(rule)
+
+    def join_parts(call: BoundCall) -> Value:
+        parts = elements(call.argument("values")) or ()
+        if not any(isinstance(part, TensorValue) and part.kind is TensorKind.RAGGED for part in parts):
+            return dense(call)
+        types = [operand(part).type for part in parts]
+        axis = integer(call.argument("axis"))
+        dtype = next((each.dtype for each in types if each.dtype is not None), None)
+        if axis not in (0, 1, -1, -2) or any(each.shape is None or len(each.shape) != 2 for each in types):
+            return ragged(dtype)
+        rows = [each.shape[0] for each in types if each.shape]
+        if axis in (1, -1):
+            return ragged(dtype, (next((size for size in rows if isinstance(size, int)), None), None))
+        known = [size for size in rows if isinstance(size, int)]
+        return ragged(dtype, (sum(known) if len(known) == len(rows) else None, None))
+
+    return join_parts
+
+
+def _stacked(call: BoundCall) -> Value:
+    """`tf.ragged.stack(values)`: one more axis in front, and whatever was outermost is ragged."""
+    parts = elements(call.argument("values"))
+    axis = integer(call.argument("axis"))
+    if not parts or axis != 0:
+        return UNKNOWN
+    types = [operand(part).type for part in parts]
+    shapes = [each.shape for each in types]
+    if len(types) == 1 or any(shape is None or len(shape) != 1 for shape in shapes):
+        return ragged(types[0].dtype)
+    return ragged(types[0].dtype, (len(types), None))
 
 
 def _map_flat_values(call: BoundCall) -> Value:
@@ -216,4 +294,5 @@ RULES: Final[Mapping[str, Rule]] = {
     "tensorflow.ragged.map_flat_values": _map_flat_values,
     "tensorflow.ragged.boolean_mask": _same_kind,
     "tensorflow.ragged.range": _range,
+    "tensorflow.ragged.stack": _stacked,
 }

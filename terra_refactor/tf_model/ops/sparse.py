@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from typing import Final
 
 from terra_refactor.domain.dim import Dim
-from terra_refactor.domain.dtype import FLOAT32, DType
+from terra_refactor.domain.dtype import BOOL, FLOAT32, DType
 from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.tensor import TensorType
-from terra_refactor.domain.value import TensorKind, TensorValue, Value
-from terra_refactor.tf_model.arguments import integer, integers, is_none, shape_argument
+from terra_refactor.domain.value import UNKNOWN, TensorKind, TensorValue, TupleValue, Value
+from terra_refactor.tf_model.arguments import elements, integer, integers, is_none, shape_argument
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
-from terra_refactor.tf_model.ops.results import argument, flag, result
+from terra_refactor.tf_model.ops.results import argument, axes_of, flag, result
 from terra_refactor.tf_model.shape_rules.matmul import matmul_shape
+from terra_refactor.tf_model.shape_rules.reduction import reduced_shape
 from terra_refactor.tf_model.shape_rules.reshaping import reshaped
 from terra_refactor.tf_model.spec import BoundCall, Rule
 
@@ -25,7 +26,7 @@ def sparse(dtype: DType | None, shape: Shape = None) -> TensorValue:
 
 
 def _input(call: BoundCall) -> TensorType:
-    return operand(argument(call, "sp_input", "sp_a", "a", "tensor")).type
+    return operand(argument(call, "sp_input", "sp_a", "a", "tensor", "x")).type
 
 
 def _new(call: BoundCall) -> Value:
@@ -45,9 +46,128 @@ def _to_dense(call: BoundCall) -> Value:
 
 def _reduced(call: BoundCall) -> Value:
     data = _input(call)
-    if is_none(call.argument("axis")) and flag(call.argument("keepdims"), False) is False:
-        return result(data.dtype, ()) if flag(call.argument("output_is_sparse"), False) is False else sparse(data.dtype)
-    return result(data.dtype) if flag(call.argument("output_is_sparse"), False) is False else sparse(data.dtype)
+    axis = call.argument("axis")
+    shape = reduced_shape(
+        data.shape,
+        None if data.shape is None else axes_of(call, axis, data.shape),
+        flag(call.argument("keepdims"), False),
+        everything=is_none(axis),
+    )
+    as_sparse = flag(call.argument("output_is_sparse"), False)
+    if as_sparse is None:
+        return UNKNOWN
+    return sparse(data.dtype, shape) if as_sparse else result(data.dtype, shape)
+
+
+def _with_values(call: BoundCall) -> Value:
+    """`sp.with_values(new_values)`: other values at the same places."""
+    data = operand(call.receiver)
+    return sparse(operand(call.argument("new_values")).type.dtype, data.type.shape)
+
+
+def _mapped(call: BoundCall) -> Value:
+    """`tf.sparse.map_values(op, *args)`: the function on the values; the places stay as they are."""
+    function = call.argument("op")
+    first = next((a for a in call.extra_arguments if isinstance(a, TensorValue) and a.kind is TensorKind.SPARSE), None)
+    if function is None or first is None or call.extra_keywords:
+        return UNKNOWN
+    values = [
+        result(a.type.dtype, (None,)) if isinstance(a, TensorValue) and a.kind is TensorKind.SPARSE else a
+        for a in call.extra_arguments
+    ]
+    made = call.invoke(function, values)
+    return sparse(made.type.dtype, first.type.shape) if isinstance(made, TensorValue) else UNKNOWN
+
+
+def _added(call: BoundCall) -> Value:
+    """Sparse if both are; a dense one makes the sum dense, of its shape."""
+    left, right = call.argument("a"), call.argument("b")
+    if not isinstance(left, TensorValue) or not isinstance(right, TensorValue):
+        return UNKNOWN
+    dtype = left.type.dtype or right.type.dtype
+    for one, other in ((left, right), (right, left)):
+        if one.kind is not TensorKind.SPARSE:
+            return result(dtype, one.type.shape) if other.kind is TensorKind.SPARSE else UNKNOWN
+    return sparse(dtype, left.type.shape if left.type.shape is not None else right.type.shape)
+
+
+def _expanded(call: BoundCall) -> Value:
+    data, axis = operand(call.argument("sp_input")).type, integer(call.argument("axis"))
+    if data.shape is None:
+        return sparse(data.dtype)
+    rank = len(data.shape)
+    if is_none(call.argument("axis")):
+        axis = -1
+    if not isinstance(axis, int) or not -rank - 1 <= axis <= rank:
+        return sparse(data.dtype, (None,) * (rank + 1))
+    place = axis if axis >= 0 else axis + rank + 1
+    return sparse(data.dtype, (*data.shape[:place], 1, *data.shape[place:]))
+
+
+def _concatenated(call: BoundCall) -> Value:
+    parts, axis = elements(call.argument("sp_inputs")), integer(call.argument("axis"))
+    types = [operand(part).type for part in parts or ()]
+    if not types:
+        return UNKNOWN
+    shapes = [each.shape for each in types if each.shape is not None]
+    dtype = types[0].dtype
+    # ranks that differ are an error, and sizes of other axes may differ on request
+    if len(shapes) < len(types) or len({len(shape) for shape in shapes}) != 1:
+        return sparse(dtype)
+    rank = len(shapes[0])
+    if not isinstance(axis, int) or not -rank <= axis < rank:
+        return sparse(dtype, (None,) * rank)
+    sizes: list[Dim] = []
+    for position in range(rank):
+        along = [shape[position] for shape in shapes]
+        if position == axis % rank:
+            known = [size for size in along if isinstance(size, int)]
+            sizes.append(sum(known) if len(known) == len(along) else None)
+        else:
+            sizes.append(along[0] if len(set(along)) == 1 else None)
+    return sparse(dtype, tuple(sizes))
+
+
+def _filled_rows(call: BoundCall) -> Value:
+    data = _input(call)
+    rows = data.shape[0] if data.shape else None
+    return TupleValue((sparse(data.dtype, data.shape), result(BOOL, (rows,))))
+
+
+def _reset_shape(call: BoundCall) -> Value:
+    data, wanted = _input(call), call.argument("new_shape")
+    if is_none(wanted):
+        # the smallest shape that holds every value
+        return sparse(data.dtype, None if data.shape is None else (None,) * len(data.shape))
+    return sparse(data.dtype, shape_argument(wanted))
+
+
+def _indicator(call: BoundCall) -> Value:
+    shape = _input(call).shape
+    return result(BOOL, None if not shape else (*shape[:-1], integer(call.argument("vocab_size"))))
+
+
+def _embedded(call: BoundCall) -> Value:
+    """`embedding_lookup_sparse`: a row for each up to the last that has an id, so the number of rows is open."""
+    table = _table_row(call)
+    return result(table.dtype, None if table.shape is None else (None, *table.shape))
+
+
+def _safely_embedded(call: BoundCall) -> Value:
+    """A row for each row of ids, empty ones too."""
+    table, ids = _table_row(call), operand(call.argument("sparse_ids")).type.shape
+    known = table.shape is not None and ids is not None
+    return result(table.dtype, (*ids[:-1], *table.shape) if known and ids and table.shape is not None else None)
+
+
+def _table_row(call: BoundCall) -> TensorType:
+    """The type of a row of a table that is in one piece."""
+    value = call.argument("params") or call.argument("embedding_weights")
+    parts = elements(value)
+    if parts is not None and len(parts) == 1:
+        value = parts[0]
+    table = operand(value).type
+    return TensorType(table.dtype, table.shape[1:] if table.shape else None)
 
 
 def _product(call: BoundCall) -> Value:
@@ -110,4 +230,16 @@ RULES: Final[Mapping[str, Rule]] = {
     f"{_SPARSE}.transpose": _transposed,
     f"{_SPARSE}.reshape": _reshaped,
     f"{_SPARSE}.eye": _eye,
+    f"{_SPARSE}.SparseTensor.with_values": _with_values,
+    f"{_SPARSE}.map_values": _mapped,
+    f"{_SPARSE}.add": _added,
+    f"{_SPARSE}.expand_dims": _expanded,
+    f"{_SPARSE}.concat": _concatenated,
+    f"{_SPARSE}.fill_empty_rows": _filled_rows,
+    f"{_SPARSE}.maximum": _same,
+    f"{_SPARSE}.minimum": _same,
+    f"{_SPARSE}.reset_shape": _reset_shape,
+    f"{_SPARSE}.to_indicator": _indicator,
+    "tensorflow.nn.embedding_lookup_sparse": _embedded,
+    "tensorflow.nn.safe_embedding_lookup_sparse": _safely_embedded,
 }

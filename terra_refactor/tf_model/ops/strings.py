@@ -69,11 +69,21 @@ def _split(call: BoundCall) -> Value:
     return TensorValue(TensorType(dtype, (*shape, None)), TensorKind.RAGGED)
 
 
+def _ngrams(call: BoundCall) -> Value:
+    """Of a ragged tensor a ragged one with other rows; what dense texts give depends on the padding."""
+    data = call.argument("data")
+    if isinstance(data, TensorValue) and data.kind is TensorKind.RAGGED:
+        return TensorValue(TensorType(STRING, data.type.shape), TensorKind.RAGGED)
+    shape = _text(call).type.shape
+    return result(STRING, None if not shape else (*shape[:-1], None))
+
+
 def _format(call: BoundCall) -> Value:
     return result(STRING, ())
 
 
 RULES: Final[Mapping[str, Rule]] = {
+    "tensorflow.strings.ngrams": _ngrams,
     **{
         f"tensorflow.strings.{name}": _each(STRING)
         for name in ("lower", "upper", "strip", "regex_replace", "substr", "unicode_transcode")
