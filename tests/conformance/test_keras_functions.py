@@ -271,6 +271,20 @@ def test_pad_sequences_of_vectors(vectors: list[Any]) -> None:
         assert not isinstance(ours, TensorValue) or ours.type.shape is None
 
 
+def test_pad_sequences_of_numbers_of_unknown_count() -> None:
+    numbers = FrozenList(None, Constant(1))
+    array = TensorValue(TensorType(None, (None,)), TensorKind.NDARRAY)
+    rule = _rule("keras.utils.pad_sequences")
+    for sequences, count in (
+        (FrozenList((numbers, array)), 2),
+        (FrozenList(None, numbers), None),
+        (FrozenList(None, numbers, 7), 7),
+    ):
+        ours = rule(BoundCall("", {"sequences": sequences, "maxlen": Constant(4)}))
+        assert isinstance(ours, TensorValue) and ours.type.shape == (count, 4)
+    assert keras.utils.pad_sequences([[1, 2], np.zeros(3)], maxlen=4).shape == (2, 4)
+
+
 def test_timeseries_dataset() -> None:
     data = np.zeros((20, 2), "float32")
     targets = np.zeros((20,), "int64")

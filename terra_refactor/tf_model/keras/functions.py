@@ -34,6 +34,7 @@ from terra_refactor.domain.value import (
     TensorValue,
     TupleValue,
     Value,
+    members,
 )
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.keras.layer_call import output_kind
@@ -129,6 +130,8 @@ def _pad_sequences(call: BoundCall) -> Value:
     items = read.elements(sequences)
     if items is not None:
         count = len(items)
+    elif isinstance(sequences, FrozenList) and sequences.element is not None:
+        items, count = members(sequences.element), sequences.length
     elif isinstance(sequences, TensorValue) and sequences.type.shape:
         count = sequences.type.shape[0]
     else:
@@ -142,7 +145,12 @@ def _pad_sequences(call: BoundCall) -> Value:
 
 def _is_of_numbers(sequence: Value) -> bool:
     """Whether a sequence certainly holds single numbers."""
+    if isinstance(sequence, TensorValue):
+        return sequence.type.shape is not None and len(sequence.type.shape) == 1
     found = read.elements(sequence)
+    if found is None and isinstance(sequence, FrozenList) and sequence.element is not None:
+        # of unknown length, but each item is one of these
+        found = members(sequence.element)
     return found is not None and all(isinstance(item, Constant | Scalar) for item in found)
 
 
