@@ -165,7 +165,7 @@ class CallCount:
         times = self._most(contexts, made)
         runs = self._runs(code.parent, {})
         if runs is None and times == 1 and self._is_step_of_training(identity, code.parent, made):
-            return 1  # nobody can tell how often the function around it is called; each of its calls pays its trace
+            return 1  # the calls of the enclosing function are unknown; each of them pays for its own trace
         return None if times is None or runs is None else times * runs
 
     def _is_step_of_training(self, identity: FunctionId, around: FunctionId, made: OpId) -> bool:

@@ -352,6 +352,7 @@ class _Decider:
         return None
 
     def why_unsafe(self, judgement: Judgement) -> str:
+        """The first certain hazard in words; notes its rule with the function. Else why the function cannot be analysed."""
         certain = [hazard for hazard in judgement.hazards if hazard.assumption is None]
         if certain and judgement.found.problem is None:
             rest = f" (and {len(certain) - 1} more)" if len(certain) > 1 else ""

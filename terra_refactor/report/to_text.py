@@ -30,7 +30,7 @@ _NARROW = 76
 _FEW = 5
 """So many rules are named one by one."""
 _HELD_BACK = 10
-"""So many functions that a hazard keeps from being a graph are listed."""
+"""At most this many functions that a hazard keeps from being a graph are listed."""
 
 
 def print_analysis(

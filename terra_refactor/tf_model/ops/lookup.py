@@ -16,7 +16,7 @@ from terra_refactor.tf_model.spec import BoundCall, Rule
 
 
 def _value_dtype(call: BoundCall) -> DType | None:
-    """The dtype of the values, where the table was told it; buckets of a vocabulary are numbered."""
+    """The dtype of the values, if the constructor names it; buckets of a vocabulary are numbered."""
     if call.name.startswith(_VOCABULARY):
         return INT64
     wanted = call.configuration.get("value_dtype")
