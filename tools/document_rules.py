@@ -1,7 +1,7 @@
 """Writes the manual of rules, docs/rules/, from the rules' own declarations.
 
-Computes: one page for each rule, an index by family, and an index by the messages of TensorFlow that the rules quote.
-Needs: `terra_refactor.rules.registry`. Gives: `rule_pages`, and the files.
+Computes: one page for each rule, an index by family, and a page that leads from a message of TensorFlow to the rule.
+Needs: `terra_refactor.rules.registry`, the programs of `corpus/messages`. Gives: `rule_pages`, `quoted_messages`, and the files.
 Ignores: other files in that folder, apart from pages of rules that are no more, which it removes.
 
 Run as `python tools/document_rules.py` (or `make generated`). A test fails when the pages are stale.
@@ -9,7 +9,6 @@ Run as `python tools/document_rules.py` (or `make generated`). A test fails when
 
 from __future__ import annotations
 
-import importlib
 import re
 import sys
 from collections.abc import Mapping
@@ -17,7 +16,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from terra_refactor.rules.registry import FAMILIES, all_rules
+from corpus.messages import MessageProgram, message_programs
+from terra_refactor.rules.explain import KINDS
+from terra_refactor.rules.registry import all_rules, families
 from terra_refactor.rules.rule import Rule, RuleKind
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "rules"
@@ -25,14 +26,6 @@ INDEX = "README.md"
 MESSAGES = "messages.md"
 _QUOTED = re.compile(r"`((?:\w+(?:Error|Exception): |\d+ out of the last )[^`]+)`")
 """A message of TensorFlow, Keras or Python as an explanation quotes it."""
-KINDS: Mapping[RuleKind, str] = {
-    RuleKind.HAZARD: (
-        "Hazard: a function that is not a graph yet and reaches such a place is `unsafe` (or `speculative`, where it is only "
-        "assumed); reported where the code is a graph already."
-    ),
-    RuleKind.DIAGNOSTIC: "Diagnostic: reported wherever it is found; says nothing about whether the function may be a graph.",
-    RuleKind.DECISION: "Decision: follows from what was decided about the whole function, and is reported at its definition.",
-}
 
 
 def rule_pages() -> dict[str, str]:
@@ -42,6 +35,15 @@ def rule_pages() -> dict[str, str]:
     pages[INDEX] = _index(rules)
     pages[MESSAGES] = _messages(rules)
     return pages
+
+
+def quoted_messages() -> tuple[tuple[str, str], ...]:
+    """Every message that the explanation of a rule quotes, behind the rule's id."""
+    return tuple(
+        (rule.id, message)
+        for rule in all_rules().values()
+        for message in sorted(set(_QUOTED.findall(rule.explanation)))
+    )
 
 
 def write_pages() -> list[str]:
@@ -66,20 +68,27 @@ def _page(rule: Rule) -> str:
         f"# {rule.id}: {rule.name}",
         f"Severity: **{rule.severity.value}**. {KINDS[rule.kind]}",
         rule.summary,
-        "## What happens",
-        rule.explanation,
     ]
-    if rule.cure:
-        parts += ["## What to do", rule.cure]
-    for title, sample in (
-        ("Reported", rule.samples.bad),
-        ("Use instead", rule.samples.good),
-        ("Looks alike, and is fine", rule.samples.near_miss),
-    ):
-        if sample:
-            parts += [f"## {title}", "```python\n" + sample.strip("\n") + "\n```"]
-    parts += ["## To ignore it", f"On one line: `# terra: ignore[{rule.id}]`, with the reason after it."]
+    if rule.samples.bad:
+        parts += ["## Before", f"Lines that end in `# {rule.id}` are reported.", _code(rule.samples.bad)]
+    parts += ["## What TensorFlow does" if rule.kind is not RuleKind.DECISION else "## Why", rule.explanation]
+    if rule.cure or rule.samples.good:
+        parts += [
+            "## After",
+            *([rule.cure] if rule.cure else []),
+            *([_code(rule.samples.good)] if rule.samples.good else []),
+        ]
+    if rule.samples.near_miss:
+        parts += ["## Not reported", "Similar code that is fine:", _code(rule.samples.near_miss)]
+    parts += [
+        "## Suppress",
+        f"On one line: `# terra: ignore[{rule.id}]`, followed by the reason. See [Configuration](../configuration.md).",
+    ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _code(sample: str) -> str:
+    return "```python\n" + sample.strip("\n") + "\n```"
 
 
 def _index(rules: Mapping[str, Rule]) -> str:
@@ -89,9 +98,7 @@ def _index(rules: Mapping[str, Rule]) -> str:
         "Written by `tools/document_rules.py` from the rules' declarations below `terra_refactor/rules/`; `terra-refactor explain RULE` "
         "prints the same. The samples are tests: each line that ends in `# TRnnn` is reported, and no other.",
     ]
-    for family in FAMILIES:
-        title = (importlib.import_module(f"terra_refactor.rules.{family}").__doc__ or "").strip()
-        prefix = title[:3]
+    for prefix, title in families().items():
         lines += ["", f"## {title}", "", "| rule | name | severity | what it finds |", "|---|---|---|---|"]
         lines += [
             f"| [{rule.id}]({rule.id}.md) | {rule.name} | {rule.severity.value} | {rule.summary} |"
@@ -102,22 +109,51 @@ def _index(rules: Mapping[str, Rule]) -> str:
 
 
 def _messages(rules: Mapping[str, Rule]) -> str:
-    found = sorted((message, rule.id) for rule in rules.values() for message in set(_QUOTED.findall(rule.explanation)))
     lines = [
-        "# From an error message to its rule",
+        "# From your error message to the rule",
         "",
-        "Messages of TensorFlow, Keras and Python that a `tf.function` raises or logs, and the rule that reports the cause "
-        "before the program runs. Names, shapes and dtypes in a message are those of an example. Written by "
-        "`tools/document_rules.py` from the explanations of the rules.",
+        "Messages that TensorFlow 2.21, Keras and Python raise or log in and around a `tf.function`; what each means; and the rule that "
+        "finds the cause without running the program. Search this page for the words of your message that are not names, shapes or "
+        "numbers of your own; `...` stands for those. In a `tf.function` the message stands at the end of a longer one that begins with "
+        "`in user code:`.",
         "",
-        "| message | rule | what to do |",
-        "|---|---|---|",
+        "Each message was printed by the program below it, and `terra-refactor lint` reports the marked line "
+        "(`tests/proof/test_messages.py`).",
     ]
-    for message, number in found:
-        rule = rules[number]
-        cure = (rule.cure or "").replace("|", "\\|").replace("\n", " ").strip()
-        lines.append(f"| `{message}` | [{number}]({number}.md) {rule.name} | {cure} |")
+    group = ""
+    for program in message_programs():
+        kind = _group(program.message)
+        if kind != group:
+            group = kind
+            lines += ["", f"## {kind}"]
+        lines += ["", f"### {_title(program.message)}", "", *_message(program, rules)]
     return "\n".join(lines) + "\n"
+
+
+def _group(message: str) -> str:
+    """The class of the exception."""
+    found = re.match(r"\w+(?:Error|Exception)(?=:)", message)
+    return found[0] if found else "Warnings"
+
+
+def _title(message: str) -> str:
+    """A message without its class, short enough for a table of contents."""
+    text = re.sub(r"^\w+(?:Error|Exception): (?:\.\.\. )?", "", message).replace("`", "")
+    retraced = re.search(r"triggered tf\.function retracing.*?(\(\d\) [\w@ ]*(?:\.\w[\w ]*)?)", text)
+    if retraced:
+        text = f"triggered tf.function retracing ... {retraced[1]}"
+    return "`" + (text if len(text) <= 90 else text[:87].rsplit(" ", 1)[0] + " ...") + "`"
+
+
+def _message(program: MessageProgram, rules: Mapping[str, Rule]) -> list[str]:
+    lines = ["```text", program.message, "```", ""]
+    if program.meaning:
+        lines += [program.meaning, ""]
+    lines += ["```python", program.code.rstrip("\n"), "```", ""]
+    for number in dict.fromkeys(rule for _, rule in program.marks):
+        cure = " ".join((rules[number].cure or "").split())
+        lines.append(f"[{number} {rules[number].name}]({number}.md): {cure}")
+    return lines
 
 
 if __name__ == "__main__":

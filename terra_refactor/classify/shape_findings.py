@@ -45,7 +45,17 @@ def failures(program: Program, facts: ProgramFacts, hazards: HazardMap, proof: P
                     *_way(program, facts, reached, context),
                 )
                 span = code.span_of(failure.op)
-                found = Finding(rule.id, rule.name, rule.severity, module.path, span, failure.message, related=places)
+                function = "" if code.kind is FunctionKind.MODULE else code.qualname
+                found = Finding(
+                    rule.id,
+                    rule.name,
+                    rule.severity,
+                    module.path,
+                    span,
+                    failure.message,
+                    related=places,
+                    function=function,
+                )
                 doubt = proof.doubt_of_failure(context, failure)
                 yield found if doubt is None else doubted(found, doubt)
 

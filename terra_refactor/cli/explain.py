@@ -1,4 +1,4 @@
-"""`explain`: what a rule means, a bad and a good example, and what to do."""
+"""`explain`: what a rule means, a bad and a good example, and what to do; for a family, its rules."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from terra_refactor.cli.exit_codes import DONE
 from terra_refactor.cli.output import out
 from terra_refactor.errors import UsageError
 from terra_refactor.report.catalogue import print_rule, print_rules
-from terra_refactor.rules.registry import all_rules
+from terra_refactor.rules.registry import all_rules, families
 from terra_refactor.workspace.selection import nearest_rule
 
 RuleName = Annotated[
     str | None,
     typer.Argument(
-        metavar="RULE", autocompletion=complete_rule, help="Its id or name; without one, all rules are listed."
+        metavar="RULE",
+        autocompletion=complete_rule,
+        help="Its id or name, or a family (`TR1`); without one, all rules are listed.",
     ),
 ]
 
 
 @guarded
 def explain_command(rule: RuleName = None) -> int:
-    """Say what a rule means, with a bad and a good example."""
+    """Explain a rule, with a bad and a good example."""
     if rule is None:
         print_rules(out(), all_rules().values())
         return DONE
@@ -33,4 +35,9 @@ def explain_command(rule: RuleName = None) -> int:
         if rule.upper() == entry.id or rule == entry.name:
             print_rule(out(), entry)
             return DONE
+    family = rule.upper().removesuffix("XX")
+    if family in families():
+        out().print(families()[family], style="bold")
+        print_rules(out(), (entry for entry in all_rules().values() if entry.id.startswith(family)))
+        return DONE
     raise UsageError(f"there is no rule `{rule}`{nearest_rule(rule)}")

@@ -53,10 +53,8 @@ def written(report: WorkspaceReport, format_name: str) -> str:
     module = importlib.import_module(f"terra_refactor.report.to_{'json' if format_name == 'jsonl' else format_name}")
     write: Callable[..., str] = getattr(module, "to_json_lines" if format_name == "jsonl" else f"to_{format_name}")
     match format_name:
-        case "json" | "jsonl" | "github" | "markdown":
+        case "json" | "jsonl" | "github":
             return write(build_report(report))
-        case "junit":
-            return write(build_report(report), report.sources)
         case _:
             return write(report)
 

@@ -13,7 +13,8 @@ from terra_refactor.classify.region import RegionDecision
 from terra_refactor.workspace.found_region import FoundRegion
 from terra_refactor.workspace.results import WorkspaceReport
 
-MODULE = "<module>"
+HELD_BACK_SHOWN = 10
+"""Text and Markdown list at most this many functions that a hazard keeps eager."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,15 @@ def agenda_of(report: WorkspaceReport) -> Agenda:
 def saved(gain: ExpectedGain | None) -> float:
     """Seconds that a change saves; 0 where that is unknown."""
     return 0.0 if gain is None else max(gain.seconds_saved, 0.0)
+
+
+def gain_words(item: Item) -> str:
+    """What a change saves, for people; empty where that is unknown."""
+    if item.gain is None or saved(item.gain) <= 0:
+        return ""
+    where = "the recorded runs" if item.gain.source == "record" else "a run"
+    calls = "1 call" if item.gain.calls == 1 else f"{item.gain.calls} calls"
+    return f"saves about {item.gain.seconds_saved:.1f} s in {where} ({calls})"
 
 
 def _is_in_graph(decision: Decision) -> bool:

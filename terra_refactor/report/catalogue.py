@@ -26,9 +26,9 @@ def print_rule(console: Console, rule: Rule) -> None:
             console.print()
             console.print(paragraph)
     for title, sample in (
-        ("Reported", rule.samples.bad),
-        ("Use instead", rule.samples.good),
-        ("Looks alike, and is fine", rule.samples.near_miss),
+        ("Before", rule.samples.bad),
+        ("After", rule.samples.good),
+        ("Not reported", rule.samples.near_miss),
     ):
         if sample:
             console.print()

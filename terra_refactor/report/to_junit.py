@@ -1,25 +1,29 @@
 """Findings as JUnit XML, for build servers that show tests.
 
-Needs: a `Report` and the paths of the files that were analysed. Gives: a suite for each file, with a failed case for each finding, an error
-for a file that could not be analysed, and one passed case where there is nothing to say.
+Needs: the results of a run. Gives: a suite for each file, with a failed case for each finding, an error for a file that could not be
+analysed, and one passed case for a file without either. A case keeps its name when lines move, so that a build server can follow it from
+run to run: the name is made of the rule, the function, and a number where one function has several findings of a rule.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
 from xml.etree import ElementTree
 
-from terra_refactor.report.schema import DiagnosticEntry, Report
+from terra_refactor.report.places import Places
+from terra_refactor.rules.rule import Finding
+from terra_refactor.workspace.results import WorkspaceReport
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 does not allow, even escaped."""
 
 
-def to_junit(report: Report, files: Iterable[str]) -> str:
+def to_junit(report: WorkspaceReport) -> str:
     """The document, indented; ends in a newline."""
-    by_file: dict[str, list[DiagnosticEntry]] = {path: [] for path in sorted(files)}
-    for found in report.diagnostics:
+    places = Places(report.sources)
+    by_file: dict[str, list[Finding]] = {path: [] for path in sorted(report.sources)}
+    for found in report.findings:
         by_file.setdefault(found.path, []).append(found)
     errors = {error.path: error for error in report.errors}
     root = ElementTree.Element("testsuites", name="terra-refactor")
@@ -42,21 +46,32 @@ def to_junit(report: Report, files: Iterable[str]) -> str:
             ElementTree.SubElement(case, "error", message=_clean(error.message)).text = _clean(
                 f"{path}:{error.line or 1}: {error.message}"
             )
-        for found in found_here:
-            name = f"{found.rule} {found.name} at {str(found.place)[len(path) + 1 :]}"
+        for found, name in zip(found_here, _names(found_here), strict=True):
+            place = places.place(path, found.span)
             case = ElementTree.SubElement(
-                suite, "testcase", name=_clean(name), classname=_clean(path), file=_clean(path), line=str(found.line)
+                suite, "testcase", name=_clean(name), classname=_clean(path), file=_clean(path), line=str(place.line)
             )
-            failure = ElementTree.SubElement(case, "failure", type=found.severity, message=_clean(found.message))
-            failure.text = _clean(f"{found.place}: {found.rule} [{found.name}] {found.message}")
+            failure = ElementTree.SubElement(case, "failure", type=found.severity.value, message=_clean(found.message))
+            failure.text = _clean(f"{place}: {found.rule} [{found.name}] {found.message}")
         if not found_here and error is None:
             ElementTree.SubElement(suite, "testcase", name="no findings", classname=_clean(path))
     root.set("tests", str(tests))
-    root.set("failures", str(len(report.diagnostics)))
+    root.set("failures", str(len(report.findings)))
     root.set("errors", str(len(errors)))
     ElementTree.indent(root)
     text: str = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+def _names(findings: list[Finding]) -> list[str]:
+    """The name of each finding of one file, in their order; no two are the same."""
+    seen: Counter[str] = Counter()
+    names = []
+    for finding in findings:
+        name = f"{finding.rule} {finding.name} in {finding.function or 'module'}"
+        seen[name] += 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return names
 
 
 def _clean(text: str) -> str:

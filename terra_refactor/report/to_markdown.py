@@ -1,31 +1,36 @@
 """The report as Markdown: the summary of a GitHub step, or a comment on a merge request.
 
-Needs: a `Report`. Gives: totals, findings by severity, what is proposed, what could not be analysed. GitHub takes a summary of 1 MiB for
-each step and drops a longer one: it ends before, and says what is left out.
+Needs: the results of a run. Gives: totals, files that could not be analysed, the changes to make, hot functions that a hazard keeps eager
+(both chosen and ordered by `agenda`), findings by severity. GitHub drops a step summary of more than 1 MiB: this one ends before, and says
+how much it leaves out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from terra_refactor.report.places import Place, path_in_repository
-from terra_refactor.report.schema import FunctionEntry, RegionEntry, Report
+from terra_refactor.classify.decision import Action, Level
+from terra_refactor.report.agenda import HELD_BACK_SHOWN, Item, agenda_of, gain_words
+from terra_refactor.report.places import Place, Places, path_in_repository
+from terra_refactor.report.schema import build_report
 from terra_refactor.workspace.printable import as_code, in_markdown
+from terra_refactor.workspace.results import WorkspaceReport
 
 MAX_BYTES: Final = 1_000_000
 """A little less than the MiB, since other steps' lines may follow."""
 _ACTIONS: Final = {
-    "add_tf_function": "add `tf.function`",
-    "remove_tf_function": "remove `tf.function`",
-    "tune_tf_function": "tune `tf.function`",
-    "co_execute": "co-execute",
-    "extract_tf_function": "extract `tf.function`",
+    Action.ADD_TF_FUNCTION: "add `tf.function`",
+    Action.REMOVE_TF_FUNCTION: "remove `tf.function`",
+    Action.TUNE_TF_FUNCTION: "tune `tf.function`",
+    Action.CO_EXECUTE: "co-execute",
+    Action.EXTRACT_TF_FUNCTION: "extract `tf.function`",
 }
 
 
-def to_markdown(report: Report, max_bytes: int = MAX_BYTES) -> str:
+def to_markdown(results: WorkspaceReport, max_bytes: int = MAX_BYTES) -> str:
     """The summary; ends in a newline and is no longer than `max_bytes` bytes of UTF-8."""
+    report = build_report(results)
     summary = report.summary
     lines = [
         "## terra-refactor",
@@ -33,42 +38,59 @@ def to_markdown(report: Report, max_bytes: int = MAX_BYTES) -> str:
         f"{len(report.diagnostics)} findings in {summary.files} files ({summary.lines} lines); {summary.functions} functions: "
         f"{summary.safe} safe, {summary.speculative} speculative, {summary.unsafe} unsafe.",
     ]
-    rest: list[str] = []
     if report.errors:
-        rest += ["", "### Not analysed", "", "| file | why |", "|---|---|"]
-        rest += [
-            _row(as_code(f"{path_in_repository(error.path)}:{error.line or 1}"), in_markdown(error.message))
-            for error in report.errors
-        ]
+        lines += _table(
+            "Not analysed",
+            ("file", "why"),
+            [
+                (as_code(f"{path_in_repository(error.path)}:{error.line or 1}"), in_markdown(error.message))
+                for error in report.errors
+            ],
+        )
+    places, agenda = Places(results.sources), agenda_of(results)
+    lines += _table(
+        f"To do ({len(agenda.changes)})",
+        ("function", "class", "change", "why"),
+        [
+            (_named(item, places), item.classification.value, _change(item), in_markdown(item.reason))
+            for item in agenda.changes
+        ],
+    )
+    lines += _table(
+        f"Hot, but kept eager by a hazard ({len(agenda.held_back)})",
+        ("function", "rule", "why"),
+        [(_named(item, places), item.rule, in_markdown(item.reason)) for item in agenda.held_back[:HELD_BACK_SHOWN]],
+    )
+    if more := len(agenda.held_back[HELD_BACK_SHOWN:]):
+        lines += ["", f"and {more} more: `terra-refactor analyze --all` lists every function."]
     for severity in ("error", "warning", "information"):
         found = [entry for entry in report.diagnostics if entry.severity == severity]
-        if found:
-            rest += [
-                "",
-                f"### {severity.capitalize()} ({len(found)})",
-                "",
-                "| place | rule | message |",
-                "|---|---|---|",
-            ]
-            rest += [
-                _row(as_code(_shown(entry.place)), f"{entry.rule} {entry.name}", in_markdown(entry.message))
+        lines += _table(
+            f"{severity.capitalize()} ({len(found)})",
+            ("place", "rule", "message"),
+            [
+                (as_code(_shown(entry.place)), f"{entry.rule} {entry.name}", in_markdown(entry.message))
                 for entry in found
-            ]
-    proposed = [(_place_of(entry), entry.qualname, entry) for entry in report.functions if entry.action != "none"] + [
-        (_place_of(entry), entry.inside, entry) for entry in report.regions or () if entry.action != "none"
-    ]
-    if proposed:
-        rest += ["", f"### Proposed ({len(proposed)})", "", "| function | class | what | why |", "|---|---|---|---|"]
-        rest += [
-            _row(
-                f"{as_code(place)} {as_code(name)}",
-                entry.classification,
-                _ACTIONS[entry.action],
-                in_markdown(entry.reason),
-            )
-            for place, name, entry in proposed
-        ]
-    return _limited([*lines, *rest], max_bytes)
+            ],
+        )
+    return _limited(lines, max_bytes)
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A heading and a table; nothing without rows."""
+    if not rows:
+        return []
+    return ["", f"### {title}", "", _row(*columns), "|" + "---|" * len(columns), *(_row(*row) for row in rows)]
+
+
+def _named(item: Item, places: Places) -> str:
+    return f"{as_code(_shown(places.at_line(item.path, item.line)))} {as_code(item.name)}"
+
+
+def _change(item: Item) -> str:
+    """The action, the level that it needs, and what it saves."""
+    level = "" if item.level is Level.SAFE else f"at `--level {item.level.value}`"
+    return ", ".join(part for part in (f"{_ACTIONS[item.action]} {level}".rstrip(), gain_words(item)) if part)
 
 
 def _limited(lines: Iterable[str], max_bytes: int) -> str:
@@ -91,7 +113,3 @@ def _row(*cells: str) -> str:
 def _shown(place: Place) -> str:
     path = path_in_repository(place.path)
     return f"{path}:{place.line}" if place.cell is None else f"{path}, cell {place.cell.index}:{place.cell.line}"
-
-
-def _place_of(entry: FunctionEntry | RegionEntry) -> str:
-    return _shown(Place(entry.path, entry.line, 1, entry.line, 1, entry.cell))

@@ -15,6 +15,7 @@ notification says so.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import Any, Final
 
@@ -77,13 +78,15 @@ class _Run:
         if notifications:
             invocation["toolExecutionNotifications"] = notifications
         root = repository_root(str(Path.cwd()))
+        documentation = documentation_address()
         return {
             "tool": {
                 "driver": {
                     "name": "terra-refactor",
                     "semanticVersion": __version__,
                     "version": __version__,
-                    "rules": [_rule(rule) for rule in all_rules().values()],
+                    **({"informationUri": documentation} if documentation else {}),
+                    "rules": [_rule(rule, documentation) for rule in all_rules().values()],
                 }
             },
             "automationDetails": {"id": "terra-refactor/"},
@@ -240,9 +243,21 @@ class _Run:
         }
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
+def documentation_address() -> str:
+    """The site of the documentation, as the installed package's metadata names it (`project.urls`); empty if they do not."""
+    try:
+        addresses = metadata("terra-refactor").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return ""
+    named: dict[str, str] = dict(address.split(", ", 1) for address in addresses if ", " in address)
+    return named.get("Documentation", "").rstrip("/")
+
+
+def _rule(rule: Rule, documentation: str) -> dict[str, Any]:
+    page = {"helpUri": f"{documentation}/rules/{rule.id}/"} if documentation else {}
     return {
         "id": rule.id,
+        **page,
         "name": "".join(word.capitalize() for word in rule.name.split("-")),
         "shortDescription": {"text": _sentence(rule.summary)},
         "fullDescription": {"text": _sentence(rule.explanation)},
@@ -260,7 +275,7 @@ def _help(rule: Rule) -> str:
     parts = [f"# {rule.id} {rule.name}", rule.explanation]
     if rule.cure:
         parts += ["## What to do", rule.cure]
-    for title, sample in (("Reported", rule.samples.bad), ("Use instead", rule.samples.good)):
+    for title, sample in (("Before", rule.samples.bad), ("After", rule.samples.good)):
         if sample:
             parts += [f"## {title}", "```python\n" + sample.strip("\n") + "\n```"]
     parts.append(f"To ignore one place: `# terra: ignore[{rule.id}]` and the reason.")

@@ -18,7 +18,7 @@ from typing_extensions import assert_never
 
 from terra_refactor.classify.decision import Action, Classification, Decision, Level
 from terra_refactor.refactor.result import Change, Outcome
-from terra_refactor.report.agenda import Agenda, Item, agenda_of, saved
+from terra_refactor.report.agenda import HELD_BACK_SHOWN, Agenda, Item, agenda_of, gain_words
 from terra_refactor.report.places import Place, Places
 from terra_refactor.rules.rule import Finding, Severity
 from terra_refactor.syntax.source import Source
@@ -28,9 +28,9 @@ from terra_refactor.workspace.results import FileError, FixReport, WorkspaceRepo
 _NARROW = 76
 """Below this width there is no table: what is said of a function stands beneath its name."""
 _FEW = 5
-"""So many rules are named one by one."""
-_HELD_BACK = 10
-"""At most this many functions that a hazard keeps from being a graph are listed."""
+"""The summary of `lint` names at most this many rules."""
+_RELATED_SHOWN = 3
+"""Calls and other places printed below a finding without `--verbose`."""
 
 
 def print_analysis(
@@ -48,8 +48,8 @@ def print_analysis(
         _print_files(console, report.decisions, places, verbose=verbose)
     _print_items(console, "To do", agenda.changes, places)
     if not listed:
-        _print_items(console, "Hot, but kept eager by a hazard", agenda.held_back[:_HELD_BACK], places)
-        if more := len(agenda.held_back[_HELD_BACK:]):
+        _print_items(console, "Hot, but kept eager by a hazard", agenda.held_back[:HELD_BACK_SHOWN], places)
+        if more := len(agenda.held_back[HELD_BACK_SHOWN:]):
             console.print(Text(f"  and {more} more: --all lists every function.", style="dim"))
             console.print()
     print_errors(console, report.errors)
@@ -98,11 +98,8 @@ def _item_text(item: Item) -> Text:
         text.append(_action_words(item.action), style=_action_style(item.action))
         if item.level is not Level.SAFE:
             text.append(f" at --level {item.level.value}", style="yellow")
-        if saved(item.gain) > 0 and item.gain is not None:
-            where = "the recorded runs" if item.gain.source == "record" else "a run"
-            text.append(
-                f", saves about {item.gain.seconds_saved:.1f} s in {where} ({_plural(item.gain.calls, 'call')})"
-            )
+        if gain := gain_words(item):
+            text.append(f", {gain}")
         text.append(": ")
     text.append(_shown(item.reason))
     if item.rule and item.action is Action.NONE:
@@ -130,7 +127,8 @@ def print_findings(
     """`path:line:col: TR302 [numpy-on-tensor] message`, one finding a line, in the order of the places; in a notebook
     `path:cell 3:line:col: ...`.
 
-    `verbose` adds the other places that a finding speaks of.
+    The calls that lead to a finding, and other places that its message names, follow on lines of their own: the first
+    `_RELATED_SHOWN`, or all of them with `verbose`.
     """
     places = Places(sources)
     for finding in findings:
@@ -142,9 +140,14 @@ def print_findings(
         line.append(f" [{finding.name}] ", style="dim")
         line.append(_shown(finding.message))
         console.print(line, soft_wrap=True)
-        for related in finding.related if verbose else ():
+        shown = finding.related if verbose else finding.related[:_RELATED_SHOWN]
+        for related in shown:
             note = Text(f"    {_shown(f'{places.place(related.path, related.span)}: {related.message}')}", style="dim")
             console.print(note, soft_wrap=True)
+        if more := len(finding.related) - len(shown):
+            console.print(
+                Text(f"    and {_plural(more, 'place')} more: --verbose lists all", style="dim"), soft_wrap=True
+            )
 
 
 def print_findings_summary(console: Console, findings: Sequence[Finding]) -> None:

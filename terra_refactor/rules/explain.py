@@ -1,16 +1,29 @@
 """The text of a rule, from its declaration: for the manual, the editor and the command line.
 
-Computes: nothing but text (Markdown). Needs: the registry. Gives: `explain`, `rule_ids`.
+Computes: nothing but text (Markdown). Needs: the registry. Gives: `explain`, `KINDS`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import Rule, RuleKind
 
+KINDS: Final[Mapping[RuleKind, str]] = {
+    RuleKind.HAZARD: (
+        "Hazard: makes an eager function that reaches it `unsafe` (`speculative` if it holds only under an assumption); `lint` reports "
+        "it in code that a graph runs."
+    ),
+    RuleKind.DIAGNOSTIC: "Diagnostic: reported wherever it is found; does not affect whether a function may become a graph.",
+    RuleKind.DECISION: "Decision: follows from the analysis of the whole function, and is reported at its definition.",
+}
+"""What it means that a rule is of a kind, for people."""
+
 
 def explain(rule_id: str) -> str:
-    """What a rule is about, what happens at run time, what to do, and programs that show it, as Markdown.
+    """The page of a rule as Markdown: its summary, what happens at run time, what to do, and sample programs.
 
     `rule_id` may be an id in any case (`tr101`) or a name (`host-print-or-log`).
 
@@ -32,26 +45,20 @@ def _find(rule_id: str) -> Rule:
 
 
 def _text(rule: Rule) -> str:
-    parts = [f"# {rule.id} {rule.name}", rule.summary, _where(rule), rule.explanation]
+    parts = [
+        f"# {rule.id} {rule.name}",
+        rule.summary,
+        f"Severity: {rule.severity.value}. {KINDS[rule.kind]}",
+        rule.explanation,
+    ]
     if rule.cure:
         parts.append(f"**What to do.** {rule.cure}")
     for title, program in (
-        ("Reported", rule.samples.bad),
-        ("Not reported", rule.samples.good),
-        ("Looks alike, and is fine", rule.samples.near_miss),
+        ("Before", rule.samples.bad),
+        ("After", rule.samples.good),
+        ("Not reported", rule.samples.near_miss),
     ):
         if program:
             parts.append(f"## {title}\n\n```python\n{program.strip()}\n```")
     parts.append(f"Suppress one place with `# terra: ignore[{rule.id}]` at the end of its line.")
     return "\n\n".join(parts) + "\n"
-
-
-def _where(rule: Rule) -> str:
-    match rule.kind:
-        case RuleKind.HAZARD:
-            use = "A hazard: an eager function that reaches it is not to become a graph; in code that is a graph already it is a finding."
-        case RuleKind.DIAGNOSTIC:
-            use = "A finding wherever it is; it says nothing about whether a function may become a graph."
-        case RuleKind.DECISION:
-            use = "Follows from what is known about a whole function and its calls."
-    return f"Severity: {rule.severity.value}. {use}"

@@ -1,6 +1,6 @@
 """All rules, and what they find.
 
-Computes: the places that each rule's check finds in each context. Needs: the facts. Gives: `RULES`, `rule_for_effect`, `local_hazards`.
+Computes: the places that each rule's check finds in each context. Needs: the facts. Gives: `all_rules`, `families`, `local_hazards`.
 """
 
 from __future__ import annotations
@@ -40,6 +40,13 @@ def all_rules() -> Mapping[str, Rule]:
                 raise InternalError(f"rule {rule.id} is declared twice")
             found[rule.id] = rule
     return dict(sorted(found.items()))
+
+
+@cache
+def families() -> Mapping[str, str]:
+    """The title of each family by the first characters of its rules' ids (`TR1`)."""
+    titles = ((importlib.import_module(f"terra_refactor.rules.{family}").__doc__ or "").strip() for family in FAMILIES)
+    return {title[:3]: title for title in titles}
 
 
 @cache

@@ -160,7 +160,7 @@ class RuleKind(Enum):
     HAZARD = "hazard"
     """Makes an eager function that reaches it unsafe (or speculative, if only assumed); a diagnostic where the code is a graph already."""
     DIAGNOSTIC = "diagnostic"
-    """Reported wherever it is found; says nothing about safety."""
+    """Reported wherever it is found; does not affect the decision about the function."""
     DECISION = "decision"
     """Follows from the decision about a function, not from one place."""
 
@@ -172,7 +172,7 @@ class Samples:
     bad: str
     good: str
     near_miss: str = ""
-    """Looks alike, and is fine."""
+    """Similar code that is not reported."""
 
 
 @dataclass(frozen=True, slots=True)

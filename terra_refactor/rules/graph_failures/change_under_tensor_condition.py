@@ -146,8 +146,8 @@ RULE: Final = Rule(
     explanation=(
         "AutoGraph makes a `tf.cond` of the statement and traces both sides. Variables that are assigned become results of the condition; "
         "a list, dict or set that is changed in place has changed after the trace, on whichever side it was: the graph goes on with the "
-        "change always, silently. An item of a dict that one side sets raises `ValueError: 'd['b']' must also be initialized in the "
-        "else branch` unless it was there before. The same holds for what a function does that is called there, or that `tf.cond` and its "
+        "change always, silently. An item of a dict that one side sets raises (`'d['b']' must also be initialized in the "
+        "else branch`) unless it was there before. The same holds for what a function does that is called there, or that `tf.cond` and its "
         "kin are given: an attribute of an object, or a captured variable (`nonlocal`), is no variable of the statement, and what it keeps "
         "is a tensor of the inner graph: `InaccessibleTensorError`."
     ),

@@ -285,7 +285,7 @@ RULE: Final = Rule(
     explanation=(
         "An eager tensor turns itself into a Python number wherever one is needed; a symbolic one cannot: `TypeError: list indices must "
         "be integers or slices, not SymbolicTensor`, `TypeError: must be real number, not SymbolicTensor`, `TypeError: Expected any "
-        "non-tensor type, but got a tensor instead`, `TypeError: Expected int for argument`. `int()` and `float()` do not help: "
+        "non-tensor type, but got a tensor instead`. `int()` and `float()` do not help: "
         "AutoGraph makes tensors of them. Most axes and sizes of TensorFlow's operations may be tensors; a few decide how the graph "
         "is made and may not (`axis` of `tf.nn.softmax`, `tf.stack`, `tf.argsort`; `num` of `tf.unstack`)."
     ),

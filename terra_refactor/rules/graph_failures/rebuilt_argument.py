@@ -131,7 +131,7 @@ RULE: Final = Rule(
     explanation=(
         "Dicts, named tuples and objects of attrs classes are structures to TensorFlow: it takes an argument apart, and calls the class "
         "with symbolic tensors in place of the values. A `__new__`, a validator, a converter or `__attrs_post_init__` that looks at "
-        "values fails then (`TypeError: float() argument must be a string or a real number, not 'SymbolicTensor'`), and so do classes "
+        "values fails then (`float() argument must be a string or a real number, not 'SymbolicTensor'`), and so do classes "
         "whose fields cannot be given by position. The keys of a dict are sorted: `TypeError: '<' not supported between instances of "
         "'int' and 'str'`. An object with `__array__` (a DataFrame) becomes one tensor, without the attributes of its class."
     ),

@@ -91,7 +91,7 @@ RULE: Final = Rule(
     explanation=(
         "A traced function tells its graphs apart by its arguments, and needs a hash of those that are no tensors, nor lists, tuples or "
         "dicts of them. Sets, views of dicts, deques and dataclasses have none, and slices only from Python 3.12 on: `TypeError: Could not "
-        "generate a generic TraceType for P(...). Please verify that it is immutable/hashable`. A method of such an object cannot be "
+        "generate a generic TraceType for ... Please verify that it is immutable/hashable`. A method of such an object cannot be "
         "traced either: `TypeError: unhashable type`. A frozenset has a hash, but is told apart by identity: the function is "
         "traced again for each new one."
     ),

@@ -42,7 +42,7 @@ RULE: Final = Rule(
     summary="A graph stores a symbolic tensor in an attribute, a global or a container; it has no value after the call.",
     explanation=(
         "The stored object is the symbolic tensor of the trace, stored once. Later use raises `TypeError: <tf.Tensor "
-        "'mul:0' ...> is out of scope and cannot be used here`, or (in an attribute of a Keras layer) silently keeps a "
+        "...> is out of scope and cannot be used here`, or (in an attribute of a Keras layer) silently keeps a "
         "tensor without a value. In eager code it is the value of the last call."
     ),
     samples=Samples(

@@ -1,4 +1,4 @@
-"""TR606: an argument of `tf.function` that was renamed or removed."""
+"""TR606: an argument of `tf.function` that was renamed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ RULE: Final = Rule(
     name="deprecated-argument",
     kind=RuleKind.DECISION,
     severity=Severity.WARNING,
-    summary="An argument of `tf.function` that was renamed or removed.",
+    summary="An argument of `tf.function` that was renamed.",
     explanation=(
-        "`experimental_relax_shapes` is `reduce_retracing`, `experimental_compile` is `jit_compile`; others are gone: `TypeError: "
-        "function() got an unexpected keyword argument`."
+        "`experimental_relax_shapes` is now `reduce_retracing`, `experimental_compile` is now `jit_compile`. TensorFlow 2.21 accepts both "
+        "old names and announces their removal."
     ),
     samples=Samples(
         bad="""\

@@ -61,7 +61,8 @@ RULE: Final = Rule(
     explanation=(
         "`tf.TensorSpec(None, ...)` lets any rank in: nothing inside the graph knows its shape, and layers that need a rank raise "
         "(`ValueError: as_list() is not defined on an unknown TensorShape`). A fixed size does not take the smaller last batch of a data "
-        "set: `TypeError: Can not cast TensorSpec(shape=(3, 2), ...) to TensorSpec(shape=(4, 2), ...)`."
+        "set: `TypeError: Binding inputs to tf.function failed due to ... Can not "
+        "cast TensorSpec(shape=(1, 2), ...) to TensorSpec(shape=(3, 2), ...)`."
     ),
     samples=Samples(
         bad="""\

@@ -14,8 +14,8 @@ RULE: Final = Rule(
     summary="A `tf.function` that takes no tensor, and other Python values in each call, is traced in each call.",
     explanation=(
         "A graph is made for each combination of Python arguments. Where they change all the time, each call traces, which takes "
-        "milliseconds, and no graph is used twice. TensorFlow warns: `5 out of the last 5 calls to <function> triggered tf.function "
-        "retracing ... passing python objects instead of tensors`."
+        "milliseconds, and no graph is used twice. TensorFlow warns: `5 out of the last 5 calls to <function ...> triggered tf.function "
+        "retracing ... passing Python objects instead of tensors`."
     ),
     samples=Samples(
         bad="""\

@@ -47,7 +47,7 @@ RULE: Final = Rule(
     summary="A `tf.function` that is created inside a loop is traced in every iteration.",
     explanation=(
         "Every `tf.function(...)`, and every decorated `def` that is executed, is a new function without graphs. "
-        "TensorFlow warns: `5 out of the last 5 calls to <function> triggered tf.function retracing ... creating "
+        "TensorFlow warns: `5 out of the last 5 calls to <function ...> triggered tf.function retracing ... creating "
         "@tf.function repeatedly in a loop`."
     ),
     samples=Samples(

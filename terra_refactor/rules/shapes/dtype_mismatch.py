@@ -13,7 +13,10 @@ RULE: Final = Rule(
     kind=RuleKind.DECISION,
     severity=Severity.ERROR,
     summary="An operation on tensors of different dtypes: TensorFlow does not promote.",
-    explanation="`InvalidArgumentError: cannot compute AddV2 as input #1 was expected to be a float tensor but is a int32 tensor`.",
+    explanation=(
+        "`InvalidArgumentError: cannot compute AddV2 as input #1(zero-based) was expected to be a float tensor but is a int32 tensor`. "
+        "NumPy would convert both operands to a common dtype."
+    ),
     samples=Samples(
         bad="""\
 import tensorflow as tf

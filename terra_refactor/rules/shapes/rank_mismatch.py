@@ -13,7 +13,7 @@ RULE: Final = Rule(
     kind=RuleKind.DECISION,
     severity=Severity.ERROR,
     summary="An operation that cannot work on tensors of this rank.",
-    explanation="The number of axes alone is wrong: `ValueError: Shape must be rank 2 but is rank 1`.",
+    explanation="The number of axes alone is wrong: `ValueError: Shape must be at least rank 2 but is rank 1`.",
     samples=Samples(
         bad="""\
 import tensorflow as tf

@@ -89,7 +89,7 @@ RULE: Final = Rule(
     explanation=(
         "With -1 in the first place the other sizes must multiply to the size of one example. Where they do not, elements of one example "
         "become several, or several become one, silently if the numbers happen to divide; else it raises for most batches: "
-        "`InvalidArgumentError: Input to reshape is a tensor with 12800 values, but the requested shape requires a multiple of 3136`."
+        "`InvalidArgumentError: ... Input to reshape is a tensor with 12800 values, but the requested shape requires a multiple of 3136`."
     ),
     samples=Samples(
         bad="""\

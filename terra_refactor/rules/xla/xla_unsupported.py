@@ -59,7 +59,7 @@ RULE: Final = Rule(
     summary="`jit_compile=True` on a function that reaches strings, `tf.print`, `tf.py_function`, hash tables or dataset iteration raises.",
     explanation=(
         "XLA compiles the whole function or nothing: `InvalidArgumentError: Detected unsupported operations when trying to compile graph "
-        "... on XLA_CPU_JIT: PrintV2 (No registered 'PrintV2' OpKernel for XLA_CPU_JIT devices ...)`."
+        "... on XLA_CPU_JIT: StringFormat (No registered 'StringFormat' OpKernel for XLA_CPU_JIT devices ...)`."
     ),
     samples=Samples(
         bad="""\

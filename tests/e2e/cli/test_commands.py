@@ -299,6 +299,9 @@ def test_explain_and_the_list_of_rules() -> None:
     assert result.exit_code == 0
     assert "host-print-or-log" in result.stdout
     assert "# terra: ignore[TR101]" in result.stdout
+    for name in ("TR2", "tr2xx"):
+        family = run("explain", name).stdout
+        assert family.startswith("TR2xx: retracing.") and "TR201" in family and "TR101" not in family
     listed = run("explain").stdout
     assert "TR101" in listed
     assert "TR301" in listed

@@ -11,14 +11,19 @@ import jsonschema
 import pytest
 from reported_project import CELLS, analyzed, write_notebook, write_project
 
-from terra_refactor.report.schema import Report, build_report
+from terra_refactor.classify.decision import ExpectedGain, Level
+from terra_refactor.report.agenda import agenda_of
+from terra_refactor.report.schema import build_report
 from terra_refactor.report.to_github import to_github
 from terra_refactor.report.to_gitlab import to_gitlab
 from terra_refactor.report.to_json import json_schema, to_json, to_json_lines
 from terra_refactor.report.to_junit import to_junit
 from terra_refactor.report.to_markdown import to_markdown
 from terra_refactor.report.to_rdjson import to_rdjson
+from terra_refactor.rules.rule import Severity
+from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.notebook import read_notebook
+from terra_refactor.workspace.results import WorkspaceReport
 
 
 @pytest.fixture(name="project", autouse=True)
@@ -28,11 +33,12 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def many(count: int) -> Report:
-    report = build_report(analyzed())
-    warning = next(found for found in report.diagnostics if found.severity == "warning")
-    copies = tuple(dataclasses.replace(warning, line=line) for line in range(1, count + 1))
-    return dataclasses.replace(report, diagnostics=copies, errors=())
+def many(count: int) -> WorkspaceReport:
+    """Results with as many findings, which differ in their lines."""
+    results = analyzed()
+    warning = next(found for found in results.findings if found.severity is Severity.WARNING)
+    copies = tuple(dataclasses.replace(warning, span=Span(line, 1, line, 2)) for line in range(1, count + 1))
+    return dataclasses.replace(results, findings=copies, errors=())
 
 
 @pytest.mark.parametrize("lines", [True, False])
@@ -69,11 +75,11 @@ def test_json_lines_are_the_members_of_the_report() -> None:
 
 
 def test_github_shows_ten_of_a_level_and_says_how_many_there_are() -> None:
-    lines = to_github(many(13)).splitlines()
+    lines = to_github(build_report(many(13))).splitlines()
     assert sum(line.startswith("::warning ") for line in lines) == 10
     assert sum(not line.startswith("::") for line in lines) == 3
     assert lines[-1].startswith("::notice") and "3 more" in lines[-1]
-    assert len(to_github(many(10)).splitlines()) == 10
+    assert len(to_github(build_report(many(10))).splitlines()) == 10
 
 
 def test_markdown_is_no_longer_than_a_step_summary_may_be() -> None:
@@ -81,7 +87,36 @@ def test_markdown_is_no_longer_than_a_step_summary_may_be() -> None:
     short = to_markdown(many(400), max_bytes=3_000)
     assert len(short.encode()) <= 3_000 < len(whole.encode())
     assert "more lines are left out" in short
-    assert "| `a b.ipynb, cell 2:3` | TR101" in to_markdown(build_report(analyzed()))
+    assert "| `a b.ipynb, cell 2:3` | TR101" in to_markdown(analyzed())
+
+
+def test_markdown_leads_with_what_the_agenda_leads_with() -> None:
+    results = analyzed()
+    hot = tuple(
+        dataclasses.replace(each, held_back=True, reason="logs", rule="TR101") if each.qualname == "show" else each
+        for each in results.decisions
+    )
+    results = dataclasses.replace(results, decisions=hot)
+    agenda = agenda_of(results)
+    assert [item.name for item in agenda.changes + agenda.held_back] == ["pays", "show"]
+    text = to_markdown(results)
+    to_do, _, rest = text.partition("### Hot, but kept eager by a hazard")
+    assert " `pays` | safe | add `tf.function` |" in to_do
+    assert " `show` | TR101 | logs |" in rest
+    assert text.index("### To do") < text.index("### Hot") < text.index("### Warning")
+
+
+def test_markdown_says_what_a_change_saves_and_what_level_it_needs() -> None:
+    results = analyzed()
+    item = agenda_of(results).changes[0]
+    changed = tuple(
+        dataclasses.replace(each, level=Level.SPECULATIVE, expected_gain=ExpectedGain(40, 2.5, "record"))
+        if each.qualname == item.name
+        else each
+        for each in results.decisions
+    )
+    text = to_markdown(dataclasses.replace(results, decisions=changed))
+    assert "at `--level speculative`, saves about 2.5 s in the recorded runs (40 calls)" in text
 
 
 def test_gitlab_gets_its_fields_and_unique_fingerprints() -> None:
@@ -96,15 +131,31 @@ def test_gitlab_gets_its_fields_and_unique_fingerprints() -> None:
 
 def test_junit_counts_and_survives_what_xml_does_not_allow() -> None:
     results = analyzed()
-    report = build_report(results)
-    ugly = dataclasses.replace(report.diagnostics[0], message="bell \x07 & <tag> \ud800")
-    report = dataclasses.replace(report, diagnostics=(ugly, *report.diagnostics[1:]))
-    root = ElementTree.fromstring(to_junit(report, results.sources).encode())
+    ugly = dataclasses.replace(results.findings[0], message="bell \x07 & <tag> \ud800")
+    results = dataclasses.replace(results, findings=(ugly, *results.findings[1:]))
+    root = ElementTree.fromstring(to_junit(results).encode())
     assert int(root.attrib["tests"]) == len(root.findall("./testsuite/testcase"))
-    assert int(root.attrib["failures"]) == len(root.findall(".//failure")) == len(report.diagnostics)
+    assert int(root.attrib["failures"]) == len(root.findall(".//failure")) == len(results.findings)
     assert [suite.attrib["name"] for suite in root.findall("./testsuite[@errors='1']")] == ["broken.py"]
     assert root.find("./testsuite[@name='pkg/__init__.py']/testcase") is not None
     assert "bell \N{REPLACEMENT CHARACTER} & <tag>" in root.findall(".//failure")[0].attrib["message"]
+
+
+def test_junit_names_stay_when_lines_move_and_differ_within_a_file(project: Path) -> None:
+    def names() -> list[tuple[str, str]]:
+        root = ElementTree.fromstring(to_junit(analyzed()).encode())
+        return [(case.attrib["classname"], case.attrib["name"]) for case in root.iter("testcase")]
+
+    file = project / "pkg" / "train.py"
+    twice = file.read_text(encoding="utf-8").replace(
+        '    show("ä😀", x)\n', '    show("ä😀", x)\n    print(w)\n    print(w)\n'
+    )
+    file.write_text(twice, encoding="utf-8")
+    before = names()
+    assert ("pkg/train.py", "TR101 host-print-or-log in step (2)") in before
+    assert len(set(before)) == len(before)
+    file.write_text("# one line more\n" + twice, encoding="utf-8")
+    assert names() == before
 
 
 def test_rdjson_counts_bytes_and_suggests_changes(project: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from email.message import Message
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,18 @@ def test_rules_have_their_help(project: Path) -> None:
     assert printing["defaultConfiguration"]["level"] == "warning"
     for result in run["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+
+
+def test_the_documentation_is_linked_where_the_package_names_it(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = Message()
+    package["Project-URL"] = "Source, https://example.org/source"
+    monkeypatch.setattr(module, "metadata", lambda _: package)
+    driver = log_of(analyzed())["tool"]["driver"]
+    assert "informationUri" not in driver and "helpUri" not in driver["rules"][0]
+    package["Project-URL"] = "Documentation, https://example.org/manual/"
+    driver = log_of(analyzed())["tool"]["driver"]
+    assert driver["informationUri"] == "https://example.org/manual"
+    assert driver["rules"][0]["helpUri"] == "https://example.org/manual/rules/TR101/"
 
 
 def test_paths_count_from_the_root_of_the_repository(project: Path) -> None:

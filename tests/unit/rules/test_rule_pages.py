@@ -25,12 +25,12 @@ def test_the_index_names_every_rule_once() -> None:
 
 
 def test_a_message_of_tensorflow_leads_to_its_rule() -> None:
-    rows = [row for row in rule_pages()[MESSAGES].splitlines() if row.startswith("| `")]
+    entries = rule_pages()[MESSAGES].split("\n### ")[1:]
     for message, rule in (
-        ("OperatorNotAllowedInGraphError: Iterating over a symbolic tf.Tensor", "TR303"),
+        ("OperatorNotAllowedInGraphError: Iterating over a symbolic `tf.Tensor`", "TR303"),
         ("InaccessibleTensorError", "TR308"),
         ("tf.function only supports singleton tf.Variables created on the first call", "TR603"),
+        ("tried to create variables on non-first call", "TR603"),
         ("triggered tf.function retracing", "TR203"),
     ):
-        assert any(message in row and f"[{rule}]" in row for row in rows), message
-    assert all(row.count("|") - row.count("\\|") == 4 for row in rows)
+        assert any(message in entry and f"[{rule} " in entry for entry in entries), message

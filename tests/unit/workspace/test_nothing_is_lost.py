@@ -159,8 +159,8 @@ FORMATS = MappingProxyType(
         "github": lambda report: to_github(build_report(report)),
         "gitlab": to_gitlab,
         "html": to_html,
-        "junit": lambda report: to_junit(build_report(report), report.sources),
-        "markdown": lambda report: to_markdown(build_report(report)),
+        "junit": to_junit,
+        "markdown": to_markdown,
         "rdjson": to_rdjson,
     }
 )

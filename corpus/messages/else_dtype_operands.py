@@ -1,0 +1,13 @@
+"""TypeError: Input 'y' of 'Maximum' Op has type float64 that does not match type float32 of argument 'x'.
+
+A Python number in front of a tensor becomes a float32 before the tensor is looked at.
+"""
+import tensorflow as tf
+
+
+@tf.function
+def positive(x):
+    return tf.maximum(0.0, x)  # TR330
+
+
+positive(tf.ones([3], tf.float64))
