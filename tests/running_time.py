@@ -30,7 +30,11 @@ LONGEST_FIRST = (
 """The modules that take longest. A worker takes a whole module (`--dist loadscope`): a long one at the end keeps the other waiting."""
 
 
+def runs_everything() -> bool:
+    """Whether this is `make test-all` or `make explore`."""
+    return os.environ.get("TERRA_REFACTOR_HYPOTHESIS") == "explore" or os.environ.get(SETTING) == "fresh"
+
+
 def examples(usual: int, many: int) -> int:
     """So many examples: `usual` by default, `many` in `make test-all` and `make explore`."""
-    explores = os.environ.get("TERRA_REFACTOR_HYPOTHESIS") == "explore"
-    return many if explores or os.environ.get(SETTING) == "fresh" else usual
+    return many if runs_everything() else usual
