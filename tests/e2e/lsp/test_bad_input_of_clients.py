@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_servers
 
 pytest.importorskip("pygls")
 
 from conversation import Conversation, converse, modern, poor
 from lsprotocol import types
-from test_server import COMMAND, Client, environment
+from running_time import examples
+from test_server import Client, environment
 
 from lsp_server.wiring import make_server
 
@@ -35,7 +37,8 @@ for _ in range(100):
     scale(tf.ones([2, 3]))
 """
 LONG = "import tensorflow as tf\n" + "".join(
-    f"def f{number}(x):\n    return tf.nn.relu(x) + {number}.0\n\n" for number in range(10_000)
+    f"def f{number}(x):\n    return tf.nn.relu(x) + {number}.0\n\n"
+    for number in range(examples(usual=6_000, many=10_000))
 )
 
 
@@ -205,9 +208,9 @@ def test_closed_in_mid_analysis(folder: Path, capabilities: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_document_of_30000_lines(folder: Path) -> None:
+def test_a_document_of_many_thousand_lines(folder: Path) -> None:
     async def scenario(talk: Conversation) -> None:
-        assert LONG.count("\n") > 30_000
+        assert LONG.count("\n") > 18_000
         text = LONG + "bad = tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))\n"
         long = talk.open("long.py", text)
         assert "TR401" in await talk.rules(long)
@@ -268,7 +271,12 @@ def test_texts_that_are_no_python(folder: Path, text: str) -> None:
 def _raw(folder: Path) -> Iterator[Client]:
     """A client that sends what the types of the protocol forbid."""
     with subprocess.Popen(
-        COMMAND, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder
+        warm_servers.command(),
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=folder,
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_servers
 
 pytest.importorskip("pygls")
 
 from conversation import Conversation, applied, converse, modern, poor
 from lsprotocol import converters, types
-from test_server import COMMAND, Client, environment
+from test_server import Client, environment
 
 SHAPES = """\
 import tensorflow as tf
@@ -575,7 +576,7 @@ def test_every_answer_is_of_the_protocols_type(folder: Path) -> None:
     document = {"uri": uri}
     whole = {"start": {"line": 0, "character": 0}, "end": {"line": 9, "character": 0}}
     with subprocess.Popen(
-        COMMAND, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder
+        warm_servers.command(), env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
