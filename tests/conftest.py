@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from running_time import LONGEST_FIRST
+from kept_answers import UNKEPT
+from running_time import place_of, unit_of
 
 # A run that fails must fail again tomorrow: the examples are the same in each run, and a busy machine fails none.
 # `make explore` looks for new ones.
@@ -29,9 +31,43 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sorts the longest modules to the front."""
-    places = {name: place for place, name in enumerate(LONGEST_FIRST)}
-    items.sort(key=lambda item: places.get(item.nodeid.partition("::")[0], len(places)))
+    """Sorts what takes longest to the front."""
+    items.sort(key=lambda item: place_of(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Modules whose tests share nothing are spread over the workers; each other module is the work of one."""
+    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 - xdist may be missing
+
+    if config.getoption("dist") != "loadscope":
+        return None
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return unit_of(nodeid)
+
+    return Scheduling(config, log)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker tells what it had to ask."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["unkept"] = dict(UNKEPT)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Adds up what the workers had to ask."""
+    UNKEPT.update(getattr(node, "workeroutput", {}).get("unkept", {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says why a run took longer than it had to."""
+    if UNKEPT:
+        questions = ", ".join(f"{name} {number}" for name, number in sorted(UNKEPT.items()))
+        terminalreporter.write_line(f"questions to TensorFlow without a kept answer (`make answers`): {questions}")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

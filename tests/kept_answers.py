@@ -17,6 +17,7 @@ import ast
 import importlib.metadata
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,6 +28,9 @@ FOLDER = Path(__file__).with_name("answers")
 NEW = Path(__file__).parents[1] / "build" / "answers"
 SETTING = "TERRA_REFACTOR_ANSWERS"
 LIBRARIES = ("tensorflow", "keras", "numpy")
+
+UNKEPT: Counter[str] = Counter()
+"""How many questions of each harness this process ran because no answer is kept: what makes a run of the tests long."""
 
 
 def digest(text: str, size: int = 8) -> str:
@@ -112,6 +116,8 @@ class Harness:
         known = {name: self._kept[key] for name, key in keys.items() if key in self._kept}
         asked = {name: text for name, text in questions.items() if mode == "fresh" or name not in known}
         seen = ask(asked) if asked else {}
+        if mode != "fresh" and asked and self.folder == FOLDER:
+            UNKEPT[self.name] += len(asked)
         if mode == "fresh":
             other = {
                 name: f"kept {known[name]}, seen {seen.get(name)}"

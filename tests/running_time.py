@@ -1,12 +1,15 @@
-"""What keeps a run of the tests short: the order of the modules, and fewer examples than `make test-all` and `make explore` have."""
+"""What keeps a run of the tests short: the order of the tests, their division among workers, and fewer examples than `make test-all` and
+`make explore` have."""
 
 from __future__ import annotations
 
 import os
+from functools import cache
 
 from kept_answers import SETTING
 
 LONGEST_FIRST = (
+    "tests/corpus/test_released_packages.py",
     "tests/e2e/cli/test_verify.py",
     "tests/runtime/test_ten_programs.py",
     "tests/runtime/test_optimizers.py",
@@ -27,7 +30,25 @@ LONGEST_FIRST = (
     "tests/property/test_ir_lowering.py",
     "tests/conformance/test_keras_layers.py",
 )
-"""The modules that take longest. A worker takes a whole module (`--dist loadscope`): a long one at the end keeps the other waiting."""
+"""The modules that take longest. A worker takes a whole module, unless it is in SPREAD: a long one at the end keeps the other waiting."""
+
+SPREAD = frozenset({"tests/corpus/test_released_packages.py"})
+"""Modules whose tests take long and share nothing: each worker takes tests of them."""
+
+
+@cache
+def _places() -> dict[str, int]:
+    return {name: place for place, name in enumerate(LONGEST_FIRST)}
+
+
+def place_of(nodeid: str) -> int:
+    """Where a test's module stands among the longest; behind all of them if it does not."""
+    return _places().get(nodeid.partition("::")[0], len(LONGEST_FIRST))
+
+
+def unit_of(nodeid: str) -> str:
+    """What a worker takes at a time: the module, or the class in it, or the test alone."""
+    return nodeid if nodeid.partition("::")[0] in SPREAD else nodeid.rpartition("::")[0]
 
 
 def runs_everything() -> bool:

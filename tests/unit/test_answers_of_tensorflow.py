@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from kept_answers import SETTING, Harness, OutdatedError, digest, read
+from kept_answers import FOLDER, SETTING, UNKEPT, Harness, OutdatedError, digest, read
 
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
 import keep_answers
@@ -61,6 +61,16 @@ def test_a_kept_answer_is_not_asked_for(harness: Callable[[], Harness], monkeypa
     asked = Asked()
     assert harness().answers({**QUESTIONS, "three": "3 + 3", "again": "1 + 1"}, asked)["again"] == "2"
     assert asked == ["three"]
+
+
+def test_questions_that_take_time_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "asks.py").write_text(CODE)
+    monkeypatch.setattr("kept_answers.UNKEPT", counts := type(UNKEPT)())
+    harness = Harness("sums that are never kept", (tmp_path / "asks.py",))
+    assert harness.folder == FOLDER
+    harness.answers(QUESTIONS, Asked())
+    harness.answer("3 + 3", lambda: "6")
+    assert counts == {"sums that are never kept": 3}
 
 
 def test_one_question(harness: Callable[[], Harness], monkeypatch: pytest.MonkeyPatch) -> None:
