@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import pytest
 from analysis_support import FilesByName
+from running_time import examples
 
 from terra_refactor.analysis.driver import AnalysisOptions, analyze_program
 from terra_refactor.analysis.dump import format_facts
@@ -155,7 +156,9 @@ def compared(judge: RepeatedJudge, text: str) -> ProgramFacts:
     return facts
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=[pytest.mark.slow] if seed > 2 else []) for seed in range(examples(8, 24))]
+)
 def test_edits_give_what_an_analysis_from_nothing_gives(seed: int) -> None:
     choose = random.Random(seed)
     bodies = [body(number, choose) for number in range(FUNCTIONS + 2)]

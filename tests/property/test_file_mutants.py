@@ -23,7 +23,9 @@ def test_the_sample_is_not_empty() -> None:
     assert len(FILES) > 20
 
 
-@pytest.mark.parametrize("seed", [*range(20), 33])
+@pytest.mark.parametrize(
+    "seed", [*range(8), 33, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 20))]
+)
 def test_a_mutant_keeps_the_promises(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     random = Random(seed)

@@ -28,10 +28,13 @@ SIZES |= {
     "call_tree": 40,
 }
 SIZES |= {name: size // 10 for name, size in SIZES.items() if size >= 100_000}
+COSTLY = {"many_globals_rebound", "arithmetic_bombs", "complete_call_graph"}
 OPTIONS = Options(config=Config(jobs=1, min_ops=0), use_cache=False)
 
 
-@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in COSTLY else []) for name in NASTY]
+)
 def test_a_nasty_program_is_answered(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     files = NASTY[name](SIZES[name])

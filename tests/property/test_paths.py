@@ -1,6 +1,7 @@
 """No function of random paths is called safe that a graph breaks: TensorFlow is the judge (`path_judge.py`).
 
-TensorFlow's answers are kept (`kept_answers`), so that most runs need no TensorFlow. `make explore` asks about other functions.
+TensorFlow's answers are kept (`kept_answers`), so that most runs need no TensorFlow. `make test-all` decides about twice as many, `make
+explore` asks about other functions.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ import random
 from dataclasses import replace
 
 import pytest
+from kept_answers import SETTING
 from path_judge import judge
 from path_measure import Measured, answers_of, measure, question
 from path_programs import ARGUMENTS, HEAD, write_function
+from running_time import examples
 
 BLOCK = 200
-SEEDS = 2000
+# answers are kept for all of them
+SEEDS = 2000 if os.environ.get(SETTING) == "write" else examples(usual=1000, many=2000)
 FRESH = 100
 
 

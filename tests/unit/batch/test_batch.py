@@ -43,6 +43,7 @@ def lines() -> list[dict[str, Any]]:
     return [json.loads(line) for line in OUT.read_text().splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_folders_archives_and_revisions_of_git() -> None:
     project("plain")

@@ -36,6 +36,7 @@ def table() -> Any:
     return pytest.importorskip("pyarrow.parquet").read_table("out.parquet")
 
 
+@pytest.mark.slow
 def test_it_says_what_the_lines_say() -> None:
     pytest.importorskip("pyarrow")
     said = run("out.parquet")

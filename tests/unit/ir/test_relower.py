@@ -16,7 +16,12 @@ from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.source import source_from_text
 
 FOLDER = Path(terra_refactor.__file__).parent
-FILES = ("syntax/notebook.py", "domain/lattice.py", "analysis/interpreter.py", "refactor/transforms/tune.py")
+FILES = (
+    "syntax/notebook.py",
+    "refactor/transforms/tune.py",
+    pytest.param("domain/lattice.py", marks=pytest.mark.slow),
+    pytest.param("analysis/interpreter.py", marks=pytest.mark.slow),
+)
 LINES = (
     "x = 1",
     "y = [v for v in z]",
