@@ -115,7 +115,7 @@ def _profile(script: Script, folder: Path, output: Path) -> tuple[dict[tuple[str
     what = ["-m", str(script.module)] if script.file is None else [script.file]
     environment = {**os.environ, "PYTHONPATH": str(folder), "TF_CPP_MIN_LOG_LEVEL": "2"}
     subprocess.run(
-        [sys.executable, "-m", "cProfile", "-o", str(output), *what, *script.arguments],
+        [sys.executable, "-c", _PROFILED, str(output), *what, *script.arguments],
         cwd=folder,
         env=environment,
         stdout=subprocess.DEVNULL,
@@ -124,8 +124,7 @@ def _profile(script: Script, folder: Path, output: Path) -> tuple[dict[tuple[str
     )
     statistics = pstats.Stats(str(output))
     rows: dict[tuple[str, int, str], tuple[Any, ...]] = statistics.stats  # type: ignore[attr-defined]
-    importing = sum(row[3] for (file, _, name), row in rows.items() if name == "<module>" and file.endswith(os.path.join("tensorflow", "__init__.py")))
-    total = float(statistics.total_tt) - importing  # type: ignore[attr-defined]
+    total = float(statistics.total_tt)  # type: ignore[attr-defined]
     lines = {}
     for path in folder.rglob("*.py"):
         for _, node, _ in definitions(ast.parse(path.read_bytes())):
@@ -163,6 +162,14 @@ class _Setup:
     folder: Path
     cpu: float
 
+
+_PROFILED = """
+import cProfile, sys
+import tensorflow
+sys.argv = ["cProfile", "-o", *sys.argv[1:]]
+cProfile.main()
+"""
+"""Runs a program under the profiler, with TensorFlow loaded before."""
 
 _TIMED = """
 import json, os, runpy, sys, time

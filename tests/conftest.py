@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from kept_answers import UNKEPT
 from running_time import place_of, unit_of
+from warm_children import Warm
 
 # A run that fails must fail again tomorrow: the examples are the same in each run, and a busy machine fails none.
 # `make explore` looks for new ones.
@@ -72,6 +75,29 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="write the golden files anew instead of comparing with them")
+
+
+@pytest.fixture(scope="session")
+def _waiting() -> Iterator[Warm]:
+    warm = Warm()
+    yield warm
+    warm.close()
+
+
+@pytest.fixture
+def warm_children(_waiting: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Children of `verify` are copies of a process that has loaded TensorFlow, where the system can make such copies."""
+    from terra_refactor.verify import process  # noqa: PLC0415 - few tests need it
+
+    start = process._start
+
+    def begin(python: str, job: str, request: Mapping[str, Any], folder: Path) -> Any:
+        if python != sys.executable or request.get("environment"):
+            return start(python, job, request, folder)
+        return _waiting.child(process.BOOTSTRAP, job, request, folder)
+
+    if hasattr(os, "fork"):
+        monkeypatch.setattr(process, "_start", begin)
 
 
 @pytest.fixture

@@ -48,15 +48,14 @@ class WarmChild:
 class Warm:
     """The process that waits, started when the first child is asked for."""
 
-    def __init__(self, bootstrap: Path) -> None:
-        self._bootstrap = bootstrap
+    def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
 
-    def child(self, job: str, request: Mapping[str, Any], folder: Path) -> WarmChild:
+    def child(self, bootstrap: Path, job: str, request: Mapping[str, Any], folder: Path) -> WarmChild:
         """A child that does a job; see `verify.process._start`."""
         if self._process is None:
             self._process = subprocess.Popen(
-                [sys.executable, __file__, str(self._bootstrap)],
+                [sys.executable, __file__, str(bootstrap)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,

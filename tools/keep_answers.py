@@ -21,6 +21,7 @@ from kept_answers import FOLDER, LIBRARIES, NEW, SETTING, read, version  # noqa:
 ASKING = (
     "tests/proof",
     "tests/property/test_paths.py",
+    "tests/property/test_region_programs.py",
     "tests/corpus/test_coexec_programs.py",
     "tests/corpus/test_programs.py",
     "tests/corpus/test_shape_bugs.py",

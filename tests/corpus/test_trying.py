@@ -54,6 +54,7 @@ def test_what_pays_is_faster_and_the_same() -> None:
 
 @pytest.mark.tensorflow
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_children")
 @pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="needs TensorFlow")
 def test_each_function_that_takes_time_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def changes_nothing(paths: list[str], options: Options) -> FixReport:
@@ -75,24 +76,27 @@ def test_each_function_that_takes_time_is_tried(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="needs TensorFlow")
 def test_a_failure_says_what_happened_and_not_where(tmp_path: Path) -> None:
     folder = tmp_path / "program"
+    without = tmp_path / "without TensorFlow"
     folder.mkdir()
+    without.mkdir()
     text = "import tensorflow as tf\n\n@tf.function\ndef f(x):\n    return x.numpy()\n\n"
     (folder / "fails.py").write_text(text + "f(tf.ones([]))\n")
-    (folder / "ends.py").write_text("raise SystemExit(3)\n")
-    (folder / "opens.py").write_text(f"open({str(folder / 'missing')!r})\n")
-    (folder / "fine.py").write_text("print(sum(range(1000)))\n")
+    (without / "tensorflow.py").touch()  # is loaded in each run
+    (without / "ends.py").write_text("raise SystemExit(3)\n")
+    (without / "opens.py").write_text(f"open({str(without / 'missing')!r})\n")
+    (without / "fine.py").write_text("print(sum(range(1000)))\n")
 
-    def ran(name: str) -> corpus.trying._Ran:
-        script = Script(name, str(folder / name), None, ())
-        return corpus.trying._run(script, folder, tmp_path / f"{name}.json", Limits(run_seconds=120))
+    def ran(file: Path) -> corpus.trying._Ran:
+        script = Script(file.name, str(file), None, ())
+        return corpus.trying._run(script, file.parent, tmp_path / f"{file.name}.json", Limits(run_seconds=120))
 
-    failed = ran("fails.py")
+    failed = ran(folder / "fails.py")
     assert failed.cpu is None
     assert failed.failure is not None
     assert failed.failure.startswith("AttributeError: ")
     assert "in user code" not in failed.failure
-    assert ran("ends.py").failure == "exit code 3"
-    assert ran("opens.py").failure == "FileNotFoundError: [Errno 2] No such file or directory: 'missing'"
-    fine = ran("fine.py")
+    assert ran(without / "ends.py").failure == "exit code 3"
+    assert ran(without / "opens.py").failure == "FileNotFoundError: [Errno 2] No such file or directory: 'missing'"
+    fine = ran(without / "fine.py")
     assert fine.failure is None
     assert fine.cpu is not None
