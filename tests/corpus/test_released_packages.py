@@ -1,4 +1,7 @@
-"""Released packages: the manifest, how they are fetched, what is checked on them, and that their summaries are what is committed."""
+"""Released packages: the manifest, how they are fetched, what is checked on them, and that their summaries are what is committed.
+
+`make test` analyses the packages of a choice (`package_choice.py`), `make test-all` all of them.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from package_choice import chosen, kinds_of
+from running_time import runs_everything
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -217,8 +222,33 @@ def test_the_page_is_what_the_committed_files_say() -> None:
     assert tables.PAGE.read_text(encoding="utf-8") == tables.page(), "stale: python -m corpus report"
 
 
+def committed() -> dict[str, summary.Summary]:
+    found = {each.key: summary.read(each.key) for each in packages()}
+    return {key: each for key, each in found.items() if each is not None}
+
+
+def test_the_choice_shows_every_kind_of_decision() -> None:
+    summaries = committed()
+    choice = chosen(summaries)
+    assert set().union(*(kinds_of(summaries[key]) for key in choice)) == set().union(*map(kinds_of, summaries.values()))
+    assert len(choice) < len(summaries)
+    few = {"a": {"refactored": {}, "refused": {"x": 1}, "assumptions": {}, "findings": {"TR101": 2}, "lines": 9}}
+    few["b"] = {**few["a"], "findings": {}, "lines": 3}
+    few["c"] = {**few["a"], "refactored": {"safe": {"add_tf_function": ["f"]}}, "findings": {}, "refused": {}}
+    assert chosen(few) == ["a", "c"]
+    few["d"] = {**few["a"], "lines": 1}
+    assert chosen(few) == ["c", "d"]
+
+
+def wanted() -> list[Package]:
+    """The packages that are analysed: all in `make test-all`, and in each other run those of the choice, the longest first."""
+    lines = {key: each["lines"] for key, each in committed().items()}
+    found = packages() if runs_everything() else [each for each in packages() if each.key in chosen(committed())]
+    return sorted(found, key=lambda each: -lines.get(each.key, 0))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("released", packages(), ids=lambda released: released.name)
+@pytest.mark.parametrize("released", wanted(), ids=lambda released: released.name)
 def test_a_package_is_judged_as_is_committed(released: Package) -> None:
     if not released.fetched:
         pytest.skip("not fetched: python -m corpus fetch")
