@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from kept_answers import UNKEPT
+from processor_time import SETTING as TIMES
+from processor_time import ProcessorTime
 from running_time import place_of, unit_of
 from warm_children import Warm
 
@@ -36,6 +38,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sorts what takes longest to the front."""
     items.sort(key=lambda item: place_of(item.nodeid))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Writes down what each test takes, if that is wanted."""
+    if file := os.environ.get(TIMES):
+        config.pluginmanager.register(ProcessorTime(Path(file)))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+import processor_time
 import pytest
 from kept_answers import SETTING
 from running_time import LONGEST_FIRST, SPREAD, examples, unit_of
@@ -28,6 +33,26 @@ def test_a_worker_takes_a_module_or_a_test_of_one_that_is_spread() -> None:
     assert unit_of(f"{spread}::test_a[b]") == f"{spread}::test_a[b]"
     assert unit_of("tests/unit/test_a.py::test_b") == unit_of("tests/unit/test_a.py::test_c") == "tests/unit/test_a.py"
     assert unit_of("tests/unit/test_a.py::TestB::test_c") == "tests/unit/test_a.py::TestB"
+
+
+def test_what_each_test_takes_is_added_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "test_two.py").write_text(
+        "import subprocess, sys\n\n\ndef test_one():\n    sum(range(10**7))\n\n\ndef test_other():\n"
+        "    subprocess.run([sys.executable, '-c', 'sum(range(10**7))'])\n"
+    )
+    times = tmp_path / "build" / "times.jsonl"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", str(tmp_path / "test_two.py")]
+    command += ["-p", "conftest", "--rootdir", str(tmp_path)]
+    tests = str(Path(__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": tests, "TERRA_REFACTOR_TIMES": str(times)}
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [json.loads(line) for line in times.read_text().splitlines()]
+    assert [line["test"] for line in lines] == ["collection", "test_two.py::test_one", "test_two.py::test_other"]
+    assert lines[1]["own"] > 0 and lines[2]["children"] > 0
+    assert list(processor_time.sums(lines, 2)) == ["test_two.py", "collection"]
+    processor_time.main(str(times))
+    assert "test_two.py::test_other" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("module", sorted(SPREAD))
