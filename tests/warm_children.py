@@ -64,7 +64,8 @@ class Warm:
         assert self._process.stdin is not None and self._process.stdout is not None
         with tempfile.NamedTemporaryFile("w", suffix=".json", dir=folder, delete=False, encoding="utf-8") as stream:
             json.dump(request, stream)
-        (folder / "events.jsonl").touch()
+        for name in ("events.jsonl", "stdout", "stderr"):  # are looked at before the child runs
+            (folder / name).touch()
         ending = Path(f"{stream.name}.ending")
         print(json.dumps([job, stream.name, str(folder), str(ending)]), file=self._process.stdin, flush=True)
         return WarmChild(int(self._process.stdout.readline()), ending)

@@ -6,10 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner, Result
+
+from terra_refactor.cli.main import app
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 
@@ -80,6 +84,27 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+class Answer:
+    """What the command said and how it ended, when it ran in this process."""
+
+    def __init__(self, result: Result) -> None:
+        self.returncode = result.exit_code
+        self.stdout = result.stdout
+        self.stderr = result.stderr
+
+
+@pytest.fixture
+def warm_command(warm_children: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answer]:
+    """The command in this process, with children that have loaded TensorFlow; the other tests start everything as a user does."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def run(folder: Path, *arguments: str) -> Answer:
+        monkeypatch.chdir(folder)
+        return Answer(CliRunner().invoke(app, list(arguments)))
+
+    return run
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
@@ -110,7 +135,9 @@ def test_a_recorded_run_is_the_same_and_changes_no_file(project: Path) -> None:
     assert contents(project) == before
 
 
-def test_a_package_below_the_project_runs_from_its_own_folder(project: Path) -> None:
+def test_a_package_below_the_project_runs_from_its_own_folder(
+    project: Path, warm_command: Callable[..., Answer]
+) -> None:
     (project / "pyproject.toml").write_text("")
     inner = project / "examples" / "first"
     (inner / "app").mkdir(parents=True)
@@ -118,24 +145,26 @@ def test_a_package_below_the_project_runs_from_its_own_folder(project: Path) -> 
     (project / "train.py").rename(inner / "app" / "__main__.py")
     main = (inner / "app" / "__main__.py").read_text().replace("from lib import", "from app.lib import")
     (inner / "app" / "__main__.py").write_text(main)
-    done = command(inner, "verify", ".", "--level", "speculative", "--format", "json", "--run", "python -m app 12")
+    done = warm_command(inner, "verify", ".", "--level", "speculative", "--format", "json", "--run", "python -m app 12")
     assert done.returncode == 0, done.stderr + done.stdout
     assert statuses(json.loads(done.stdout)) == {"smooth": "same", "Model.step": "same"}
 
 
-def test_made_inputs_reach_functions_and_methods(project: Path) -> None:
+def test_made_inputs_reach_functions_and_methods(project: Path, warm_command: Callable[..., Answer]) -> None:
     (project / "train.py").unlink()
     (project / "caller.py").write_text(CALLER)
-    done = command(project, "verify", ".", "--level", "speculative", "--format", "json")
+    done = warm_command(project, "verify", ".", "--level", "speculative", "--format", "json")
     assert done.returncode == 0, done.stderr + done.stdout
     report = json.loads(done.stdout)
     assert statuses(report).items() >= {"smooth": "same", "Model.step": "same"}.items()
 
 
-def test_fix_verify_leaves_out_what_no_run_reached(project: Path) -> None:
+def test_fix_verify_leaves_out_what_no_run_reached(project: Path, warm_command: Callable[..., Answer]) -> None:
     script = SCRIPT.replace("    total += float(tf.reduce_sum(smooth(tf.ones([2, 3]) * number)))\n", "")
     (project / "train.py").write_text(script.replace(", smooth", ""))
-    done = command(project, "fix", ".", "--level", "speculative", "--write", "--verify", "--run", "python train.py 3")
+    done = warm_command(
+        project, "fix", ".", "--level", "speculative", "--write", "--verify", "--run", "python train.py 3"
+    )
     assert done.returncode == 0, done.stderr
     text = (project / "lib.py").read_text()
     assert "    @tf.function\n    def step" in text
