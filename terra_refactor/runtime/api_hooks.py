@@ -221,31 +221,42 @@ def _is_tensor_hook() -> Any:
     return is_tensor
 
 
+def _deferring() -> Any:
+    """The run in which an event of a tape is one of the trace, or None where it really happens."""
+    run = thread.run
+    if run is None or run.depth or not run.tld.is_eager:
+        return None
+    if run.shared:
+        run.share()
+        return None
+    return run
+
+
 def _tape_hooks() -> list[tuple[Any, str, Any]]:
     def push(self: Any) -> None:
-        run = thread.run
-        if run is None or run.depth or not run.tld.is_eager:
+        run = _deferring()
+        if run is None:
             (run_tapes.real_push if tf.executing_eagerly() else run_tapes.original_push)(self)
         else:
             run_tapes.push(run, self)
 
     def pop(self: Any) -> None:
-        run = thread.run
-        if run is None or run.depth or not run.tld.is_eager:
+        run = _deferring()
+        if run is None:
             run_tapes.real_pop(self)
         else:
             run_tapes.pop(run, self)
 
     def watch(self: Any, tensor: Any) -> None:
-        run = thread.run
-        if run is None or run.depth or not run.tld.is_eager:
+        run = _deferring()
+        if run is None:
             run_tapes.original_watch(self, tensor)
         else:
             run_tapes.watch(run, self, tensor)
 
     def gradient(self: Any, *args: Any, **kwargs: Any) -> Any:
-        run = thread.run
-        if run is None or run.depth or not run.tld.is_eager:
+        run = _deferring()
+        if run is None:
             return run_tapes.real_gradient(self, *args, **kwargs)
         return run_tapes.gradient(run, self, args, kwargs)
 

@@ -8,6 +8,7 @@ Ignores: how operations are deferred (run.py).
 from __future__ import annotations
 
 import inspect
+import threading
 import time
 import warnings
 from collections import OrderedDict
@@ -19,7 +20,7 @@ import terra_refactor.runtime.tf_internals  # noqa: F401 - first of all: it says
 # isort: split
 import numpy as np
 
-from terra_refactor.runtime import api_hooks, foreign, run_tapes, self_test
+from terra_refactor.runtime import api_hooks, foreign, private_names, run_tapes, self_test
 from terra_refactor.runtime.costs import Way
 from terra_refactor.runtime.executor import restore_executor, wait_for_other_threads, wait_for_segments
 from terra_refactor.runtime.lazy_tensor import LazyTensor
@@ -70,14 +71,26 @@ def _obstacle_now() -> str | None:
 
 _tested: list[bool] = []
 _untrusted: list[str] = []
+_testing = threading.Lock()
 
 
 def _test_once() -> None:
-    """At the first call, outside graphs: do TensorFlow and Keras still work as the shim takes for granted?"""
+    """At the first call, outside graphs: do TensorFlow and Keras still work as the shim takes for granted?
+
+    Other threads whose first call this is wait for the answer.
+    """
     if _tested or not tf.executing_eagerly() or not pywrap_tfe.TFE_Py_TapeSetIsEmpty() or _obstacle_now() is not None:
         return
-    _tested.append(True)
-    problem = self_test.changed_interface() or self_test.lost_attribute()
+    with _testing:
+        if not _tested:
+            try:
+                _test()
+            finally:
+                _tested.append(True)
+
+
+def _test() -> None:
+    problem = private_names.lost_name() or self_test.changed_interface() or self_test.lost_attribute()
     if problem is None:
         api_hooks.install()
         problem = self_test.changed_behaviour(execute)
@@ -86,14 +99,15 @@ def _test_once() -> None:
         _untrusted.append(
             f"TensorFlow {tf.__version__} with Keras {keras.__version__} is not as the shim expects: {problem}"
         )
-        warnings.warn(f"nothing is co-executed: {_untrusted[0]}", CoExecutionWarning, stacklevel=4)
+        warnings.warn(f"nothing is co-executed: {_untrusted[0]}", CoExecutionWarning, stacklevel=5)
 
 
 def enter(program: Program) -> Run | None:
     """Begin a run on this thread, or None when this call is to be eager."""
     if thread.run is not None or program.eager_reason is not None:
         return None
-    _test_once()
+    if not program.alone:
+        _test_once()
     if _untrusted:
         program.fell_back(_untrusted[0])
         return None
@@ -112,7 +126,8 @@ def enter(program: Program) -> Run | None:
     with api_hooks.switching:
         api_hooks.install()
         thread.run = run
-        foreign.register(run)
+        if not program.alone:
+            foreign.register(run)
     return run
 
 

@@ -3,7 +3,7 @@
 Computes: nothing. Needs: the names of functions in the context's library. Gives: `call_function`, `wait_for_segments`, `settle_after`.
 Ignores: what the functions do.
 
-Segments run on one asynchronous executor per thread; everything else on the thread's default one, so that an operation
+Segments run on one asynchronous executor per thread; everything else on the one that the thread has itself, so that an operation
 run at once does not queue behind segments. Data flows through tensor handles, which wait by themselves; variables do
 not, so whoever touches a variable outside a segment waits first.
 """
@@ -21,17 +21,20 @@ MAX_AHEAD = 64
 
 
 class _Executors(threading.local):
-    """The two executors of a thread. `ahead`: segments submitted since the last wait on this thread."""
+    """The executor of a thread's segments. `ahead`: segments submitted since the last wait on this thread.
+
+    `before`: the one that the thread has itself, while a segment is submitted. It may be one that TensorFlow has put there for a
+    moment (`next` of an iterator does) and frees afterwards, so it is asked for each time.
+    """
 
     def __init__(self) -> None:
         self.segments: Any = None
-        self.default: Any = None
+        self.before: Any = None
         self.ahead = 0
 
     def ensure(self) -> None:
         if self.segments is None:
             context.context().ensure_initialized()
-            self.default = context.context().executor
             self.segments = executor.new_executor(enable_async=True)
 
 
@@ -72,12 +75,16 @@ def call_function(name: Any, inputs: list[Any], attrs: Any, outputs: int, wait: 
         _executors.ahead = 0
     _executors.ahead += 1
     handle = ctx._handle
+    outer, before = _executors.before, pywrap_tfe.TFE_ContextGetExecutorForThread(handle)
+    _executors.before = before
     pywrap_tfe.TFE_ContextSetExecutorForThread(handle, queue.handle())
     try:
         outstanding.busy[queue] = next(outstanding.numbers)
         return _execute(ctx, name, inputs, attrs, outputs)
     finally:
-        pywrap_tfe.TFE_ContextSetExecutorForThread(handle, _executors.default.handle())
+        pywrap_tfe.TFE_ContextSetExecutorForThread(handle, before)
+        _executors.before = outer
+        pywrap_tfe.TFE_DeleteExecutor(before)  # what was asked for, not what it stands for
 
 
 _kept_from_before_a_fork: list[Any] = []
@@ -92,8 +99,14 @@ def forget_executors() -> None:
 
 def restore_executor() -> None:
     """Give the thread its own executor back, which an interruption may have prevented."""
-    if _executors.default is not None:
-        pywrap_tfe.TFE_ContextSetExecutorForThread(context.context()._handle, _executors.default.handle())
+    if _executors.before is None:
+        return
+    handle = context.context()._handle
+    now = pywrap_tfe.TFE_ContextGetExecutorForThread(handle)
+    if pywrap_tfe.TFE_ExecutorIsAsync(now):  # that of segments: no run begins on another one
+        pywrap_tfe.TFE_ContextSetExecutorForThread(handle, _executors.before)
+    pywrap_tfe.TFE_DeleteExecutor(now)
+    _executors.before = None
 
 
 def _execute(ctx: Any, name: Any, inputs: list[Any], attrs: Any, outputs: int) -> Any:

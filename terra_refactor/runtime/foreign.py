@@ -7,16 +7,26 @@ Ignores: threads that never touch TensorFlow.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from terra_refactor.runtime.executor import wait_for_segments
 from terra_refactor.runtime.state import thread
+from terra_refactor.runtime.tf_internals import pywrap_tfe
 
 STILL = 0.05  # seconds without a hooked call after which a thread is taken to be blocked in Python
+LONGEST = 2.0  # seconds that a thread may be in the middle of the shim's Python, or of TensorFlow's
+LONGEST_FOR_A_VALUE = 60.0  # seconds until a value that only another thread can compute is given up
+_LIBRARIES = frozenset(("tensorflow", "keras", "terra_refactor"))
+_PASSED_OVER = frozenset(("numpy", *sys.stdlib_module_names)) - {"__main__"}
 
 _runs: dict[int, Any] = {}
+
+stop_recording = pywrap_tfe.TFE_Py_TapeSetStopOnThread
+restart_recording = pywrap_tfe.TFE_Py_TapeSetRestartOnThread
 
 
 def register(run: Any) -> None:
@@ -68,23 +78,76 @@ def before_operation() -> None:
 
 
 def _end_deferral(run: Any) -> None:
-    """A run of another thread defers nothing from here on, and what it has deferred has run when this returns.
+    """A run of another thread defers nothing from here on, and what it has deferred has run when this returns."""
+    run_from_elsewhere(run, lambda: bool(run.pending or run.flushing), LONGEST)
 
-    That thread may be running it just now, which takes long where a segment is built. Two threads that do this at the same
-    time do not wait for each other without end.
+
+def ask_for(run: Any, lazy: Any) -> None:
+    """A tensor that a run of another thread has deferred has its value when this returns, if it can be had."""
+    run_from_elsewhere(run, lambda: lazy._value is None and bool(run.pending or run.flushing), LONGEST_FOR_A_VALUE)
+
+
+def run_from_elsewhere(run: Any, unfinished: Callable[[], bool], longest: float) -> None:
+    """What a run of another thread has deferred runs; `unfinished` says whether something is still missing.
+
+    Its own thread does it, at its next hooked call; where a segment is built that takes long. Only where that thread makes none,
+    because it is blocked (waiting for this very thread, perhaps), is it done here: never while it is in the middle of the
+    shim's own Python, and never where a tape of its own is concerned, since tapes belong to the thread that entered them.
+    Two threads that do this at the same time do not wait for each other without end.
     """
     own = threading.get_ident()
     run.shared = True
     since = time.monotonic()
     here = thread.run
     patient = here is None or not here.flushing
-    while run.pending or run.flushing:
-        if run.flushing == own or not ((run.flushing and patient) or time.monotonic() - since < STILL):
-            break
+    while unfinished() and run.flushing != own:
+        waited = time.monotonic() - since
+        if run.flushing:
+            if waited > STILL and not patient:
+                return
+        elif waited > longest:
+            return
+        elif waited > STILL and run.lock.acquire(blocking=False):
+            try:
+                if run.tapes or run.real_tapes:
+                    if longest <= LONGEST:  # nothing but the order of operations depends on it
+                        return
+                elif run.pending and not run.depth and _in_its_own_python(run.ident):
+                    _run_here(run)
+                    return
+            finally:
+                run.lock.release()
         time.sleep(0.001)
-    with run.lock:
-        if run.pending and not run.depth and not run.tapes:
-            run.cut()
+
+
+def _in_its_own_python(ident: int) -> bool:
+    """Whether a thread is in code of the program, or in what that calls of Python's library, and so not in the shim's."""
+    frame = sys._current_frames().get(ident)
+    while frame is not None:
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package in _LIBRARIES and frame.f_code is not _hooked_code:
+            return False
+        if package not in _PASSED_OVER and package not in _LIBRARIES:
+            return True
+        frame = frame.f_back
+    return True
+
+
+def _run_here(run: Any) -> None:
+    """Run what another thread has deferred. Its operations are none of this thread's: no tape and no run of it sees them."""
+    here, tapes = thread.run, thread.tapes
+    log = None
+    if here is not None:
+        log, here.log = here.log, None
+    thread.tapes = []
+    stop_recording()
+    try:
+        run.cut()
+    finally:
+        restart_recording()
+        thread.tapes = tapes
+        if here is not None:
+            here.log = log
 
 
 def forget_other_threads() -> None:
@@ -103,7 +166,7 @@ def _flush_here() -> None:
 
 
 def _before(real: Any) -> Any:
-    """What lets another thread go on happens after everything before it."""
+    """What lets another thread go on, or waits for one, happens after everything before it."""
 
     def hooked(*args: Any, **kwargs: Any) -> Any:
         _flush_here()
@@ -112,10 +175,18 @@ def _before(real: Any) -> Any:
     return hooked
 
 
+_hooked_code = _before(None).__code__
+
+
 def thread_hooks() -> list[tuple[Any, str, Any]]:
-    """(owner, attribute, replacement): starting a thread, and waking one (events, queues, futures go through conditions)."""
+    """(owner, attribute, replacement): starting a thread, waking one, and waiting (events, queues, futures go through conditions).
+
+    A thread that waits has run what it had deferred: another one could not, where tapes are open.
+    """
     return [
         (threading.Thread, "start", _before(threading.Thread.start)),
+        (threading.Thread, "join", _before(threading.Thread.join)),
+        (threading.Condition, "wait", _before(threading.Condition.wait)),
         (threading.Condition, "notify", _before(threading.Condition.notify)),
         (threading.Condition, "notify_all", _before(threading.Condition.notify_all)),
     ]

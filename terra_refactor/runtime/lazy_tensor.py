@@ -47,7 +47,11 @@ class LazyTensor(Tensor):  # type: ignore[misc]
             self._run.force(self)
             value = self._value
             if value is None:
-                raise RuntimeError("a deferred tensor was asked for its value after its run had failed")
+                raise RuntimeError(
+                    "a deferred tensor was asked for its value after its run had failed"
+                    if self._run is thread.run or not self._run.pending
+                    else "a deferred tensor was asked for its value while its own thread is blocked under an open tape"
+                )
         return value
 
     def _release(self) -> None:

@@ -44,6 +44,7 @@ class Program:
     Attributes:
         frozen: nothing new is recorded; known paths are still used.
         eager_reason: set when every call is plain eager from now on.
+        alone: the self-test: nothing that it touches is known to other threads, so they do not end its deferral.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class Program:
         self.eager_reason: str | None = None
         self.misses_in_a_row = 0
         self.last_call = 0.0
+        self.alone = False
         self.at_end: Callable[[Program], None] | None = None
 
     def __del__(self) -> None:

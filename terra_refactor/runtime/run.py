@@ -20,10 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from terra_refactor.runtime import flush, run_tapes
+from terra_refactor.runtime import flush, foreign, run_tapes
 from terra_refactor.runtime.encoding import LARGE_ARRAY, SMALL_ARRAY, Encoder, Fact, Unencodable, note_assignment
 from terra_refactor.runtime.executor import wait_for_segments
-from terra_refactor.runtime.foreign import STILL
 from terra_refactor.runtime.keras_hooks import global_settings, notice_patched_classes
 from terra_refactor.runtime.lazy_tensor import LazyTensor, keep, real_of
 from terra_refactor.runtime.observe import Observation, op_definition
@@ -80,6 +79,8 @@ class Run(Encoder):
         self.passive = False
         self.missed = False
         self.tld = context.context()._thread_local_data
+        self.ident = threading.get_ident()
+        self.real_tapes = thread.tapes  # those that really record on this thread, now and later
         self.outer_tapes = list(thread.tapes)
         self.tapes: list[run_tapes.TapeState] = []
         self.tape_ids: dict[int, int] = {}
@@ -162,25 +163,33 @@ class Run(Encoder):
         if self.pending:
             notice_patched_classes()
         if self.pending:  # or they were run, as they were called, because a class was patched
-            started = time.perf_counter()
-            pending = self.pending
-            self.depth += 1
-            try:
-                self.flushing = threading.get_ident()
-                if self.tld.is_eager:
-                    flush.run_pending(self)
-                else:
-                    with ops.init_scope():
-                        flush.run_pending(self)
-                self.keep_facts(pending)
-            finally:
-                self.depth -= 1
-                self.graph_seconds += time.perf_counter() - started
-                del pending
-                self.start_segment()
-                self.flushing = 0
+            with self.lock:  # another thread may be running them just now
+                if self.pending:
+                    self._run_pending()
         elif self.slots or self.tapes or self.inputs:
             self.start_segment()
+
+    def _run_pending(self) -> None:
+        started = time.perf_counter()
+        pending = self.pending
+        here = thread.run  # another one, or none, where another thread runs what this one has deferred
+        if here is not None:
+            here.depth += 1
+        try:
+            self.flushing = threading.get_ident()
+            if self.tld.is_eager:
+                flush.run_pending(self)
+            else:
+                with ops.init_scope():
+                    flush.run_pending(self)
+            self.keep_facts(pending)
+        finally:
+            if here is not None:
+                here.depth -= 1
+            self.graph_seconds += time.perf_counter() - started
+            del pending
+            self.start_segment()
+            self.flushing = 0
 
     def force(self, lazy: LazyTensor) -> None:
         """Python asks for the value of a deferred tensor."""
@@ -192,13 +201,12 @@ class Run(Encoder):
 
     def force_from_elsewhere(self, lazy: LazyTensor) -> None:
         """A deferred tensor was handed to another thread, which asks for its value."""
-        self.shared = True  # the owner runs what is pending at its next call, unless it is blocked
-        since = time.monotonic()
-        while lazy._value is None and time.monotonic() - since < STILL:
-            time.sleep(0.001)
-        with self.lock:
-            if lazy._value is None and not self.depth:
-                self.cut()
+        foreign.ask_for(self, lazy)
+
+    def share(self) -> None:
+        """Another thread runs operations at the same time: the rest of this call is eager."""
+        with self.lock:  # it may be running what is pending
+            self.bail_out("another thread runs operations at the same time")
 
     def go_real(self) -> None:
         """Run what is pending one by one, as eager execution would have; the segment goes on, recorded."""
@@ -237,8 +245,7 @@ class Run(Encoder):
         if call.descend or not self.tld.is_eager:
             return call.original(*args, **kwargs)
         if self.shared:
-            with self.lock:
-                self.bail_out("another thread runs operations at the same time")
+            self.share()
             return call.eager(*real_values(args), **{name: real_value(value) for name, value in kwargs.items()})
         mark = len(self.inputs)
         key: list[Any] = [call]

@@ -59,7 +59,7 @@ def real_push(tape: Any) -> None:
 
 def know_tapes() -> None:
     """No tape records on this thread: from here on every one is known."""
-    thread.tapes = []
+    thread.tapes.clear()
     thread.generation = hooks.generation
 
 
@@ -71,7 +71,7 @@ def drop(tape: Any) -> None:
     if tape._recording and tape._tape is not None and type(tape._tape) is not VirtualTape:
         tape._recording, _ = False, _remove(tape._tape._tape)  # on one line: nothing interrupts between the two
     tape._recording = False
-    thread.tapes = [other for other in thread.tapes if other is not tape]
+    thread.tapes[:] = [other for other in thread.tapes if other is not tape]
 
 
 def real_pop(tape: Any) -> None:
@@ -80,14 +80,14 @@ def real_pop(tape: Any) -> None:
         tape._tape, tape._recording = None, False
         return
     original_pop(tape)
-    thread.tapes = [other for other in thread.tapes if other is not tape]
+    thread.tapes[:] = [other for other in thread.tapes if other is not tape]
 
 
 def real_gradient(tape: Any, *args: Any, **kwargs: Any) -> Any:
     """Really ask for gradients; a tape that still records and is not persistent stops first."""
     result = original_gradient(tape, *args, **kwargs)
     if not tape._recording:
-        thread.tapes = [other for other in thread.tapes if other is not tape]
+        thread.tapes[:] = [other for other in thread.tapes if other is not tape]
     return result
 
 

@@ -50,6 +50,11 @@ INTERFACES: Final[tuple[tuple[Any, str, tuple[str, ...]], ...]] = (
 )
 """(owner, name, first parameters) of what is replaced or called from outside TensorFlow and Keras."""
 
+CALLS: Final = 3
+MOST_CALLS: Final = 24
+SEGMENTS: Final = 2
+"""So many segments must have run after so many calls of the small program; at most so many calls are made."""
+
 
 def changed_interface() -> str | None:
     """The first of the interfaces that takes other parameters. To be asked before the hooks are in place."""
@@ -96,12 +101,18 @@ def _step(x: Any, variable: Any) -> Any:
 
 
 def changed_behaviour(execute: Any) -> str | None:
-    """What goes wrong when a small program is co-executed, with the hooks in place."""
-    program = Program("self-test", xla=False, shadow=False, max_paths=16, measure=False)
+    """What goes wrong when a small program is co-executed, with the hooks in place.
+
+    Other threads may run operations meanwhile, and may build layers, after which paths are recorded afresh: then it is called more often.
+    """
+    program = Program("self-test", xla=False, shadow=False, max_paths=4 * MOST_CALLS, measure=False)
+    program.alone = True
     x = make_constant([0.5, -1.0, 2.0])
     eager, deferred = (tf.Variable([1.0, 2.0, 3.0], name="self_test") for _ in range(2))
     try:
-        for _ in range(3):
+        for number in range(MOST_CALLS):
+            if number >= CALLS and program.segments_run >= SEGMENTS:
+                break
             expected = _step(x, eager)
             found = execute(program, _step, (x, deferred), {})
             for one, other in zip(expected, found, strict=True):
@@ -109,6 +120,6 @@ def changed_behaviour(execute: Any) -> str | None:
                     return "a small program gives other numbers than eagerly"
     except Exception as error:
         return f"a small program raises {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-    if program.segments_run < 2 or program.fallbacks or program.build_failures:
+    if program.segments_run < SEGMENTS or program.fallbacks or program.build_failures:
         return "a small program is not co-executed"
     return None

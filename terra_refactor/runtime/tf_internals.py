@@ -64,21 +64,22 @@ try:
     from tensorflow.python.framework import tensor as tensor_module
     from tensorflow.python.ops import gradients_util, resource_variable_ops, stateful_random_ops, variables
     from tensorflow.python.util import object_identity
-except ImportError as error:
+
+    EagerTensor: Any = ops.EagerTensor
+    Tensor: Any = tensor_module.Tensor
+    Variable: Any = resource_variable_ops.BaseResourceVariable
+    UnreadVariable: Any = resource_variable_ops._UnreadVariable
+    KerasVariable: Any = keras.Variable
+    IndexedSlices: Any = indexed_slices.IndexedSlices
+    GradientTape: Any = backprop.GradientTape
+    ForwardAccumulator: Any = forwardprop.ForwardAccumulator
+    Reference: Any = object_identity.Reference
+    Function: Any = polymorphic_function.Function
+except (AttributeError, ImportError) as error:
     raise ImportError(
         f"TensorFlow {tf.__version__} does not have the internals that the co-execution shim uses: {error}"
     ) from error
 
-EagerTensor: Any = ops.EagerTensor
-Tensor: Any = tensor_module.Tensor
-Variable: Any = resource_variable_ops.BaseResourceVariable
-UnreadVariable: Any = resource_variable_ops._UnreadVariable
-KerasVariable: Any = keras.Variable
-IndexedSlices: Any = indexed_slices.IndexedSlices
-GradientTape: Any = backprop.GradientTape
-ForwardAccumulator: Any = forwardprop.ForwardAccumulator
-Reference: Any = object_identity.Reference
-Function: Any = polymorphic_function.Function
 # Taken before any hook: the shim makes its own constants with it.
 make_constant: Any = tf.constant
 as_dtype: Any = tf.as_dtype
