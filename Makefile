@@ -11,7 +11,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder --durations 15 --durations-min 5
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test test-all check format lint types fast-tests explore answers generated coexec evaluation docs extension extension-package extension-e2e release-check clean
+.PHONY: help demo test test-all check format lint types fast-tests explore answers generated coexec evaluation docs shim-versions extension extension-package extension-e2e release-check clean
 
 help:
 	@echo "make demo        analyse the bundled example and show the diff; no TensorFlow needed"
@@ -25,6 +25,7 @@ help:
 	@echo "make evaluation  run the programs and packages of corpus/ before and after, and write the pages of results anew"
 	@echo "make docs        build the documentation's site into build/site; a broken link is an error"
 	@echo "make coexec      time the ten programs of the shim, a quarter of an hour, and write the table into docs/benchmarks.md"
+	@echo "make shim-versions  the tests of the shim on TensorFlow 2.16, 2.18 and 2.20 and with tf_keras; an environment of two gigabytes for each"
 	@echo "make extension   check the VS Code extension: types, tests, bundle (Node 20)"
 	@echo "make extension-package  the same, and the .vsix with a wheel of the server"
 	@echo "make extension-e2e  drive the packaged extension in a real workbench (Debian as root, or with its packages there)"
@@ -71,6 +72,9 @@ generated: $(VENV)/installed
 
 coexec: $(VENV)/installed
 	$(BIN)/python benchmarks/coexec.py --minutes 14 --csv docs/coexec.csv --plot docs/coexec.svg --document docs/benchmarks.md
+
+shim-versions: $(VENV)/installed
+	$(BIN)/python tools/shim_versions.py
 
 evaluation: $(VENV)/installed
 	$(BIN)/python -m corpus all
