@@ -10,8 +10,8 @@ from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.objects import ObjectTable
 from terra_refactor.domain.lattice import join, names_object, rename
-from terra_refactor.domain.state import EXISTS, HeapKey, State
-from terra_refactor.domain.value import FALSE, TRUE, UNBOUND, ObjectId, Value
+from terra_refactor.domain.state import ANY_NAME, EXISTS, HeapKey, State, may_be_named, written_to_any
+from terra_refactor.domain.value import FALSE, TRUE, UNBOUND, Constant, FrozenDict, ObjectId, Value
 from terra_refactor.ir.ids import FunctionId, OpId
 
 
@@ -89,6 +89,21 @@ class AbstractHeap:
             known = state.get(key)
             value = value if known is None else join(known, value)
         state.set(key, value)
+
+    def write_any_name(self, frame: Frame, number: ObjectId, beginning: str, value: Value) -> None:
+        """Writes an attribute of which only is known how its name begins: any such attribute that the object has, or gets, may hold it."""
+        settled = self.world.settled
+        for key in [key for key in settled.fields if key[0] == number] or [(number, ANY_NAME)]:
+            self.unsettle(key)
+        for name, held in self.fields_here(frame, number).items():
+            if may_be_named(name, beginning):
+                frame.state.set((number, name), join(held, value))
+        content: Value = FrozenDict(((Constant(beginning), value),)) if beginning else FrozenDict((), value)
+        known = frame.state.get((number, ANY_NAME))
+        for name, written in () if known is None else written_to_any(known):
+            other = FrozenDict(((Constant(name), written),)) if name else FrozenDict((), written)
+            content = join(content, other)
+        frame.state.set((number, ANY_NAME), content)
 
 
 def _visible(state: State) -> dict[HeapKey, Value]:

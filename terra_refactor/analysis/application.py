@@ -17,7 +17,7 @@ from terra_refactor.analysis.frames import Frame, Summary
 from terra_refactor.analysis.freezing import MAX_FREEZE_DEPTH
 from terra_refactor.domain.effect import EffectSite
 from terra_refactor.domain.lattice import join, references, rename, widen
-from terra_refactor.domain.state import CLASS, EXISTS, Naming
+from terra_refactor.domain.state import ANY_NAME, CLASS, EXISTS, Naming, written_to_any
 from terra_refactor.domain.traced import seen_outside
 from terra_refactor.domain.value import ObjectId, UnknownValue, Value
 from terra_refactor.ir.ids import OpId
@@ -81,6 +81,12 @@ def apply_summary(site: Site, summary: Summary, bound: Mapping[str, Value], nami
             engine.make_room(frame, outer)
             frame.allocated.add(outer)
     collapsed = len(set(mapping.values())) < len(mapping)
+    for number, value in [(number, value) for (number, name), value in summary.writes.items() if name == ANY_NAME]:
+        # what the callee has seen of the object it has changed itself: those are further writes
+        given = naming.outward_object(number)
+        if number not in mapping and given is not None:
+            for beginning, written in written_to_any(outward(value, naming, mapping)):
+                engine.write_any_name(frame, given, beginning, written)
     for (number, name), value in summary.writes.items():
         target = mapping.get(number)
         if target is None:

@@ -17,6 +17,7 @@ from terra_refactor.analysis.frames import Frame
 from terra_refactor.domain.lattice import filter_members, join, join_all
 from terra_refactor.domain.state import CLASS
 from terra_refactor.domain.value import (
+    ATTRIBUTES,
     BOTTOM,
     UNBOUND,
     BoundMethod,
@@ -180,6 +181,14 @@ def bind(site: Site, attribute: Value, receiver: Value, cls: Value) -> Value:
         if attribute.function == CLASS_METHOD:
             return BoundMethod(attribute.arguments[0], cls)
     return attribute
+
+
+def owner_of_attributes(value: Value | None) -> Reference | None:
+    """The instance of which a value is the `__dict__`; None for anything else."""
+    if isinstance(value, PartialValue) and value.function == ATTRIBUTES:
+        owner = value.arguments[0]
+        return owner if isinstance(owner, Reference) else None
+    return None
 
 
 def is_property(attribute: Value) -> bool:

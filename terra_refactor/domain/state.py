@@ -10,12 +10,12 @@ and what tells whether the summary holds in another state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import TypeAlias
 
-from terra_refactor.domain.lattice import join, references, rename, widen
+from terra_refactor.domain.lattice import join, references, rename, widen, without_unbound
 from terra_refactor.domain.traced import seen_inside
-from terra_refactor.domain.value import UNBOUND, ObjectId, Value
+from terra_refactor.domain.value import BOTTOM, UNBOUND, Constant, FrozenDict, ObjectId, Value, members
 
 HeapKey: TypeAlias = tuple[ObjectId, str]
 """An object and one of its fields: an attribute's name, or one of the marks below."""
@@ -30,6 +30,9 @@ CELL = "cell"
 """Content of a captured variable."""
 AS_TENSOR = "@tensor"
 """The tensor that libraries convert an object to."""
+ANY_NAME = "*"
+"""What was written to attributes of an object under names that are not known, as `FrozenDict`: by how these names begin, and `rest` where
+that is not known either. Any of its attributes of such a name may hold it."""
 
 
 class SettledHeap:
@@ -151,39 +154,50 @@ class State:
     def get(self, key: HeapKey) -> Value | None:
         """The field's value, or None if it was never written on this path."""
         state: State | None = self
+        any_name = (key[0], ANY_NAME)
+        unnamed: Value | None = None
         while state is not None:
-            value = state.heap.get(key)
+            heap = state.heap
+            value = heap.get(key)
             if value is not None:
                 return value
+            if unnamed is None and any_name in heap:
+                unnamed = heap[any_name]
             if state.reads is not None:
-                settled = state.settled
-                if key in settled.fields:
-                    if settled.noted:
-                        state.fixed[key] = None
-                    return settled.fields[key]
-                if key[0] in settled.objects:
-                    if settled.noted:
-                        state.fixed[key] = None
-                    return None
-                if key in state.reads:
-                    return state.reads[key]
-                existence = (key[0], EXISTS)
-                if existence in state.absent:
-                    return None
-                value = None
-                if state.parent is not None:
-                    value = read_across(state.parent, key, state.naming)
-                if (
-                    value is None
-                    and key[1] == EXISTS
-                    and (state.naming is None or key[0] not in state.naming.names.all)
-                ):
-                    state.absent[existence] = None
-                else:
-                    state.reads[key] = value
-                return value
+                value = state._from_outside(key)
+                break
             state = state.parent
-        return None
+        # what the call had seen of the object was changed when that was written; this is seen only now
+        for name, written in () if unnamed is None else written_to_any(unnamed):
+            if may_be_named(key[1], name):
+                value = join(UNBOUND if value is None else value, written)
+        return value
+
+    def _from_outside(self, key: HeapKey) -> Value | None:
+        """At the boundary of a call: what its caller has, recorded as read."""
+        assert self.reads is not None
+        settled = self.settled
+        if key in settled.fields:
+            if settled.noted:
+                self.fixed[key] = None
+            return settled.fields[key]
+        if key[0] in settled.objects:
+            if settled.noted:
+                self.fixed[key] = None
+            return None
+        if key in self.reads:
+            return self.reads[key]
+        existence = (key[0], EXISTS)
+        if existence in self.absent:
+            return None
+        value = None
+        if self.parent is not None:
+            value = read_across(self.parent, key, self.naming)
+        if value is None and key[1] == EXISTS and (self.naming is None or key[0] not in self.naming.names.all):
+            self.absent[existence] = None
+        else:
+            self.reads[key] = value
+        return value
 
     def has_none_of(self, absent: Set[HeapKey]) -> bool:
         """Whether objects whose `EXISTS` its heap does not have are not there. It is asked of an outermost state."""
@@ -259,6 +273,22 @@ class State:
             if old is not value and (old is None or join(old, value) != old):
                 return False
         return True
+
+
+def written_to_any(content: Value) -> Iterator[tuple[str, Value]]:
+    """Of the content of `ANY_NAME`: how a name begins, and what attributes of such a name may hold."""
+    for member in members(content):
+        if isinstance(member, FrozenDict):
+            for name, value in member.items:
+                if isinstance(name, Constant):
+                    yield str(name.value), without_unbound(value)
+            if member.rest is not None and member.rest != BOTTOM:
+                yield "", member.rest
+
+
+def may_be_named(field: str, beginning: str) -> bool:
+    """Whether a field is an attribute whose name begins so."""
+    return field.startswith(beginning) and field.isidentifier() and field not in (CLASS, CELL)
 
 
 def read_across(outside: State, key: HeapKey, naming: Naming | None) -> Value | None:

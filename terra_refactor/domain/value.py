@@ -238,6 +238,10 @@ class LibraryValue:
     name: str
 
 
+ATTRIBUTES = LibraryValue("builtins.object.__dict__")
+"""Applied to an instance (`PartialValue`): its attributes as a dict."""
+
+
 @dataclass(frozen=True, slots=True)
 class SuperValue:
     """`super()`: attributes are looked up after `cls` in the method resolution order of `receiver`."""

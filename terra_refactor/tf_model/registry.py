@@ -19,6 +19,7 @@ from typing import Final, TypeAlias
 
 from terra_refactor.domain.dtype import dtype_named
 from terra_refactor.domain.value import (
+    ATTRIBUTES,
     BoundMethod,
     Constant,
     DatasetValue,
@@ -291,8 +292,8 @@ def class_of(value: Value) -> str | None:
             return "tensorflow.TensorShape"
         case DTypeValue():
             return "tensorflow.dtypes.DType"
-        case PartialValue():
-            return "functools.partial"
+        case PartialValue(function=function):
+            return "builtins.dict" if function == ATTRIBUTES else "functools.partial"
         case BoundMethod():
             return "types.MethodType"
         case _:

@@ -30,8 +30,9 @@ from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.analysis.transfer.layer_weights import setting_attribute, trainable_weights, weight_attribute
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import filter_members, join, join_all
-from terra_refactor.domain.state import CLASS
+from terra_refactor.domain.state import ANY_NAME, CLASS
 from terra_refactor.domain.value import (
+    ATTRIBUTES,
     BOTTOM,
     NONE,
     UNBOUND,
@@ -115,6 +116,8 @@ def attribute_of(site: Site, value: Value, name: str) -> Value:
             return found
         case BoundMethod():
             return value.receiver if name == "__self__" else attribute_of(site, value.function, name)
+        case PartialValue() if value.function == ATTRIBUTES:
+            return _library_instance_attribute(value, name)
         case PartialValue():
             return _partial_attribute(value, name)
         case _ if value in (NONE, UNBOUND, BOTTOM):
@@ -252,6 +255,8 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
         # all of its attributes: other code may set them between two calls
         written, target = site.written(site.op), Target(RootKind.UNKNOWN, "", ".__dict__", value.object)
         frame.add_effect(Effect(EffectKind.STATE_READ, target, written, site.place(), assumed=True))
+    if name == "__dict__":
+        return PartialValue(ATTRIBUTES, (value,), ())
     if own is not None and own != BOTTOM:
         set_here = filter_members(own, lambda member: member != UNBOUND)
         if own == set_here:
@@ -384,6 +389,9 @@ def set_attribute(site: Site, target: Value, name: str, value: Value) -> None:
     alternatives = members(target)
     for member in alternatives:
         match member:
+            case Reference() if name == "__dict__":
+                engine.write_any_name(frame, member.object, "", UNKNOWN)
+                write_effect(site, member.object, f".{ANY_NAME}", ".__dict__ = ...")
             case Reference():
                 cls = class_of_instance(frame, member)
                 setter = None

@@ -13,14 +13,16 @@ from typing import Final
 from terra_refactor.analysis.classes import (
     class_of_instance,
     find_method,
+    owner_of_attributes,
 )
-from terra_refactor.analysis.effects import external_effect, unknown_target, write_effect
+from terra_refactor.analysis.effects import external_effect
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.instances import is_instance
 from terra_refactor.analysis.transfer.allocation import new_list, new_set, thaw
-from terra_refactor.analysis.transfer.attributes import attribute_of, set_attribute
+from terra_refactor.analysis.transfer.attribute_dicts import set_named
+from terra_refactor.analysis.transfer.attributes import attribute_of
 from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler, argument
 from terra_refactor.analysis.transfer.iteration import iterate, length_of
 from terra_refactor.analysis.transfer.iterators import ITERATORS
@@ -64,6 +66,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.ids import OpId
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.data.elements import taken
 
@@ -88,7 +91,7 @@ def length(site: Site, arguments: CallArguments, receiver: Value | None) -> Valu
 
 def callable_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     value = argument(arguments, 0)
-    if isinstance(value, FunctionValue | BoundMethod | PartialValue):
+    if isinstance(value, FunctionValue | BoundMethod | PartialValue) and owner_of_attributes(value) is None:
         return Constant(True)
     return FALSE if isinstance(value, Constant | TensorValue | TupleValue) else UNKNOWN_BOOL
 
@@ -151,30 +154,21 @@ def _may_be_unset(frame: Frame, owner: Value, name: str) -> bool:
 
 
 def set_attribute_named(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    frame = site.frame
     if len(arguments.positional) != 3:
         return UNKNOWN
     target, name, value = arguments.positional
-    for member in members(name):
-        if isinstance(member, Constant) and isinstance(member.value, str):
-            held = value
-            if len(members(name)) > 1:
-                # it is this attribute, or one of the others
-                for owner in members(target):
-                    known = frame.state.get((owner.object, member.value)) if isinstance(owner, Reference) else None
-                    held = join(UNBOUND if known is None else known, held)
-            set_attribute(site, target, member.value, held)
-        else:
-            for owner in members(target):
-                if isinstance(owner, Reference):
-                    write_effect(site, owner.object, ".*", "setattr(...)")
-                else:
-                    frame.add_effect(
-                        Effect(
-                            EffectKind.STATE_WRITE, unknown_target(owner), "setattr(...)", site.place(), assumed=True
-                        )
-                    )
+    set_named(site, target, name, value, "setattr(...)", _written_name(site))
     return NONE
+
+
+def _written_name(site: Site) -> OpId | None:
+    """The operand of `setattr(target, name, value)`, or of a `__setattr__`, that is the name; None where something else calls it."""
+    match site.operation(site.op):
+        case ops.Call(function=function, arguments=(*_, name, value)):
+            called = site.operation(function)
+            if name.spread is value.spread is ops.Spread.PLAIN and isinstance(called, ops.LoadName | ops.LoadAttribute):
+                return name.value if called.name in ("setattr", "__setattr__") else None
+    return None
 
 
 def has_attribute(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -495,8 +489,12 @@ def module_globals(site: Site, arguments: CallArguments, receiver: Value | None)
 
 
 def vars_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    if arguments.positional:
-        _note_namespace(site, "vars(...)")
+    if not arguments.positional:
+        return UnknownValue()
+    owner = arguments.positional[0]
+    if isinstance(owner, Reference) and site.engine.objects.facts[owner.object].kind is ObjectKind.INSTANCE:
+        return attribute_of(site, owner, "__dict__")
+    _note_namespace(site, "vars(...)")
     return UnknownValue()
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from terra_refactor.analysis.classes import find_method
+from terra_refactor.analysis.classes import find_method, owner_of_attributes
 from terra_refactor.analysis.effects import write_effect
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer import mappings
 from terra_refactor.analysis.transfer.allocation import new_list
+from terra_refactor.analysis.transfer.attribute_dicts import change_attributes
 from terra_refactor.analysis.transfer.contents import note_contents
 from terra_refactor.analysis.transfer.iteration import Iteration, extend_list, iterate
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
@@ -61,6 +62,9 @@ def argument(arguments: CallArguments, position: int, name: str = "") -> Value |
 def _list_change(change: Callable[[Site, Reference, CallArguments, bool], Value]) -> BuiltinHandler:
     def handler(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
         frame = site.frame
+        owner = owner_of_attributes(receiver)
+        if owner is not None:
+            return change_attributes(site, owner, arguments)
         if not isinstance(receiver, Reference):
             return UNKNOWN
         single = frame.state.get((receiver.object, EXISTS)) != FALSE
@@ -305,7 +309,7 @@ def copy_container(site: Site, arguments: CallArguments, receiver: Value | None)
                 detail = f"reads {target}"
                 frame.add_effect(Effect(EffectKind.STATE_READ, target, detail, site.place(), assumed=True))
             return UnknownValue(reason="a copy")
-    return UNKNOWN if value is None else value
+    return UNKNOWN if value is None or owner_of_attributes(value) is not None else value
 
 
 _METHODS: Final[dict[str, BuiltinHandler]] = {

@@ -5,7 +5,7 @@ Computes: items of sequences, dicts, tensors and shapes; changed contents. Needs
 
 from __future__ import annotations
 
-from terra_refactor.analysis.classes import find_in_class, find_method
+from terra_refactor.analysis.classes import find_in_class, find_method, owner_of_attributes
 from terra_refactor.analysis.effects import external_effect, unknown_target, write_effect
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import ObjectKind
@@ -15,6 +15,7 @@ from terra_refactor.analysis.library_rules import over_combinations
 from terra_refactor.analysis.transfer import mappings
 from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.arrays import array_changed
+from terra_refactor.analysis.transfer.attribute_dicts import item_of_attributes, set_named
 from terra_refactor.analysis.transfer.iteration import iterate, python_slice, shape_item
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.analysis.transfer.windows import inside, moving_window, with_window
@@ -98,6 +99,8 @@ def item_of(site: Site, container: Value, index: Value) -> Value:
             return UNKNOWN_INT if not isinstance(index, SliceValue) else container
         case Reference():
             return _object_item(site, container, index)
+        case PartialValue() if (owner := owner_of_attributes(container)) is not None:
+            return item_of_attributes(site, owner, index)
         case UnknownValue() if container.origin == LOADED:
             return array_in(index) or UNKNOWN
         case UnknownValue() if isinstance(index, SliceValue) and container.origin is not None:
@@ -210,7 +213,10 @@ def store_item(site: Site, op: Op) -> None:
     container, index, value = frame.value(op.object), frame.value(op.index), frame.value(op.value)
     alternatives = members(container)
     for member in alternatives:
-        if isinstance(member, Reference):
+        owner = owner_of_attributes(member)
+        if owner is not None:
+            set_named(site, owner, index, value, site.written(site.op), op.index)
+        elif isinstance(member, Reference):
             _store_into(site, member, index, value, certain=len(alternatives) == 1)
         elif isinstance(member, UnknownValue):
             effect = Effect(

@@ -1,0 +1,91 @@
+"""Attributes by computed names: `setattr`, and `object.__dict__` or `vars(object)`, the attributes of an instance as a dict.
+
+Computes: what they read and write of an instance. Needs: attribute access. Gives: functions for the handlers of `setattr`, of items and of
+the methods of dicts. Ignores: the order and the length of such a dict, and that what is removed from it is unbound.
+"""
+
+from __future__ import annotations
+
+from terra_refactor.analysis.effects import unknown_target, write_effect
+from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.frames import CallArguments
+from terra_refactor.analysis.transfer.attributes import attribute_of, set_attribute
+from terra_refactor.analysis.transfer.mappings import dict_content
+from terra_refactor.domain.effect import Effect, EffectKind
+from terra_refactor.domain.lattice import join, without_unbound
+from terra_refactor.domain.state import ANY_NAME
+from terra_refactor.domain.value import UNBOUND, UNKNOWN, Constant, Reference, Value, members
+from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
+
+
+def set_named(site: Site, target: Value, name: Value, value: Value, written: str, named_by: OpId | None = None) -> None:
+    """Sets the attribute that `name` says, which may be one of several, or any that begins as the operation `named_by` makes it begin.
+
+    A value that may be unbound may leave it as it is.
+    """
+    frame = site.frame
+    names = members(name)
+    given = without_unbound(value)
+    doubtful = len(names) > 1 or given != value
+    for member in names:
+        if isinstance(member, Constant) and isinstance(member.value, str):
+            held = given
+            for owner in members(target) if doubtful else ():
+                known = frame.state.get((owner.object, member.value)) if isinstance(owner, Reference) else None
+                held = join(UNBOUND if known is None else known, held)
+            set_attribute(site, target, member.value, held)
+            continue
+        for owner in members(target):
+            if isinstance(owner, Reference):
+                beginning = "" if named_by is None else _beginning(site, named_by)
+                site.engine.write_any_name(frame, owner.object, beginning, given)
+                write_effect(site, owner.object, f".{ANY_NAME}", written)
+            else:
+                place = unknown_target(owner)
+                frame.add_effect(Effect(EffectKind.STATE_WRITE, place, written, site.place(), assumed=True))
+
+
+def _beginning(site: Site, number: OpId) -> str:
+    """How a text begins, from the operation that makes it; empty where that is not known."""
+    known = site.frame.value(number)
+    if isinstance(known, Constant):
+        return known.value if isinstance(known.value, str) else ""
+    match site.operation(number):
+        case ops.FormatString(parts=parts):
+            first = parts[0] if parts else ""
+            if isinstance(first, str):
+                return first
+            return "" if first.conversion is not None or first.spec is not None else _beginning(site, first.value)
+        case ops.Binary(operator="+", left=left):
+            return _beginning(site, left)
+        case ops.Binary(operator="%", left=left):
+            return _beginning(site, left).partition("%")[0]
+        case ops.Call(function=function):
+            method = site.operation(function)
+            if isinstance(method, ops.LoadAttribute) and method.name == "format":
+                return _beginning(site, method.object).partition("{")[0]
+    return ""
+
+
+def item_of_attributes(site: Site, owner: Reference, index: Value) -> Value:
+    """`owner.__dict__[index]`."""
+    if isinstance(index, Constant) and isinstance(index.value, str):
+        return attribute_of(site, owner, index.value)
+    return UNKNOWN
+
+
+def change_attributes(site: Site, owner: Reference, arguments: CallArguments) -> Value:
+    """A method of the dict that changes it: whatever it is given by name is set, and otherwise any attribute may change."""
+    written = site.written(site.op)
+    for argument in arguments.positional:
+        content = dict_content(site, argument)
+        for key, value in content.items:
+            set_named(site, owner, key, value, written)
+        if content.rest is not None:
+            set_named(site, owner, UNKNOWN, content.rest, written)
+    for name, value in arguments.keywords:
+        set_named(site, owner, Constant(name), value, written)
+    if arguments.open_keywords is not None or not (arguments.positional or arguments.keywords):
+        set_named(site, owner, UNKNOWN, UNKNOWN, written)
+    return UNKNOWN
