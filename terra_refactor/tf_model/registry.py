@@ -305,10 +305,10 @@ def binding(name: str) -> Binding | None:
     """How a function that is a member of a class is bound; None for what is no member function of a class."""
     found = entry(name)
     if found is None:
-        owner = name.rpartition(".")[0]
+        owner, _, leaf = name.rpartition(".")
         container = entry(owner)
         is_member = container is not None and container[0].startswith("c")
-        return Binding.INSTANCE if is_member and name in _declared_names() else None
+        return Binding.INSTANCE if is_member and (leaf == "__init__" or name in _declared_names()) else None
     return {"m": Binding.INSTANCE, "k": Binding.CLASS, "s": Binding.STATIC}.get(found[0][0])
 
 

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from terra_refactor.analysis.classes import find_method
 from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED, configuration_of, with_floats
 from terra_refactor.analysis.engine import Code, Site
-from terra_refactor.analysis.frames import CallArguments
+from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.transfer.allocation import thaw
 from terra_refactor.analysis.transfer.iteration import iterate
@@ -219,23 +219,39 @@ def add_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) 
     if not isinstance(receiver, Reference) or not registry.is_subclass(name.rpartition(".")[0], "keras.Sequential"):
         return None
     layer = arguments.positional[0] if arguments.positional else UNKNOWN
-    names = frame.state.get((receiver.object, CONFIGURED))
-    known = names.elements if isinstance(names, TupleValue) else ()
-    if Constant("layers") not in known:
-        frame.state.set((receiver.object, CONFIGURED), TupleValue((*known, Constant("layers"))))
     layers = frame.state.get((receiver.object, CONFIGURATION + "layers"))
     elements: tuple[Value, ...] | None = ()
     if layers is not None and layers != NONE:
         elements = iterate(site, layers).elements
     if elements is None or frame.uncertainty:
-        frame.state.set((receiver.object, CONFIGURATION + "layers"), UNKNOWN)
+        configure(frame, receiver, "layers", UNKNOWN)
     else:
-        frame.state.set((receiver.object, CONFIGURATION + "layers"), TupleValue((*elements, layer)))
+        configure(frame, receiver, "layers", TupleValue((*elements, layer)))
         add_to_sequential(site, receiver, layer)
     return NONE
 
 
+def initialize_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
+    """`super().__init__(dtype=...)` of a layer or model of the program: the dtype is part of its configuration."""
+    if not isinstance(receiver, Reference) or not registry.is_subclass(name.rpartition(".")[0], "keras.layers.Layer"):
+        return None
+    dtype = dict(arguments.keywords).get("dtype")
+    if dtype is not None:
+        configure(site.frame, receiver, "dtype", dtype)
+    return None
+
+
+def configure(frame: Frame, instance: Reference, parameter: str, value: Value) -> None:
+    """Adds to what the constructor of an instance was given."""
+    names = frame.state.get((instance.object, CONFIGURED))
+    known = names.elements if isinstance(names, TupleValue) else ()
+    if Constant(parameter) not in known:
+        frame.state.set((instance.object, CONFIGURED), TupleValue((*known, Constant(parameter))))
+    frame.state.set((instance.object, CONFIGURATION + parameter), value)
+
+
 KERAS_PROTOCOL: Final[dict[str, Protocol]] = {
+    "__init__": initialize_layer,
     "__call__": call_loss,
     "add": add_layer,
 }

@@ -17,7 +17,7 @@ from typing import Final
 
 from terra_refactor.domain.dim import Dim, Why, definitely_different, eager, format_dim
 from terra_refactor.domain.dtype import BOOL, COMPLEX, FLOAT32, FLOATING, INTEGER, STRING, DType
-from terra_refactor.domain.lattice import join
+from terra_refactor.domain.lattice import join, list_element, python_type
 from terra_refactor.domain.roots import EVERYWHERE, KNOWN, Traced
 from terra_refactor.domain.shape import Shape, broadcast, format_shape
 from terra_refactor.domain.tensor import UNKNOWN_TENSOR_TYPE, TensorType
@@ -38,6 +38,7 @@ from terra_refactor.domain.value import (
     TupleValue,
     UnknownValue,
     Value,
+    members,
 )
 from terra_refactor.tf_model.arguments import integer
 from terra_refactor.tf_model.dtype_rules import (
@@ -302,6 +303,12 @@ def index_rule(value: Value, index: Value) -> Value:
     if kind is TensorKind.RAGGED:
         return _ragged_item(value, parts)
     array = kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
+    if array and any(_is_text(part) for part in parts):
+        # a field of a structured array, which may be an array for each element
+        return TensorValue(TensorType(None, None), TensorKind.NDARRAY)
+    if array and isinstance(index, FrozenList) and any(map(_is_text, members(list_element(index)))):
+        # several fields of each element
+        return TensorValue(TensorType(None, shape), TensorKind.NDARRAY)
     mask = _mask_shape(index)
     roots = content_roots(value) | content_roots(index)
     if mask is not False:
@@ -342,6 +349,10 @@ def index_rule(value: Value, index: Value) -> Value:
             first=(value.traced.first | content_roots(first)) if result is None and is_slice else 0,
         )
     return TensorValue(TensorType(dtype, result), kind, content, traced=traced)
+
+
+def _is_text(part: Value) -> bool:
+    return isinstance(part, Constant | Scalar) and python_type(part) is PythonType.STR
 
 
 def _basic(part: Value) -> bool:
