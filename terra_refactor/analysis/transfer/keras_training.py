@@ -22,6 +22,7 @@ from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.transfer.allocation import thaw
 from terra_refactor.analysis.transfer.iteration import iterate
+from terra_refactor.analysis.transfer.keras_callbacks import callbacks_of, run_hooks
 from terra_refactor.analysis.transfer.keras_protocol import (
     Protocol,
     as_tensor,
@@ -101,14 +102,24 @@ def _steps_are_graphs(site: Site, receiver: Value) -> bool:
 
 
 def fit(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
-    """`model.fit(x, y)` and its kin; `fit` also tests what it keeps for validation."""
+    """`model.fit(x, y)` and its kin, with the callbacks around."""
+    method = name.rpartition(".")[2]
+    callbacks = callbacks_of(site, method, arguments, receiver)
+    run_hooks(site, method, callbacks, "begin")
+    _run_steps(site, name, arguments, receiver)
+    run_hooks(site, method, callbacks, "end")
+    return None
+
+
+def _run_steps(site: Site, name: str, arguments: CallArguments, receiver: Value) -> None:
+    """The steps of `fit` and its kin; `fit` also tests what it keeps for validation."""
     frame = site.frame
     method = name.rpartition(".")[2]
     step, training = _STEPS[method]
     keywords = dict(arguments.keywords)
     given = _given_data(arguments)
     if not given:
-        return None
+        return
     size = keywords.get("batch_size", arguments.positional[2] if len(arguments.positional) > 2 else None)
     split = keywords.get("validation_split")
     held_out = (
@@ -122,7 +133,7 @@ def fit(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Val
         kept, rest = (_part_of(frame, given, held_out, last=last) for last in (False, True))
         _run_step(site, receiver, step, training, _batch_of(site, kept, size, whole=whole))
         _run_step(site, receiver, "test_step", FALSE, _batch_of(site, rest, size, whole=whole))
-        return None
+        return
     _run_step(site, receiver, step, training, _batch_of(site, given, size, whole=whole))
     validation = keywords.get("validation_data", NONE)
     if method == "fit" and validation != NONE:
@@ -130,7 +141,6 @@ def fit(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Val
         parts = read.elements(content) or (validation,)
         batch = _batch_of(site, parts[:2], keywords.get("validation_batch_size", size), whole=False)
         _run_step(site, receiver, "test_step", FALSE, batch)
-    return None
 
 
 def _given_data(arguments: CallArguments) -> tuple[Value, ...]:
