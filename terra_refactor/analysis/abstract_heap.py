@@ -11,8 +11,11 @@ from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.objects import ObjectTable
 from terra_refactor.domain.lattice import join, names_object, rename
 from terra_refactor.domain.state import ANY_NAME, EXISTS, HeapKey, State, may_be_named, written_to_any
-from terra_refactor.domain.value import FALSE, TRUE, UNBOUND, Constant, FrozenDict, ObjectId, Value
+from terra_refactor.domain.value import FALSE, TRUE, UNBOUND, UNKNOWN, Constant, FrozenDict, ObjectId, Value, members
 from terra_refactor.ir.ids import FunctionId, OpId
+
+_FEW = 2
+"""So many alternatives an attribute gets that is written under a name that is not known: all others of the object get them, too."""
 
 
 class AbstractHeap:
@@ -92,18 +95,21 @@ class AbstractHeap:
 
     def write_any_name(self, frame: Frame, number: ObjectId, beginning: str, value: Value) -> None:
         """Writes an attribute of which only is known how its name begins: any such attribute that the object has, or gets, may hold it."""
+        if len(members(value)) > _FEW:
+            value = UNKNOWN
         settled = self.world.settled
         for key in [key for key in settled.fields if key[0] == number] or [(number, ANY_NAME)]:
             self.unsettle(key)
         for name, held in self.fields_here(frame, number).items():
             if may_be_named(name, beginning):
                 frame.state.set((number, name), join(held, value))
-        content: Value = FrozenDict(((Constant(beginning), value),)) if beginning else FrozenDict((), value)
         known = frame.state.get((number, ANY_NAME))
+        values = {beginning: value}
         for name, written in () if known is None else written_to_any(known):
-            other = FrozenDict(((Constant(name), written),)) if name else FrozenDict((), written)
-            content = join(content, other)
-        frame.state.set((number, ANY_NAME), content)
+            joined = join(written, values[name]) if name in values else written
+            values[name] = joined if len(members(joined)) <= _FEW else UNKNOWN
+        named = tuple((Constant(name), written) for name, written in values.items() if name)
+        frame.state.set((number, ANY_NAME), FrozenDict(named, values.get("")))
 
 
 def _visible(state: State) -> dict[HeapKey, Value]:

@@ -30,7 +30,7 @@ from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.analysis.transfer.layer_weights import setting_attribute, trainable_weights, weight_attribute
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import filter_members, join, join_all
-from terra_refactor.domain.state import ANY_NAME, CLASS
+from terra_refactor.domain.state import ANY_NAME, CLASS, may_be_named, written_to_any
 from terra_refactor.domain.value import (
     ATTRIBUTES,
     BOTTOM,
@@ -261,6 +261,9 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
         set_here = filter_members(own, lambda member: member != UNBOUND)
         if own == set_here:
             return own
+        if _is_only_any(frame, value, name, set_here) and _is_code(frame, cls, name):
+            found = _through_class(site, value, cls, name)
+            return set_here if found is None else found
         rest = _through_class(site, value, cls, name)
         if rest is None:
             return set_here
@@ -282,6 +285,25 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
     if value.object in engine.open_instances:
         return UnknownValue(reason=f"attribute {name} is not set in the program")
     return UnknownValue(reason=f"no attribute {name}")
+
+
+def _is_only_any(frame: Frame, value: Reference, name: str, held: Value) -> bool:
+    """Whether an attribute is set by nothing but what sets attributes under names that are not known."""
+    written = frame.state.get((value.object, ANY_NAME))
+    if written is None:
+        return False
+    any_name = members(join_all(each for start, each in written_to_any(written) if may_be_named(name, start)))
+    is_open = any(isinstance(member, UnknownValue) for member in any_name)
+    return all(member in any_name or (is_open and isinstance(member, UnknownValue)) for member in members(held))
+
+
+def _is_code(frame: Frame, cls: Value | None, name: str) -> bool:
+    """Whether the class has a method or property of that name: a name that is not known is taken to be that of data."""
+    for candidate in () if cls is None else members(cls):
+        found = find_in_class(frame, candidate, name)
+        if found is not None and isinstance(found[0], FunctionValue | PartialValue | LibraryValue):
+            return True
+    return False
 
 
 def _is_taken_to_exist(attribute: Value) -> bool:
