@@ -31,6 +31,8 @@ else:
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
+KNOWN = ("gpflow", "opennmt-tf", "spektral", "deepctr", "tensorflow-recommenders", "larq", "deel-lip", "tfkbnufft")
+"""Packages that README names, the largest first but for the last two, which gain most at `safe`."""
 BEGIN, END = "<!-- claims: begin -->", "<!-- claims: end -->"
 
 
@@ -42,7 +44,7 @@ def write_claims() -> None:
 
 def pages() -> dict[Path, str]:
     """The pages with their tables as the files say."""
-    tables = {ROOT / "README.md": results("docs/"), DOCS / "index.md": results(""), DOCS / "comparison.md": peers(), DOCS / "accuracy.md": table()}
+    tables = {ROOT / "README.md": projects(), DOCS / "index.md": results(""), DOCS / "comparison.md": peers(), DOCS / "accuracy.md": table()}
     return {path: replaced(path.read_text(encoding="utf-8"), table) for path, table in tables.items()}
 
 
@@ -53,6 +55,29 @@ def replaced(text: str, table: Sequence[str]) -> str:
     if not begin or not end:
         raise ValueError(f"no {BEGIN} and {END}")
     return "\n".join([before + begin, *table, end + after])
+
+
+def projects() -> list[str]:
+    """What was found in known packages, and the results that a stranger asks for first."""
+    released = {package.name: (package, found) for package in packages() if (found := summary.read(package.key))}
+    rows = ["| project | lines | candidates | safe | changed at `safe` | at `speculative` | at `coexec` |", "|---|--:|--:|--:|--:|--:|--:|"]
+    for name in KNOWN:
+        package, found = released[name]
+        rows.append(_project_row(f"{name} {package.version}", [found]))
+    rows.append(_project_row(f"all {len(released)} packages", [found for _, found in released.values()]))
+    evaluation = json.loads((DOCS / "evaluation.json").read_text(encoding="utf-8"))["programs"]
+    told = (_agreement(evaluation), _speed(evaluation, "docs/"), *_suites("docs/"))
+    return [*rows, "", *(f"- {what}: {result}" for what, result, _ in told)]
+
+
+def _project_row(name: str, found: Sequence[Summary]) -> str:
+    changed = [sum(len(names) for each in found for names in each["refactored"][level].values()) for level in LEVELS]
+    lines, candidates, safe = (
+        sum(each["lines"] for each in found),
+        sum(each["candidates"]["all"] for each in found),
+        sum(each["candidates"]["safe"] for each in found),
+    )
+    return f"| {name} | {lines:,} | {candidates:,} | {safe:,} | " + " | ".join(map(str, changed)) + " |"
 
 
 def results(folder: str) -> list[str]:

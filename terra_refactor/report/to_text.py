@@ -69,7 +69,8 @@ def _print_items(console: Console, title: str, items: Sequence[Item], places: Pl
     if not items:
         return
     console.print(Text(title, style="bold underline"))
-    if console.width < _NARROW:
+    longest = max(len(_item_place(item, places)) for item in items)
+    if console.width < _NARROW or longest > console.width // 3:
         blocks = (
             Group(
                 Text(f"{_item_place(item, places)}: {item.name}", style="bold"), Padding(_item_text(item), (0, 0, 0, 4))
@@ -79,7 +80,7 @@ def _print_items(console: Console, title: str, items: Sequence[Item], places: Pl
         console.print(Padding(Group(*blocks), (0, 0, 0, 2)))
     else:
         table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, show_header=False, pad_edge=False)
-        table.add_column(overflow="fold", max_width=console.width // 3)
+        table.add_column(no_wrap=True)
         table.add_column(overflow="fold", max_width=console.width // 4, style="bold")
         table.add_column(overflow="fold")
         for item in items:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -61,18 +62,24 @@ def test_links_and_pictures_are_there() -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-def test_what_is_shown_is_what_the_demo_prints() -> None:
-    command = [sys.executable, "-m", "corpus.demo"]
-    environment = {**os.environ, "COLUMNS": "116", "NO_COLOR": "1"}
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, encoding="utf-8", check=True
-    )
-    printed = {line.rstrip() for line in done.stdout.splitlines()}
-    shown = [block for block in re.findall(r"```(?:console|diff)\n(.*?)```", README, re.DOTALL) if "tidecast" in block]
-    assert len(shown) == 2
-    for line in "".join(shown).splitlines():
-        if line.strip() and line != "..." and not re.match(r"\d+ functions in ", line):
-            assert line.rstrip() in printed, line
-    summary = next(line for line in README.splitlines() if re.match(r"\d+ functions in ", line))
-    counted = re.compile(r"\d+\.\d+ s")
-    assert counted.sub("", summary) in {counted.sub("", line) for line in printed}
+def test_what_is_shown_is_what_the_commands_print(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    shutil.copytree(ROOT / "corpus" / "demo" / "project", project)
+    blocks = re.findall(r"```console\n\$ (terra-refactor .*?)```", README, re.DOTALL)
+    assert [block.split()[1] for block in blocks] == ["analyze", "lint", "fix"]
+    (diff,) = re.findall(r"```diff\n(.*?)```", README, re.DOTALL)
+    for block in (f"terra-refactor fix\n{diff}", *blocks):
+        command, *shown = block.splitlines()
+        arguments = [*command.split()[1:], "--no-cache"]
+        done = subprocess.run(
+            [sys.executable, "-m", "terra_refactor", *arguments],
+            cwd=project,
+            env={**os.environ, "COLUMNS": "116", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+        printed = iter([line.rstrip() for line in (done.stdout + done.stderr).splitlines()])
+        for line in shown:
+            assert line == "..." or line.rstrip() in printed, line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,11 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).parents[3]
 CODE = "import tensorflow as tf\n\n\n@tf.function\ndef f(x):\n    print(x)\n    return x\n\n\nf(tf.ones([3]))\n"
@@ -102,3 +108,38 @@ def test_pre_commit_reads_the_hooks() -> None:
     clientlib = pytest.importorskip("pre_commit.clientlib")
     manifest = clientlib.load_manifest(str(ROOT / ".pre-commit-hooks.yaml"))
     assert [hook["id"] for hook in manifest] == ["terra-refactor-lint", "terra-refactor-fix"]
+
+
+def test_actions_are_pinned_to_commits() -> None:
+    used = [step["uses"] for step in loaded("action.yml")["runs"]["steps"] if "uses" in step]
+    used += re.findall(r"uses: (actions/\S+)", (ROOT / "docs" / "ci.md").read_text(encoding="utf-8"))
+    assert len(used) >= 3
+    assert [each for each in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", each)] == []
+
+
+def test_the_image_copies_what_the_package_is_built_from() -> None:
+    lines = (ROOT / "integrations" / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    copied = {
+        name for line in lines if line.startswith("COPY ") and "--from" not in line for name in line.split()[1:-1]
+    }
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    needed = {project["project"]["readme"], *project["project"]["license-files"]}
+    needed |= set(project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]) | {"pyproject.toml"}
+    assert copied == needed
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    assert {line[1:] for line in ignored if line.startswith("!")} == copied
+    (entry,) = [line for line in lines if line.startswith("ENTRYPOINT ")]
+    assert Path(json.loads(entry.partition(" ")[2])[0]).name in project["project"]["scripts"]
+
+
+def test_issue_forms_have_what_github_asks_for() -> None:
+    forms = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+    assert len(forms) == 4
+    for form in forms:
+        content = loaded(str(form.relative_to(ROOT)))
+        if form.name == "config.yml":
+            continue
+        assert {"name", "description", "body"} <= set(content)
+        identifiers = [each["id"] for each in content["body"]]
+        assert len(set(identifiers)) == len(identifiers)
+        assert all(each["attributes"]["label"] for each in content["body"])
