@@ -13,6 +13,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
+from weakref import WeakKeyDictionary
 
 Block: TypeAlias = Sequence[ast.stmt]
 ScopeNode: TypeAlias = ast.Module | ast.FunctionDef
@@ -67,12 +68,12 @@ def _read(usage: Usage, node: ast.AST | None) -> None:
     """Take note of what an expression reads, and of what it binds (`:=`), which is not sure."""
     if node is None:
         return
-    for name in names_read(node):
+    read, bound = _names_of(node)
+    for name in read:
         if name.id not in usage.sure:
             usage.needs.setdefault(name.id, name)
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.NamedExpr):
-            usage.binds.setdefault(inner.target.id, inner.target)
+    for name in bound:
+        usage.binds.setdefault(name.id, name)
 
 
 def _bind(usage: Usage, target: ast.AST) -> None:
@@ -199,8 +200,27 @@ def _statement(statement: ast.stmt, usage: Usage) -> None:
                 _read(usage, child)
 
 
-def names_read(node: ast.AST) -> Iterator[ast.Name]:
+_NAMES: Final[WeakKeyDictionary[ast.AST, tuple[tuple[ast.Name, ...], tuple[ast.Name, ...]]]] = WeakKeyDictionary()
+"""What `_names_of` found: each question about a scope asks for the same nodes, which stay as they are."""
+
+
+def _names_of(node: ast.AST) -> tuple[tuple[ast.Name, ...], tuple[ast.Name, ...]]:
+    """The names that evaluating a node may read, and those that a `:=` in it may bind."""
+    if isinstance(node, ast.Name):
+        return ((node,) if isinstance(node.ctx, ast.Load) else (), ())
+    found = _NAMES.get(node)
+    if found is None:
+        bound = tuple(inner.target for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr))
+        found = _NAMES[node] = (tuple(_names_read(node)), bound)
+    return found
+
+
+def names_read(node: ast.AST) -> tuple[ast.Name, ...]:
     """The names that evaluating a node may read, in the scope that it stands in. What functions in it read is read, too, when they run."""
+    return _names_of(node)[0]
+
+
+def _names_read(node: ast.AST) -> Iterator[ast.Name]:
     match node:
         case ast.Name(ctx=ast.Load()):
             yield node
@@ -208,7 +228,7 @@ def names_read(node: ast.AST) -> Iterator[ast.Name]:
             yield from _of_function(arguments, [body])
         case ast.FunctionDef(args=arguments, body=body) | ast.AsyncFunctionDef(args=arguments, body=body):
             for decorator in node.decorator_list:
-                yield from names_read(decorator)
+                yield from _names_read(decorator)
             yield from _of_function(arguments, body)
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
             bound = {
@@ -218,13 +238,13 @@ def names_read(node: ast.AST) -> Iterator[ast.Name]:
                 if isinstance(inner, ast.Name)
             }
             for child in ast.iter_child_nodes(node):
-                for name in names_read(child):
+                for name in _names_read(child):
                     # the first iterable is evaluated outside, where the names mean something else
                     if name.id not in bound or _is_inside(name, node.generators[0].iter):
                         yield name
         case _:
             for child in ast.iter_child_nodes(node):
-                yield from names_read(child)
+                yield from _names_read(child)
 
 
 def _is_inside(name: ast.Name, node: ast.AST) -> bool:
@@ -234,7 +254,7 @@ def _is_inside(name: ast.Name, node: ast.AST) -> bool:
 def _of_function(arguments: ast.arguments, body: Sequence[ast.AST]) -> Iterator[ast.Name]:
     for default in [*arguments.defaults, *arguments.kw_defaults]:
         if default is not None:
-            yield from names_read(default)
+            yield from _names_read(default)
     own = {argument.arg for argument in _arguments(arguments)}
     own |= {
         inner.id
@@ -244,7 +264,7 @@ def _of_function(arguments: ast.arguments, body: Sequence[ast.AST]) -> Iterator[
     }
     declared = declared_names(body)
     for statement in body:
-        for name in names_read(statement):
+        for name in _names_read(statement):
             if name.id not in own or name.id in declared:
                 yield name
 
