@@ -32,7 +32,7 @@ Results = Annotated[
     typer.Option(
         "--output",
         metavar="FILE",
-        help="The result file, JSON lines or FILE.parquet; a run that is started again adds to it.",
+        help="The result file, JSON lines or FILE.parquet; a repeated run appends to it.",
     ),
 ]
 Executor = Annotated[str, typer.Option("--executor", metavar="NAME", help="local (the default) or dask.")]
@@ -40,9 +40,9 @@ Scheduler = Annotated[
     str | None,
     typer.Option("--scheduler", metavar="ADDRESS", help="With --executor dask: the scheduler of the cluster."),
 ]
-Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", help="Of one repository.")]
-Memory = Annotated[int, typer.Option("--memory", metavar="MB", help="Of one repository; 0 for no limit.")]
-Retry = Annotated[bool, typer.Option("--retry", help="Do again what did not end well.")]
+Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", help="Time limit per repository.")]
+Memory = Annotated[int, typer.Option("--memory", metavar="MB", help="Memory limit per repository; 0 for no limit.")]
+Retry = Annotated[bool, typer.Option("--retry", help="Retry repositories that failed.")]
 
 
 _LIMITS = Limits()
@@ -61,7 +61,7 @@ def batch_command(
     retry: Retry = False,
     quiet: Quiet = False,
 ) -> int:
-    """Analyse many repositories, each by itself, and sum up."""
+    """Analyse many repositories, each in its own process, and summarise."""
     if executor not in ("local", "dask"):
         raise UsageError(f"--executor: takes local or dask, not {executor}")
     if (executor == "dask") != (scheduler is not None):

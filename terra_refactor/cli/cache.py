@@ -13,7 +13,7 @@ from terra_refactor.cli.output import out
 from terra_refactor.errors import UsageError
 from terra_refactor.workspace.cache import CacheInfo, cache_info, clean_cache
 
-cache_app = typer.Typer(no_args_is_help=True, help="The analysis cache: what it holds, and removing it.")
+cache_app = typer.Typer(no_args_is_help=True, help="Show or remove the analysis cache.")
 
 
 @cache_app.command("info")

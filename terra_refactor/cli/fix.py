@@ -41,7 +41,7 @@ Diff = Annotated[bool, typer.Option("--diff", help="Print a unified diff and wri
 Check = Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 if something would change.")]
 
 Verify = Annotated[
-    bool, typer.Option("--verify", help="Run the changes first, and make those only that are seen to change nothing.")
+    bool, typer.Option("--verify", help="Run both versions first; make only changes with the same results.")
 ]
 Interactive = Annotated[
     bool,
@@ -71,7 +71,7 @@ def fix_command(
 ) -> int:
     """Add, remove and tune tf.function where that keeps the meaning and pays.
 
-    With --select only what removes the findings of these rules.
+    With --select, only changes that remove findings of these rules.
     """
     targets = read_targets(format, output)
     if write and (diff or check):

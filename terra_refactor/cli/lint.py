@@ -55,7 +55,9 @@ Reason = Annotated[
     str | None,
     typer.Option("--reason", metavar="TEXT", help="With --add-ignores: what the comments say after the rule."),
 ]
-Statistics = Annotated[bool, typer.Option("--statistics", help="Print how often each rule is broken, not where.")]
+Statistics = Annotated[
+    bool, typer.Option("--statistics", help="Print the number of findings per rule instead of the findings.")
+]
 Watch = Annotated[bool, typer.Option("--watch", help="Lint again whenever a file changes, until Ctrl-C.")]
 FailOn = Annotated[
     str | None,
@@ -66,7 +68,7 @@ FailOn = Annotated[
         help="End with 1 only for findings at least as severe; or never.",
     ),
 ]
-ExitZero = Annotated[bool, typer.Option("--exit-zero", help="End with 0 whatever is found.")]
+ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 even if there are findings.")]
 
 
 @guarded
@@ -90,7 +92,7 @@ def lint_command(
     exit_zero: ExitZero = False,
     run: RunOptions,
 ) -> int:
-    """Find what fails, differs or is slow as a graph, and shapes that cannot work."""
+    """Find code that fails, differs or is slow as a graph, and shapes that cannot work."""
     targets = read_targets(format, output)
     settings = run.settings(
         paths, select=select, ignore=ignore, baseline=baseline, fail_on=NEVER if exit_zero else fail_on

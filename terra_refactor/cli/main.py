@@ -19,11 +19,11 @@ from terra_refactor.workspace.printable import printable
 
 _COMMANDS: Final = {
     "analyze": ("analyze_command", "Classify every function."),
-    "lint": ("lint_command", "Find what fails, differs or is slow as a graph."),
+    "lint": ("lint_command", "Find code that fails, differs or is slow as a graph."),
     "fix": ("fix_command", "Make the changes, or show them."),
     "verify": ("verify_command", "Run the code before and after, and compare."),
-    "record": ("record_command", "Run a program and write what happened, for --evidence."),
-    "explain": ("explain_command", "Say what a rule means."),
+    "record": ("record_command", "Run a program and record types, calls and traces for --evidence."),
+    "explain": ("explain_command", "Explain a rule."),
     "rules": ("rules_command", None),
     "batch": ("batch_command", None),
     "cache": ("cache_app", None),

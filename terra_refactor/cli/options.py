@@ -77,11 +77,11 @@ ConfigFile: TypeAlias = Annotated[
     typer.Option("--config", metavar="FILE", help="Read this file instead of the nearest pyproject.toml."),
 ]
 Exclude: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--exclude", metavar="GLOB", help="Do not read what matches (as in .gitignore).")
+    list[str] | None, typer.Option("--exclude", metavar="GLOB", help="Skip matching paths (as in .gitignore).")
 ]
 Baseline: TypeAlias = Annotated[
     str | None,
-    typer.Option("--baseline", metavar="FILE", help="Do not report what this file knows (see --write-baseline)."),
+    typer.Option("--baseline", metavar="FILE", help="Do not report findings in this file (see --write-baseline)."),
 ]
 EvidenceFiles: TypeAlias = Annotated[
     list[str] | None,
@@ -93,20 +93,20 @@ WriteBaseline: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--write-baseline",
-        help="Write what is found to the baseline (--baseline, else the configuration's, else terra-refactor-baseline.json).",
+        help="Write all findings to the baseline (--baseline, else the configuration's, else terra-refactor-baseline.json).",
     ),
 ]
 ShrinkBaseline: TypeAlias = Annotated[
-    bool, typer.Option("--shrink-baseline", help="Remove from the baseline what is found no more; add nothing to it.")
+    bool, typer.Option("--shrink-baseline", help="Remove findings that are gone from the baseline; add nothing.")
 ]
 DiffBase: TypeAlias = Annotated[
     str | None,
-    typer.Option("--diff-base", metavar="REV", help="Report only what was not found at this revision of git."),
+    typer.Option("--diff-base", metavar="REV", help="Report only findings that this git revision does not have."),
 ]
 Isolated: TypeAlias = Annotated[bool, typer.Option("--isolated", help="Read no configuration file.")]
 ShowSettings: TypeAlias = Annotated[
     bool,
-    typer.Option("--show-settings", help="Print the settings that would hold, and where they are from; do nothing."),
+    typer.Option("--show-settings", help="Print the settings in effect and where each comes from, and exit."),
 ]
 Jobs: TypeAlias = Annotated[
     int | None, typer.Option("--jobs", "-j", metavar="N", help="Worker processes; 0 for one per processor.")
@@ -116,15 +116,17 @@ CacheDir: TypeAlias = Annotated[
     typer.Option(
         "--cache-dir",
         metavar="FOLDER",
-        help="Keep the analysis cache there; else where TERRA_REFACTOR_CACHE_DIR says, else in the user's cache folder.",
+        help="Keep the analysis cache there; otherwise where TERRA_REFACTOR_CACHE_DIR says, else in the user's cache folder.",
     ),
 ]
 FollowLinks: TypeAlias = Annotated[
     bool,
-    typer.Option("--follow-links", help="Read what symbolic links lead to outside of the paths; it is never written."),
+    typer.Option(
+        "--follow-links", help="Also read symbolic links that lead outside of the paths; never write through them."
+    ),
 ]
 NoCache: TypeAlias = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the analysis cache.")]
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what was asked for.")]
+Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the report.")]
 Verbose: TypeAlias = Annotated[
     bool, typer.Option("--verbose", "-v", help="Print every function, with types, assumptions, effects and hazards.")
 ]
@@ -132,14 +134,14 @@ EveryFunction: TypeAlias = Annotated[
     bool, typer.Option("--all", "-a", help="Print every function, file by file, instead of what to do first.")
 ]
 StdinFilename: TypeAlias = Annotated[
-    str | None, typer.Option("--stdin-filename", metavar="NAME", help="What standard input is called in reports.")
+    str | None, typer.Option("--stdin-filename", metavar="NAME", help="The name of standard input in reports.")
 ]
 MinOps: TypeAlias = Annotated[
     int | None,
     typer.Option("--min-ops", metavar="N", help="The fewest tensor operations per call for which converting pays."),
 ]
 TfVersion: TypeAlias = Annotated[
-    str | None, typer.Option("--tf-version", metavar="X.Y", help="The TensorFlow that the code is for.")
+    str | None, typer.Option("--tf-version", metavar="X.Y", help="The TensorFlow release that the code targets.")
 ]
 
 Level: TypeAlias = Annotated[
@@ -173,7 +175,7 @@ Timeout: TypeAlias = Annotated[
     ),
 ]
 Memory: TypeAlias = Annotated[
-    float | None, typer.Option("--memory", metavar="GB", help="What a run may allocate (8); 0 for no limit.")
+    float | None, typer.Option("--memory", metavar="GB", help="Memory limit of a run (8); 0 for no limit.")
 ]
 
 

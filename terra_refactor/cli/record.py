@@ -36,7 +36,7 @@ def record_command(
     ] = ".",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> int:
-    """Run your own command and write what happened: types, calls, time, traces. Runs the program; ends with its exit code."""
+    """Run your own command and record types, calls, times and traces. Runs the program; ends with its exit code."""
     if not os.path.isdir(root):
         raise UsageError(f"--root: there is no folder {root}")
     if not quiet:

@@ -529,15 +529,16 @@ RULE: Final = Rule(
         "and None on the other, raises in a graph."
     ),
     explanation=(
-        "AutoGraph turns the branch into `tf.cond`, both sides of which must give the same structure: `ValueError: 'y' must also be "
-        "initialized in the else branch`, `'y' is None at the end of the else branch`, `TypeError: 'y' has dtype float32 in the main "
-        "branch, but dtype int32 in the else branch`, or `the else branch must also have a return statement`. A `break` or `return` on "
-        "a tensor's value inside a loop over a Python `range` or list raises `NotImplementedError` or `ValueError`, too. Both sides are "
-        "traced with the shapes that the arguments have: an operation that these shapes do not allow raises, also on the side that eager "
-        "code leaves out (`if tf.rank(x) == 3: x = x[:, :, 0]` with a matrix; a Python `if` on `x.shape` leaves it out in a trace, too). "
-        "None cannot come out of a branch, not even of both sides; a Python number comes out as an int32 or float32 tensor, which raises "
-        "beside another dtype. A name that has no value on some path raises where a trace reads it, whatever the tensor says. "
-        "Objects and functions cannot come out of a branch on a tensor at all, nor can variables that are assigned behind it."
+        "AutoGraph turns the branch into `tf.cond`, whose sides must give the same structure: `ValueError: 'y' must also be "
+        "initialized in the else branch`, `'y' is None at the end of the else branch`, `TypeError: 'y' has dtype float32 in the "
+        "main branch, but dtype int32 in the else branch`, or `the else branch must also have a return statement`. A `break` or "
+        "`return` on a tensor's value inside a loop over a Python `range` or list raises `NotImplementedError` or `ValueError`, "
+        "too. Both sides are traced with the shapes of the arguments, so an operation that is invalid for these shapes raises "
+        "even on the side that eager code skips (`if tf.rank(x) == 3: x = x[:, :, 0]` with a matrix; a Python `if` on `x.shape` "
+        "skips it in a trace, too). A branch cannot return None, not even on both sides. A Python number leaves it as an int32 "
+        "or float32 tensor, which raises if the other side has another dtype. A name without a value on some path raises when a "
+        "trace reads it, even if that path is not taken. Objects, functions, and variables that are assigned only after the "
+        "branch cannot leave it at all."
     ),
     samples=Samples(
         bad="""\

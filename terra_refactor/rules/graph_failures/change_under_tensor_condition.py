@@ -144,12 +144,12 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="`list.append` and the like under a condition on a tensor happen in every trace, whatever the tensor says.",
     explanation=(
-        "AutoGraph makes a `tf.cond` of the statement and traces both sides. Variables that are assigned become results of the condition; "
-        "a list, dict or set that is changed in place has changed after the trace, on whichever side it was: the graph goes on with the "
-        "change always, silently. An item of a dict that one side sets raises (`'d['b']' must also be initialized in the "
-        "else branch`) unless it was there before. The same holds for what a function does that is called there, or that `tf.cond` and its "
-        "kin are given: an attribute of an object, or a captured variable (`nonlocal`), is no variable of the statement, and what it keeps "
-        "is a tensor of the inner graph: `InaccessibleTensorError`."
+        "AutoGraph turns the statement into `tf.cond` and traces both sides. Assigned variables become results of the "
+        "`tf.cond`. A list, dict or set that one side changes in place is changed by the trace itself: from then on the graph "
+        "uses the changed object in every call, silently. Setting an item of a dict on one side raises (`'d['b']' must also be "
+        "initialized in the else branch`) unless the key existed before. The same holds for functions that are called there or "
+        "passed to `tf.cond`: attributes and captured variables (`nonlocal`) are not results of the `tf.cond`, so they keep a "
+        "tensor of the inner graph (`InaccessibleTensorError`)."
     ),
     samples=Samples(
         bad="""\

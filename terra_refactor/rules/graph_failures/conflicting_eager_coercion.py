@@ -69,10 +69,10 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="An ndarray argument that eager operations convert to the other operand's dtype has its own dtype in a graph.",
     explanation=(
-        "Eagerly `tensor * array` converts the array to the tensor's dtype: `numpy.ones(3)`, which is float64, becomes float32. A traced "
-        "function makes a tensor of every array among its arguments first, with the array's dtype: `TypeError: Input 'y' of 'Mul' Op has "
-        "type float64 that does not match type float32 of argument 'x'`. Arrays that the function reads from elsewhere, and Python "
-        "numbers, are converted by operators as they are eagerly; by functions where they stand behind the tensor (TR330)."
+        "Eagerly `tensor * array` converts the array to the tensor's dtype: `numpy.ones(3)`, which is float64, becomes float32. "
+        "A traced function first converts every array argument to a tensor of the array's dtype: `TypeError: Input 'y' of 'Mul' "
+        "Op has type float64 that does not match type float32 of argument 'x'`. Captured arrays and Python numbers are "
+        "converted as in eager code by operators, and by functions if they come after the tensor (TR330)."
     ),
     samples=Samples(
         bad="""\

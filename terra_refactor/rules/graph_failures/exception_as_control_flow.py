@@ -54,10 +54,10 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A `raise` under a condition on a tensor happens at every trace; an error of an operation is never caught inside a graph.",
     explanation=(
-        "Both sides of a branch on a tensor are traced, so the `raise` is executed while the graph is built, whatever the tensor's "
-        "value will be. An operation that fails does so when the graph runs, long after Python has left the `try`: the handler never "
-        "runs and the error reaches the caller. Errors that are found while the graph is made (shapes, dtypes) are caught as usual. "
-        "A handler that raises in turn is not reported: the caller gets an error in both."
+        "Both sides of a branch on a tensor are traced, so the `raise` is executed while the graph is built, even if the "
+        "condition would be false. A failing operation raises when the graph runs, long after Python has left the `try`: the "
+        "handler never runs and the error reaches the caller. Errors found while the graph is built (shapes, dtypes) are caught "
+        "as usual. A handler that raises an exception itself is not reported: the caller gets an error either way."
     ),
     samples=Samples(
         bad="""\

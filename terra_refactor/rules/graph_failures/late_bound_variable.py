@@ -47,9 +47,9 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A lambda that is made in a `for` loop and kept sees the loop's last value eagerly, and that of its own round in a graph.",
     explanation=(
-        "Python looks a captured variable up when the function is called. AutoGraph makes a function of the loop's body, so that each "
-        "round has variables of its own, and `[f(x) for f in kept]` computes something else. Comprehensions are left as they are, and "
-        "of a `def` it keeps the variables for the whole loop."
+        "Python looks a captured variable up when the function is called. AutoGraph turns the loop body into a function, so "
+        "each iteration has its own variables, and `[f(x) for f in kept]` computes something else. Comprehensions are not "
+        "rewritten, and a `def` in the loop shares its variables across iterations as in Python."
     ),
     samples=Samples(
         bad="""\

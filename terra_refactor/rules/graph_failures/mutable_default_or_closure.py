@@ -51,8 +51,8 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="State that a function keeps between calls in a mutable default or a captured variable is stale in a graph.",
     explanation=(
-        "The trace reads the state once and changes it once. A captured variable that is read and set (`nonlocal`) has the value of the "
-        "trace in every call; changing a default raises `ValueError: ... should not modify its Python input arguments. "
+        "The trace reads the state once and changes it once. A captured variable that is read and assigned (`nonlocal`) has the "
+        "traced value in every call; changing a default raises `ValueError: ... should not modify its Python input arguments. "
         "Modifying a copy is allowed`."
     ),
     samples=Samples(

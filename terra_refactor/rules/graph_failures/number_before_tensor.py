@@ -114,10 +114,11 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A number that stands before a tensor gets its own dtype in a graph, and the tensor does not fit.",
     explanation=(
-        "Eagerly `tf.maximum(1., x)` converts the number to the dtype of `x`. A graph converts one operand after the other: the number "
-        "becomes float32 (int32 if it is an int, an array keeps its own), and the tensor behind it must have the same: `TypeError: Input "
-        "'y' of 'Maximum' Op has type float64 that does not match type float32 of argument 'x'`. Where the tensor stands first, and with "
-        "operators (`1. - x`), the number is converted in a graph as it is eagerly. It is reported where both dtypes are known."
+        "Eagerly `tf.maximum(1., x)` converts the number to the dtype of `x`. A graph converts operands from left to right: the "
+        "number becomes float32 (an int becomes int32, an array keeps its dtype), and the tensor after it must have the same "
+        "dtype: `TypeError: Input 'y' of 'Maximum' Op has type float64 that does not match type float32 of argument 'x'`. Where "
+        "the tensor stands first, and with operators (`1. - x`), the number is converted in a graph as it is eagerly. Reported "
+        "if both dtypes are known."
     ),
     samples=Samples(
         bad="""\

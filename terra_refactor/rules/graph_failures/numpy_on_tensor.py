@@ -219,10 +219,10 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A NumPy, SciPy, pandas, PIL or OpenCV call on a value that flows from a tensor raises in a graph.",
     explanation=(
-        "These libraries convert their arguments to arrays: `NotImplementedError: Cannot convert a symbolic tf.Tensor (...) to a numpy "
-        "array`. The static shape of a tensor (`x.shape`) is made of Python ints and fine. Of an array that is an argument a traced "
-        "function gets a tensor, which has no methods of arrays, is no `np.ndarray`, cannot be converted to another dtype, and takes a "
-        "list as an index for the places along its axes (`x[[1, 0]]` is `x[1, 0]`)."
+        "These libraries convert their arguments to arrays: `NotImplementedError: Cannot convert a symbolic tf.Tensor (...) to "
+        "a numpy array`. The static shape of a tensor (`x.shape`) is made of Python ints and fine. A traced function receives "
+        "array arguments as tensors, which have no array methods, are not `np.ndarray`, are not converted to another dtype, and "
+        "treat a list index as one index per axis (`x[[1, 0]]` is `x[1, 0]`)."
     ),
     samples=Samples(
         bad="""\

@@ -129,11 +129,12 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A traced function makes structures again from its own tensors; not every class and dict allows that.",
     explanation=(
-        "Dicts, named tuples and objects of attrs classes are structures to TensorFlow: it takes an argument apart, and calls the class "
-        "with symbolic tensors in place of the values. A `__new__`, a validator, a converter or `__attrs_post_init__` that looks at "
-        "values fails then (`float() argument must be a string or a real number, not 'SymbolicTensor'`), and so do classes "
-        "whose fields cannot be given by position. The keys of a dict are sorted: `TypeError: '<' not supported between instances of "
-        "'int' and 'str'`. An object with `__array__` (a DataFrame) becomes one tensor, without the attributes of its class."
+        "Dicts, named tuples and objects of attrs classes are structures to TensorFlow: it flattens the argument, and calls the "
+        "class again with symbolic tensors instead of the values. A `__new__`, a validator, a converter or "
+        "`__attrs_post_init__` that looks at values fails then (`float() argument must be a string or a real number, not "
+        "'SymbolicTensor'`), and so do classes whose fields cannot be given by position. The keys of a dict are sorted: "
+        "`TypeError: '<' not supported between instances of 'int' and 'str'`. An object with `__array__` (a DataFrame) becomes "
+        "one tensor, without the attributes of its class."
     ),
     samples=Samples(
         bad="""\

@@ -48,11 +48,12 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="`y.shape[0]` of what `tf.where`, `tf.boolean_mask`, `x[mask]` or `tf.unique` gave is None in a graph.",
     explanation=(
-        "How long the result of these operations is only their run tells, and so of `tf.range(n)`, `tf.zeros([n, 3])`, `x[:n]` and "
-        "`tf.tile(x, [n, 1])` with a tensor `n`, of `tf.py_function`, of decoded pictures and of ragged rows. What follows from `tf.shape` "
-        "and constants alone is known. Eagerly `y.shape[0]` is a number; while a graph is traced it is None: `TypeError: float() "
-        "argument must be a string or a real number, not 'NoneType'`, `ValueError: None values not supported`, `TypeError: 'NoneType' "
-        "object cannot be interpreted as an integer`. A comparison such as `y.shape[0] == 0` is silently false."
+        "The length of these results depends on values, as it does for `tf.range(n)`, `tf.zeros([n, 3])`, `x[:n]` and "
+        "`tf.tile(x, [n, 1])` with a tensor `n`, for `tf.py_function`, decoded images and ragged rows. Lengths that follow from "
+        "`tf.shape` and constants are known. Eagerly `y.shape[0]` is a number; while a graph is traced it is None: `TypeError: "
+        "float() argument must be a string or a real number, not 'NoneType'`, `ValueError: None values not supported`, "
+        "`TypeError: 'NoneType' object cannot be interpreted as an integer`. A comparison such as `y.shape[0] == 0` is silently "
+        "false."
     ),
     samples=Samples(
         bad="""\

@@ -23,11 +23,11 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="`x.shape[i]` of an axis whose size is not fixed is None while the graph is traced, and is used as a number.",
     explanation=(
-        "Eagerly `x.shape[0]` is an int. In a graph it is what is known while tracing: None under an `input_signature` that says None, and "
-        "for the batches that a loop in the graph takes from a data set without `drop_remainder=True`, even if all of them are whole; so "
-        "in what is called with such a batch. (A batch that eager code hands to a graph has its sizes.) A comparison such as "
-        "`x.shape[0] != 32` is then always true, and `len(x)` is a tensor. Else: `TypeError: unsupported operand type(s) for *: 'NoneType' "
-        "and 'int'`, `ValueError: None values not supported`, `Failed to convert elements of [None, 3] to Tensor`, `'NoneType' object "
+        "Eagerly `x.shape[0]` is an int. In a graph it is the static size: None if the `input_signature` says None, and for "
+        "batches that a loop inside the graph takes from a dataset without `drop_remainder=True`, even if all batches are full. "
+        "(A batch that eager code passes to a graph has its real size.) A comparison such as `x.shape[0] != 32` is then always "
+        "true, and `len(x)` is a tensor. Other uses raise `TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'`, "
+        "`ValueError: None values not supported`, `Failed to convert elements of [None, 3] to Tensor`, `'NoneType' object "
         "cannot be interpreted as an integer`."
     ),
     samples=Samples(

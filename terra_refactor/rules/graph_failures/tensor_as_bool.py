@@ -112,10 +112,10 @@ RULE: Final = Rule(
     summary="`assert tensor`, `tensor in ...`, `bool(tensor)`, and conditions on tensors in code that is not converted, raise in a graph.",
     explanation=(
         "`OperatorNotAllowedInGraphError: Using a symbolic tf.Tensor as a Python bool is not allowed`. AutoGraph converts `if`, "
-        "`while`, `for`, `and`, `or`, `not` and conditional expressions on tensors; it does not convert `assert` and `in`. And it "
-        "converts only what is called by a call that it sees: not properties, operators, `__getitem__`, `__enter__`, constructors, "
-        "functions given to `map`, `filter`, `sorted` or `functools.reduce`, what Keras 3 calls (`call` through `layer(x)`, "
-        "`train_step`, losses), what is under `do_not_convert` or `autograph=False`, and what all these call."
+        "`while`, `for`, `and`, `or`, `not` and conditional expressions on tensors; it does not convert `assert` and `in`. It "
+        "converts functions only through explicit calls: not properties, operators, `__getitem__`, `__enter__`, constructors, "
+        "functions passed to `map`, `filter`, `sorted` or `functools.reduce`, methods that Keras 3 calls (`call` through "
+        "`layer(x)`, `train_step`, losses), code under `do_not_convert` or `autograph=False`, nor anything that these call."
     ),
     samples=Samples(
         bad="""\

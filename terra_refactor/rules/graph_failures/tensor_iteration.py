@@ -72,10 +72,10 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A comprehension, `zip`, unpacking, `max`, `sum`, `list` or the like over a tensor raises in a graph.",
     explanation=(
-        "Python's own iteration over a symbolic tensor raises `OperatorNotAllowedInGraphError: Iterating over a symbolic tf.Tensor is "
-        "not allowed`; so it does over an array that is an argument, of which a traced function gets a tensor. "
-        "AutoGraph converts only the plain `for` statement over a tensor (and `enumerate` of a dataset); "
-        "`sorted(tensor)` gives one tensor instead of a list."
+        "Python's own iteration over a symbolic tensor raises `OperatorNotAllowedInGraphError: Iterating over a symbolic "
+        "tf.Tensor is not allowed`. Array arguments are affected too: a traced function receives them as tensors. AutoGraph "
+        "converts only the plain `for` statement over a tensor (and `enumerate` of a dataset); `sorted(tensor)` gives one "
+        "tensor instead of a list."
     ),
     samples=Samples(
         bad="""\

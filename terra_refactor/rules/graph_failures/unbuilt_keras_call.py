@@ -60,9 +60,10 @@ RULE: Final = Rule(
     severity=Severity.WARNING,
     summary="A `tf.function` on the `call` of a Keras layer or model hides sublayers that are not built yet.",
     explanation=(
-        "Keras 3 builds sublayers when `call` runs first. Inside of a traced function it cannot see their variables appear: `fit` raises "
-        "`ValueError: No gradients provided for any variable`, and a tape gives None for every gradient. When the sublayers are built "
-        "before (by a call, or in `build`) it works, and wins nothing: `fit` and `predict` trace `call` themselves."
+        "Keras 3 builds sublayers when `call` runs first. Inside of a traced function it cannot see their variables appear: "
+        "`fit` raises `ValueError: No gradients provided for any variable`, and a tape gives None for every gradient. When the "
+        "sublayers are built before (by a call, or in `build`) it works, but gains nothing: `fit` and `predict` trace `call` "
+        "themselves."
     ),
     samples=Samples(
         bad="""\

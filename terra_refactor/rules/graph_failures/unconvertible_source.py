@@ -51,11 +51,12 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="Generators, coroutines, and lambdas that AutoGraph cannot tell apart are not converted.",
     explanation=(
-        "`if` and `while` on tensors work in a graph only where AutoGraph has rewritten the source. Of a generator or `async def` it says "
-        "`AutoGraph could not transform ... Cause: generators are not supported` and goes on without; of two lambdas on a line: `found "
-        "multiple definitions with identical signatures at the location`. Then a condition on a tensor raises "
-        "`OperatorNotAllowedInGraphError: Using a symbolic tf.Tensor as a Python bool is not allowed`. A generator as the traced "
-        "function itself raises `TypeError: To be compatible with tf.function, Python functions must return zero or more Tensors`."
+        "`if` and `while` on tensors work in a graph only where AutoGraph has rewritten the source. For a generator or `async "
+        "def`, AutoGraph warns `AutoGraph could not transform ... Cause: generators are not supported` and runs the code as it "
+        "is; for two lambdas on one line it warns `found multiple definitions with identical signatures at the location`. Then "
+        "a condition on a tensor raises `OperatorNotAllowedInGraphError: Using a symbolic tf.Tensor as a Python bool is not "
+        "allowed`. A generator as the traced function itself raises `TypeError: To be compatible with tf.function, Python "
+        "functions must return zero or more Tensors`."
     ),
     samples=Samples(
         bad="""\

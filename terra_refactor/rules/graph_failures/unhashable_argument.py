@@ -89,11 +89,11 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A set, a slice, or an object of a class with `__eq__` and no `__hash__` cannot be given to a traced function.",
     explanation=(
-        "A traced function tells its graphs apart by its arguments, and needs a hash of those that are no tensors, nor lists, tuples or "
-        "dicts of them. Sets, views of dicts, deques and dataclasses have none, and slices only from Python 3.12 on: `TypeError: Could not "
-        "generate a generic TraceType for ... Please verify that it is immutable/hashable`. A method of such an object cannot be "
-        "traced either: `TypeError: unhashable type`. A frozenset has a hash, but is told apart by identity: the function is "
-        "traced again for each new one."
+        "Arguments are the key under which a traced function keeps its graphs, so everything that is not a tensor, or a list, "
+        "tuple or dict of tensors, must be hashable. Sets, dict views, deques and dataclasses are not; slices are from Python "
+        "3.12 on: `TypeError: Could not generate a generic TraceType for ... Please verify that it is immutable/hashable`. A "
+        "method of such an object cannot be traced either: `TypeError: unhashable type`. A frozenset is hashable but compared "
+        "by identity: each new one is a retrace."
     ),
     samples=Samples(
         bad="""\

@@ -88,9 +88,9 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="`tf.io.read_file` in a graph waits for no `tf.io.write_file`, and a file of a known name is read once.",
     explanation=(
-        "`tf.io.read_file` and `tf.io.matching_files` count as pure functions of their argument: a graph keeps no order between them and "
-        "what writes files, and one with a constant argument is evaluated once and its result kept. Eager code reads what is there at that "
-        "moment; the graph raises `NotFoundError`, or goes on with the content of its first call."
+        "`tf.io.read_file` and `tf.io.matching_files` count as pure functions of their argument: a graph does not order them "
+        "after operations that write files, and evaluates one with a constant argument only once. Eager code reads the current "
+        "content; the graph raises `NotFoundError`, or keeps the content of its first call."
     ),
     samples=Samples(
         bad="""\

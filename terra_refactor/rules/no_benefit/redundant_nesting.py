@@ -13,8 +13,8 @@ RULE: Final = Rule(
     severity=Severity.INFORMATION,
     summary="A `tf.function` that only other graphs call adds nothing.",
     explanation=(
-        "What a graph calls is a part of that graph, decorated or not. The inner decorator costs a function of its own, a call of it in "
-        "the graph, and time while tracing. Where code outside of the project calls the function directly, keep it."
+        "A graph inlines the functions it calls, decorated or not. An inner decorator adds a nested function, a call operation, "
+        "and tracing time. Keep it if code outside of the project calls the function directly."
     ),
     samples=Samples(
         bad="""\

@@ -233,8 +233,9 @@ RULE: Final = Rule(
     severity=Severity.WARNING,
     summary="Shapes that are legal together and mean something else: an outer product by accident, or a choice among one.",
     explanation=(
-        "Nothing raises. `(n,)` with `(n, 1)` is broadcast to `(n, n)`: each prediction is compared with each label, the loss goes down, "
-        "and the model learns the mean. The argmax along an axis of size 1 is always 0, and the softmax of one unit is always 1."
+        "Nothing raises. `(n,)` with `(n, 1)` is broadcast to `(n, n)`: every prediction is compared with every label, the loss "
+        "decreases, and the model learns the mean. The argmax along an axis of size 1 is always 0, and the softmax of one unit "
+        "is always 1."
     ),
     samples=Samples(
         bad="""\

@@ -13,8 +13,8 @@ RULE: Final = Rule(
     severity=Severity.WARNING,
     summary="A comment that wants to switch a rule off and does not.",
     explanation=(
-        "The list of rules is empty, or names a rule that does not exist; or `# terra: on` switches on what was not switched off. "
-        "What it should silence is reported."
+        "The list of rules is empty, or names a rule that does not exist; or `# terra: on` switches on what was not switched "
+        "off. The finding that it was meant for is reported."
     ),
     samples=Samples(
         bad="""\

@@ -13,9 +13,9 @@ RULE: Final = Rule(
     severity=Severity.WARNING,
     summary="A comment that switches a rule off where it has nothing to say.",
     explanation=(
-        "What the comment was for is gone, or it stands at another line than what it should silence; left alone, it would hide the next "
-        "finding there. A comment is of use if it silences a finding, or if it stands at a hazard that makes an eager function unsafe. "
-        "A run over single files sees less of the program than one over the whole, and may find comments unused that are not."
+        "The finding is gone, or the comment is on another line; left in place, it would hide the next finding there. A comment "
+        "is used if it silences a finding, or marks a hazard that makes an eager function unsafe. Lint the whole project: a run "
+        "over single files sees fewer calls and may report comments as unused that are not."
     ),
     samples=Samples(
         bad="""\
