@@ -407,11 +407,11 @@ KEYS: Mapping[str, Key] = {
     "fail-on": Key(
         _fail_on,
         {"enum": [*SEVERITIES, NEVER]},
-        "The least severity of a finding for which `lint` ends with 1, or `never`.",
+        "The lowest severity for which `lint` exits with 1, or `never`.",
     ),
     "exclude": Key(_globs, _STRINGS, "Globs of paths that are not read, as in a `.gitignore`."),
-    "extend-exclude": Key(_globs, _STRINGS, "More of them, so that a file may add to what it extends."),
-    "respect-gitignore": Key(_flag, {"type": "boolean"}, "Whether what git ignores is not read."),
+    "extend-exclude": Key(_globs, _STRINGS, "Globs in addition to `exclude`, also to that of an extended file."),
+    "respect-gitignore": Key(_flag, {"type": "boolean"}, "Skip files that git ignores."),
     "min-ops": Key(
         _count,
         _WHOLE,
@@ -427,9 +427,9 @@ KEYS: Mapping[str, Key] = {
     "extract": Key(
         _flag,
         {"type": "boolean"},
-        "Whether training steps that stand inline in loops become functions (`extract_tf_function`).",
+        "Extract training steps that stand inline in loops into functions (`extract_tf_function`).",
     ),
-    "baseline": Key(_text, _PATH, "File of findings that are known already, relative to this file's folder."),
+    "baseline": Key(_text, _PATH, "File of known findings, relative to this file's folder."),
     "evidence": Key(
         _names,
         _STRINGS,

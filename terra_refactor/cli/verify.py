@@ -37,7 +37,10 @@ def verify_command(
     min_ops: MinOps = None,
     run: RunOptions,
 ) -> int:
-    """Run both versions of everything that would change on the same inputs, and compare. Runs the code under the paths; needs TensorFlow."""
+    """Run both versions of everything that would change on the same inputs, and compare.
+
+    Runs the code under the paths; needs TensorFlow.
+    """
     if format not in _FORMATS:
         raise UsageError(f"--format: there is no format `{format}` here, only {', '.join(_FORMATS)}")
     if STDIN in paths:
