@@ -3,7 +3,7 @@
 Holds the version, and the hook of IPython. Importing a room must not import the others, so nothing is re-exported here.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def load_ipython_extension(shell: object) -> None:
