@@ -385,6 +385,7 @@ def test_the_installed_command_needs_no_tensorflow(folder: Path) -> None:
     assert "2 functions" in finished.stdout
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:
     Path("m.py").write_text("".join(f"def f{number}(x):\n    return x\n" for number in range(3000)))
     process = subprocess.Popen(

@@ -73,6 +73,7 @@ def _full(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(place)], check=True)
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_share_a_cache(tmp_path: Path) -> None:
     expected = run(tmp_path / "other", "lint", ".")
     assert expected.returncode == 1
@@ -90,6 +91,7 @@ def test_two_runs_at_once_share_a_cache(tmp_path: Path) -> None:
         assert [(*each.communicate(timeout=300), each.returncode) for each in runs] == [(expected.stdout, "", 1)] * 3
 
 
+@pytest.mark.slow
 def test_a_cache_on_a_full_disk_changes_nothing(full: Path, tmp_path: Path) -> None:
     expected = run(tmp_path / "other", "lint", ".")
     found = run(full / "cache", "lint", ".")
