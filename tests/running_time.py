@@ -10,19 +10,21 @@ from kept_answers import SETTING
 
 LONGEST_FIRST = (
     "tests/corpus/test_released_packages.py",
-    "tests/e2e/cli/test_verify.py",
+    "tests/e2e/test_release.py",
     "tests/runtime/test_ten_programs.py",
     "tests/runtime/test_optimizers.py",
-    "tests/property/test_paths.py",
+    "tests/corpus/test_trying.py",
     "tests/e2e/lsp/test_bad_input_of_clients.py",
+    "tests/e2e/cli/test_verify.py",
     "tests/unit/verify/test_session.py",
     "tests/runtime/test_memory.py",
-    "tests/corpus/test_trying.py",
-    "tests/property/test_second_fix.py",
     "tests/conformance/test_arithmetic.py",
-    "tests/e2e/test_release.py",
-    "tests/e2e/cli/test_hard_places.py",
+    "tests/property/test_second_fix.py",
     "tests/conformance/test_catalogue.py",
+    "tests/unit/ir/test_against_compiler.py",
+    "tests/property/test_paths.py",
+    "tests/property/test_region_programs.py",
+    "tests/e2e/cli/test_hard_places.py",
     "tests/proof/test_rules_at_run_time.py",
     "tests/e2e/cli/test_commands.py",
     "tests/e2e/cli/test_bad_input.py",
@@ -32,7 +34,7 @@ LONGEST_FIRST = (
 )
 """The modules that take longest. A worker takes a whole module, unless it is in SPREAD: a long one at the end keeps the other waiting."""
 
-SPREAD = frozenset({"tests/corpus/test_released_packages.py"})
+SPREAD = frozenset({"tests/corpus/test_released_packages.py", "tests/property/test_second_fix.py"})
 """Modules whose tests take long and share nothing: each worker takes tests of them."""
 
 

@@ -1,6 +1,7 @@
 """How many small mistakes in the rooms that decide would the tests notice? A sample of mutants, and what the tests say to each.
 
-Run it as `python tools/check_mutants.py ROOM... --number N [--seed S] [--tests PATH...]`; a room is a folder (or file) of terra_refactor/.
+Run it as `python tools/check_mutants.py ROOM... --number N [--seed S] [--slow] [--tests PATH...]`; a room is a folder (or file) of
+terra_refactor/.
 A mutant is one mistake in the body of a function: a comparison turned round, `and` for `or`, a condition negated, a constant,
 an arithmetic sign, a statement left out.
 
@@ -380,6 +381,7 @@ def main() -> int:
     parser.add_argument("--number", type=int, default=20, help="mutants of each room (20)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tests", nargs="+", default=list(TESTS))
+    parser.add_argument("--slow", action="store_true", help="the tests that `make check` leaves out, too")
     options = parser.parse_args()
     os.chdir(REPOSITORY)
     sys.path.insert(0, str(REPOSITORY))
@@ -388,7 +390,7 @@ def main() -> int:
     for path in (path for room in files for path in room):
         importlib.import_module(".".join(path.relative_to(REPOSITORY).with_suffix("").parts).removesuffix(".__init__"))
     plugin = Plugin(files, options.number, options.seed)
-    selected = ["-m", "not slow and not tensorflow"]
+    selected = ["-m", "not tensorflow" if options.slow else "not slow and not tensorflow"]
     code = pytest.main(["-qq", "-p", "no:cacheprovider", "--no-header", *selected, *options.tests], plugins=[plugin])
     return 1 if plugin.survived else int(code)
 
