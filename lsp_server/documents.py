@@ -87,7 +87,7 @@ class Documents:
         self._reassign()
 
     def remake_sessions(self) -> None:
-        """Settings or configurations changed: every project starts anew."""
+        """Settings or configurations changed: every project is loaded again."""
         self.folders = [replace(folder, session=self.make_session(folder.path)) for folder in self.folders]
         self._reassign()
 

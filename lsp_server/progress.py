@@ -83,7 +83,7 @@ async def progress_bar(server: TerraServer, title: str, *, cancellable: bool = T
 
 @contextlib.asynccontextmanager
 async def slow_analysis(server: TerraServer, session: Session) -> AsyncIterator[Told]:
-    """Around an analysis that nobody asked for by a command: a bar that appears if it takes longer than a moment."""
+    """Shows a progress bar for a background analysis that takes longer than a moment."""
     ended = asyncio.Event()
     shown: list[Progress] = []
 

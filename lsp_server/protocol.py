@@ -1,7 +1,7 @@
 """The protocol as pygls speaks it, with two things mended: every request is answered, and no notification is kept.
 
-pygls 2.1 logs a request whose parameters are not of the protocol's types and passes over it; the client would wait for ever. It keeps what
-handles a notification under a number that nobody asks for: 2.6 kB for each edit.
+pygls 2.1 logs a request whose parameters are not of the protocol's types and passes over it; the client would wait forever. It keeps what
+handles a notification under a number that is never looked up: 2.6 kB for each edit.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class AnsweringProtocol(LanguageServerProtocol):
         """A message as an object of the protocol's types.
 
         Raises:
-            JsonRpcException: it is none; whoever sent it has been told.
+            JsonRpcException: the message is invalid; the sender has got an error.
         """
         try:
             return super().structure_message(data)

@@ -4,8 +4,8 @@ Gives: `Scheduler.snapshot`, which answers with what is known about a text as it
 that takes long. Needs: the documents.
 
 One analysis runs at a time, in a thread of its own; those that wait for the same text share it. When a text changes, the running
-analysis is told to stop, and whoever waits for it gets the newer text's answer. A crash costs the requests that wait for it, and
-nothing else. Garbage is looked for when nobody waits: a search takes longer than the analysis after a key.
+analysis is cancelled, and its waiters get the newer text's answer. A crash costs the requests that wait for it, and
+nothing else. Garbage is collected while no request waits: a search takes longer than the analysis after a key.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Scheduler:
         self._first = 0
         """First answers that somebody waits for: a whole analysis makes room for them."""
         self.watcher: Callable[[Session], AbstractAsyncContextManager[Progress]] = _unwatched
-        """What is told how far an analysis is."""
+        """Receives the progress of an analysis."""
         self._unkept: dict[int, Session] = {}
         """The sessions in which something was analysed since it was kept."""
 
@@ -102,7 +102,7 @@ class Scheduler:
             self._keep()
 
     def _keep(self) -> None:
-        """Nobody waits: what analyses found out is kept on disk, until somebody does."""
+        """Idle: writes analysis results to disk until a request arrives."""
         generation = self._documents.generation
 
         def cancelled() -> bool:
@@ -164,7 +164,7 @@ class Scheduler:
                 job.future.add_done_callback(partial(_ended, path))
                 self._jobs[path] = job
             try:
-                # whoever stops waiting must not end the analysis that others wait for
+                # a cancelled waiter must not end the analysis that others wait for
                 return await asyncio.shield(job.future)
             except StaleError:
                 if self.stopped:
@@ -214,7 +214,7 @@ class Scheduler:
             self._analysed()
 
     async def _quiet(self, session: Session) -> None:
-        """Waits until nobody has typed for a moment."""
+        """Debounces: waits until there was no edit for a moment."""
         if not self._typing:
             return
         last = self._seconds.get(id(session), 0.0)
@@ -239,7 +239,7 @@ class Scheduler:
 
 
 def _ended(path: str, future: asyncio.Future[Snapshot]) -> None:
-    """Retrieves the exception of an analysis: whoever waited for it may have been cancelled, and asyncio complains of one that nobody
+    """Retrieves the exception of an analysis: its waiter may have been cancelled, and asyncio complains of one that no one
     retrieves. Out of date and unreadable texts are no faults; a bug is logged, once for all who wait."""
     error = None if future.cancelled() else future.exception()
     if error is not None and not isinstance(error, StaleError | SourceError):

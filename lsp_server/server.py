@@ -36,7 +36,7 @@ LOGGER = logging.getLogger(__name__)
 NOTEBOOKS = types.NotebookDocumentSyncOptions(
     notebook_selector=[
         # the type must be named: clients built on lsprotocol 2025.0.0 do not understand a selector without it. Cells of all languages are
-        # asked for, because they are told of by their number in the document
+        # asked for, because they are identified by their index in the document
         types.NotebookDocumentFilterWithNotebook(
             notebook=types.NotebookDocumentFilterNotebookType(notebook_type=notebook_type)
         )
@@ -124,7 +124,7 @@ class TerraServer(LanguageServer):
         return self.settings.get(max(around, key=len, default=""), EditorSettings())
 
     def make_session(self, root: str) -> Session:
-        """The project of a folder or a lone file. A wrong configuration is told, and the defaults are used."""
+        """The project of a folder or a lone file. Reports configuration errors and falls back to the defaults."""
         settings = self.settings_of(root)
         for problem in settings.problems:
             self.tell(problem)
@@ -147,7 +147,7 @@ class TerraServer(LanguageServer):
         return await self._asked(self.scheduler.snapshot, path)
 
     async def first(self, path: str) -> Snapshot | None:
-        """As `snapshot`, for what is shown and can be shown again: where much is connected with the path that nobody has analysed yet, it
+        """As `snapshot`, for what is shown and can be shown again: if much code that is connected with the path is not analysed yet, it
         is what follows from the file and what it imports. The client is asked to ask again when all of it is known."""
         if not (self.client.refreshes_diagnostics or not self.client.pulls):
             return await self.snapshot(path)

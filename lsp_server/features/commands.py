@@ -245,7 +245,7 @@ def register(server: TerraServer) -> None:
 
 
 async def _apply(server: TerraServer, request: Request) -> bool:
-    """Makes a change in the editor. What cannot be done is told."""
+    """Makes a change in the editor. Reports changes that the client refuses."""
     snapshot = await server.snapshot(request.path)
     if snapshot is None:
         return False

@@ -48,7 +48,7 @@ def register(server: TerraServer) -> None:
 def _related(
     server: TerraServer, snapshot: Snapshot, path: str
 ) -> dict[str, types.FullDocumentDiagnosticReport | types.UnchangedDocumentDiagnosticReport] | None:
-    """Reports of the other open texts that the snapshot speaks of, where they differ from what was told last."""
+    """Reports of the other open texts in the snapshot, if they differ from the last published ones."""
     reports: dict[str, types.FullDocumentDiagnosticReport | types.UnchangedDocumentDiagnosticReport] = {}
     for other in server.documents.open_paths():
         if other == path or other not in snapshot.sources or server.documents.is_notebook(other):
@@ -190,7 +190,7 @@ def publish_closed(server: TerraServer, snapshot: Snapshot) -> None:
 
 
 def opened(server: TerraServer, uri: str) -> None:
-    """A text or notebook was opened: what was published for the file is told from now on as for every open text."""
+    """A text or notebook was opened: its published diagnostics are from now on reported as for every open text."""
     if uri in server.pushed_closed:
         server.pushed_closed.discard(uri)
         server.told.pop(uri, None)

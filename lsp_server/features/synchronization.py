@@ -41,7 +41,7 @@ def register(server: TerraServer) -> None:
         server.start(params)
         if server.client.pulls and any(settings.whole_workspace for settings in server.settings.values()):
             server.pulls_workspace = True
-            workspace_diagnostics.register(server)  # a feature that is registered is told to the client
+            workspace_diagnostics.register(server)  # registered features are announced to the client
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:

@@ -30,7 +30,7 @@ _NOTHING: Final = result_of([])
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What is to be told of a component, and what it was computed from."""
+    """The diagnostics of a component, and their dependencies."""
 
     state: tuple[str, tuple[str, ...]]
     items: Mapping[str, list[types.Diagnostic]]

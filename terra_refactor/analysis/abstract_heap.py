@@ -15,7 +15,7 @@ from terra_refactor.domain.value import FALSE, TRUE, UNBOUND, UNKNOWN, Constant,
 from terra_refactor.ir.ids import FunctionId, OpId
 
 _FEW = 2
-"""So many alternatives an attribute gets that is written under a name that is not known: all others of the object get them, too."""
+"""Maximum number of alternatives for a write under an unknown name: all attributes of the object get them."""
 
 
 class AbstractHeap:

@@ -23,7 +23,7 @@ from terra_refactor.domain.value import ObjectId, UnknownValue, Value
 from terra_refactor.ir.ids import OpId
 
 MAX_ARRIVALS: Final = 24
-"""So many distinct values of one argument of one function are kept for each caller."""
+"""Maximum number of distinct values kept per argument, function and caller."""
 DEPTH_OF_ARRIVALS: Final = MAX_FREEZE_DEPTH - 3
 """The contents of containers that are passed are kept for the facts three levels deep."""
 

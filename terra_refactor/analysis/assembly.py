@@ -331,7 +331,7 @@ def _is_handed_out(engine: Recorder, function: FunctionId) -> bool:
 
 
 def _live_summaries(engine: Engine) -> tuple[list[Summary], frozenset[int]]:
-    """The contexts of the last round; of a function that is called, not those in which it was entered as if nobody called it.
+    """The contexts of the last round; of a function that is called, not those in which it was entered as if it had no callers.
 
     Besides, the identities of those that the modules, the tests and decorators reach: a program that runs calls them.
     """
@@ -362,7 +362,7 @@ def _live_summaries(engine: Engine) -> tuple[list[Summary], frozenset[int]]:
         ):
             reach(summary)
     real = frozenset(reached)
-    # what is entered as if nobody called it brings no calls where there are real ones: first those that nothing else reaches
+    # what is entered as if it had no callers contributes no calls if there are real ones: first those that nothing else reaches
     entries = [summary for summary in current if summary.entry in (EntryKind.UNCALLED, EntryKind.FRAMEWORK)]
     for summary in sorted(entries, key=lambda summary: summary.function.id in called):
         if summary.function.id not in entered:

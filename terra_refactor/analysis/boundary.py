@@ -74,9 +74,9 @@ def surviving_writes(frame: Frame, returns: Value) -> dict[HeapKey, Value]:
 
 
 def is_restored(frame: Frame, key: HeapKey) -> bool:
-    """Whether a finished call leaves a field that it has written as it found it: nobody outside sees that it wrote.
+    """Whether a finished call leaves a field that it has written as it found it: no code outside sees the write.
 
-    Outside of a generator is whoever goes on where it yields.
+    For a generator, the code that resumes it is outside.
     """
     if frame.function.is_generator:
         return False

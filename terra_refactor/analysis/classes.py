@@ -246,7 +246,7 @@ def is_library_function(value: Value) -> bool:
 
 
 def definitely_subclass(frame: Frame, cls: Value, base: Value) -> bool | None:
-    """Whether one class is, or derives from, the other; None if that cannot be told."""
+    """Whether one class is, or derives from, the other; None if unknown."""
     unsure = False
     for candidate in resolution_order(frame, cls):
         if candidate == base:

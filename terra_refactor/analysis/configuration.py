@@ -23,7 +23,7 @@ WITHIN: Final = "@within"
 
 
 def with_floats(configuration: dict[str, Value], floats: DType | None) -> dict[str, Value]:
-    """A layer's configuration where Keras computes in `floats` unless it is told (None: it is not known in what)."""
+    """A layer's configuration if Keras computes in `floats` by default (None: unknown)."""
     if floats == FLOAT32 or configuration.get("dtype", NONE) != NONE:
         return configuration
     return {**configuration, "dtype": UNKNOWN if floats is None else Constant(floats)}

@@ -1,6 +1,6 @@
 """The contexts in which functions were analysed: their summaries, found again by arguments and state.
 
-Computes: which contexts of one function are told apart, and the joined arguments of those that are not. Needs: the lowered program and
+Computes: which contexts of one function are distinguished, and the joined arguments of those that are not. Needs: the lowered program and
 the journal. Gives: `Contexts`, which the interpreter, `reuse` and `driver` share.
 """
 
@@ -22,12 +22,12 @@ from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
 
 MAX_TOLD_APART: Final = 12
-"""So many contexts of one function are told apart; more are joined into one general one."""
+"""Maximum number of contexts per function; further ones are joined into one general context."""
 MAX_CONTEXTS: Final = 96
 """And so many at all: what a call gives beyond is unknown."""
 
 MOST_VIEWS: Final = 3
-"""So many times as many, where some differ only in what is open while a graph is traced."""
+"""Factor on that maximum for contexts that differ only in open sizes."""
 
 
 class Contexts:
@@ -132,7 +132,7 @@ class Contexts:
         self.add(key, summary)
 
     def add_body(self, summary: Summary) -> None:
-        """Enters what the body of a module or class gave, which nobody looks for by arguments. Can be undone."""
+        """Enters what the body of a module or class gave, which is never looked up by arguments. Can be undone."""
         summary.identity = self.next_identity
         self.next_identity += 1
         self._journal.put(self.summaries, summary.identity, summary)

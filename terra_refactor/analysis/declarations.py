@@ -28,7 +28,7 @@ _SHORT_NAMES: Final = {"tf": "tensorflow", "np": "numpy"}
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What is told of one function: its annotations as values (see `annotations.annotated_value`), and whether it has no effects."""
+    """The declaration of one function: its annotations as values (see `annotations.annotated_value`), and whether it has no effects."""
 
     parameters: Mapping[str, Value]
     returns: Value | None
@@ -82,7 +82,7 @@ def _declared_in_body(prefix: str, body: list[ast.stmt], names: Mapping[str, str
 
 
 def _annotation(node: ast.expr, names: Mapping[str, str]) -> Value:
-    """The value that the annotation would have if it were evaluated where `names` are bound; unknown where that cannot be told."""
+    """The value that the annotation would have if it were evaluated where `names` are bound; unknown otherwise."""
     match node:
         case ast.Constant(None):
             return NONE

@@ -1,8 +1,8 @@
-"""The order of the analysis: modules as the scripts they are, then every function that nobody called, until the state is stable.
+"""The order of the analysis: modules as the scripts they are, then every function without callers, until the state is stable.
 
 Computes: the facts of a program. Needs: the lowered program. Gives: `analyze_program`.
 
-How: round 0 runs the module bodies. Each further round enters what nobody has called, in the state that the earlier
+How: round 0 runs the module bodies. Each further round enters functions without callers, in the state that the earlier
 rounds left (attributes that other methods set, globals that other functions change), and merges the writes into that
 state. Summaries whose reads still hold are kept, so a round costs what it changes. The facts are those of the last
 round.
@@ -59,13 +59,13 @@ HANDLERS = {
 
 @dataclass(frozen=True, slots=True)
 class AnalysisOptions:
-    """How far the analysis goes, and what it is told beside the program."""
+    """Limits of the analysis, and its input besides the program."""
 
     max_rounds: int = MAX_ROUNDS
     steps_per_operation: int = STEPS_PER_OPERATION
     models: Mapping[str, ProjectModel] = field(default_factory=dict)
     tf_version: str | None = None
-    """The release of TensorFlow that the program is for, as `X.Y`; None if nobody says."""
+    """The release of TensorFlow that the program is for, as `X.Y`; None if unknown."""
 
 
 def analyze_program(
@@ -74,7 +74,7 @@ def analyze_program(
     progress: Callable[[int, int], None] | None = None,
     store: SummaryStore | None = None,
 ) -> ProgramFacts:
-    """The facts of a program. `progress` is told how many functions of how many are done in the present round.
+    """The facts of a program. `progress` receives how many functions of how many are done in the present round.
 
     With a `store`, what the last run with it found out is used again where it still holds; the facts are the same, save for
     the numbers of objects.
@@ -144,7 +144,7 @@ class _Analysis:
             self.store.keep(self.interpreter, adoption, self.program)
         changed_outside = frozenset[FunctionId]() if adoption is None else adoption.changed_outside
         facts = assemble_facts(self.interpreter, self.evidence, rounds, self.store, changed_outside)
-        # its parts lead back to it: with them gone everything that nobody keeps is freed now, without a search for garbage
+        # its parts lead back to it: without them everything unreferenced is freed now, without a search for garbage
         vars(self.interpreter).clear()
         return facts
 

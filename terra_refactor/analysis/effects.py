@@ -23,7 +23,7 @@ from terra_refactor.ir.function import FunctionKind
 MAX_VIA = 8
 """Chains of calls are kept up to this length."""
 _SEARCH_LIMIT = 400
-"""So many fields are looked at when the way from a root to an object is searched."""
+"""Maximum number of fields searched for a path from a root to an object."""
 
 EXTERNAL = Target(RootKind.EXTERNAL, "")
 
@@ -59,7 +59,7 @@ def unknown_target(value: Value) -> Target:
 
 
 def is_local(frame: Frame, value: Value) -> bool:
-    """Whether nobody outside of this call can see what happens to the value."""
+    """Whether the value is local to this call."""
     for member in members(value):
         if isinstance(member, UnknownValue):
             if (

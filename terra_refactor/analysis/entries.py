@@ -1,4 +1,4 @@
-"""Where analysis starts when nobody calls a function: what its parameters may be.
+"""Where analysis starts for a function without callers: what its parameters may be.
 
 Computes: values of parameters from annotations, defaults, framework convention, use in the body, and (last) names. Needs: the evaluated
 annotations and defaults of the function object. Gives: `entry_parameters`, with the evidence for
@@ -212,7 +212,7 @@ def _exists(engine: Heap, number: ObjectId) -> bool:
 
 
 def enter_nested(engine: Engine, frame: Frame, made: FunctionValue) -> None:
-    """Analyses a nested function that nobody has called, in the state in which its definer ends."""
+    """Analyses a nested function without callers, in the state in which its definer ends."""
     identity = FunctionId(*made.function)
     if engine.is_called(identity):
         return

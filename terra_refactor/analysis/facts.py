@@ -33,9 +33,9 @@ class EntryKind(Enum):
     CALLED = "called"
     """Some analysed code calls the function with these arguments."""
     FRAMEWORK = "framework"
-    """Nobody in the program calls it, but Keras or tf.data will."""
+    """Not called in the program, but by Keras or tf.data."""
     UNCALLED = "uncalled"
-    """Nobody calls it: its parameters come from annotations, defaults, usage or names."""
+    """Not called: its parameters come from annotations, defaults, usage or names."""
 
 
 class BranchKind(Enum):
@@ -134,7 +134,7 @@ class ParameterFacts:
     values: tuple[Value, ...]
     """The distinct values that calls bring (or that the entry assumed), at most a few; without the widening of contexts."""
     supposed: tuple[Value, ...] = ()
-    """Those of them of which nothing is known and that only functions bring that nobody calls, where other calls are real."""
+    """Unknown ones that come only from functions without callers, although there are real calls."""
 
 
 @dataclass(frozen=True, slots=True)

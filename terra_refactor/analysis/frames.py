@@ -23,7 +23,7 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Op
 
 MAX_STEPS: Final = 60_000
-"""So many operations are run for one context; one that takes more has an unknown result."""
+"""Maximum number of operations per context; the result is unknown beyond it."""
 STEPS_OF_LONG_CODE: Final = 4
 """But so many for each operation of its code: a long function is not a costly one."""
 MAX_EFFECTS: Final = 200

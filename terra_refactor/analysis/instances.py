@@ -94,7 +94,7 @@ def value_of_class(cls: Value) -> Value | None:
 
 
 def is_instance(site: Site, value: Value, cls: Value) -> bool | None:
-    """`isinstance(value, cls)` for one alternative of the value; None if it cannot be told."""
+    """`isinstance(value, cls)` for one alternative of the value; None if unknown."""
     frame = site.frame
     if isinstance(cls, TupleValue | UnionValue):
         alternatives = cls.elements if isinstance(cls, TupleValue) else cls.members

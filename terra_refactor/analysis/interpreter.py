@@ -5,7 +5,7 @@ operation. Needs: the lowered program and `tf_model`. Gives: summaries, which `d
 
 How: blocks are run in order; branches fork the state and merge it; loops run to a fixpoint with widening (`transfer.loops`); a call
 looks for a summary of the callee whose reads hold in the present state, and makes one if there is none. Objects made by the callee are
-named anew at each call (`objects`). Running out of a budget makes the result unknown, never wrong.
+renamed at each call (`objects`). Running out of a budget makes the result unknown, never wrong.
 
 Ignores: what happens between two operations of one block when an exception is thrown (a handler sees the states at the
 beginning, at the end and at each `raise`); threads.
@@ -88,7 +88,7 @@ LOGGER: Final = logging.getLogger(__name__)
 
 
 MAX_ACTIVE: Final = 3
-"""So many contexts of one function may be running inside each other before their arguments are widened."""
+"""Maximum recursion depth per function before its arguments are widened."""
 _RUN_EAGERLY: Final = "run_functions_eagerly"
 MAX_DEPTH: Final = 80
 """Calls nest at most this deep."""
@@ -146,7 +146,7 @@ class Interpreter(AbstractHeap, Notes):
             self.objects.journal = self.journal
         self.problems: dict[FunctionId, str] = {}
         self.open_instances: dict[ObjectId, None] = {}
-        """Instances that stand for any object of a class or of a subclass: made for functions that nobody calls."""
+        """Instances that stand for any object of a class or of a subclass: made for functions without callers."""
         self.entry_frame: Callable[[], Frame]
         """Makes a frame for questions about the state of the program outside of any call."""
         self.parametrized: dict[FunctionId, dict[str, Value]] = {}
@@ -314,7 +314,7 @@ class Interpreter(AbstractHeap, Notes):
             self._charge_call(steps_of_call(summary))
             return as_declared(self, code, function, apply_summary(site, summary, bound, naming))
         if isinstance(summary, UnknownValue):
-            # what it does is not followed any further: nobody can tell
+            # not followed any further: its effects are unknown
             detail = f"{code.qualname} (called too deep to follow)"
             frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, EXTERNAL, detail, site.place()))
         return outward(summary, naming, {})
@@ -340,7 +340,7 @@ class Interpreter(AbstractHeap, Notes):
         in_graph: bool,
         naming: Naming | None = None,
     ) -> Summary | Value:
-        """The summary of a call, made anew if none fits; a plain value where there can be none (recursion, budget)."""
+        """The summary of a call, computed if none fits; a plain value where there can be none (recursion, budget)."""
         parameters = as_given(parameters)
         key = (identity, tuple(parameters.values()), closure, in_graph)
         found = self.contexts.find(key, state, naming)

@@ -146,7 +146,7 @@ class ModuleLoader:
             self._run(name)
 
     def _run_again(self, name: str) -> None:
-        """Runs a module once more: what it has made is made anew under its old names, and keeps what other modules did to it."""
+        """Runs a module once more: its objects are created again under their old names, and keeps what other modules did to it."""
         world = self.engine.world
         changed = {
             key: value

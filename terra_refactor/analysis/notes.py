@@ -17,7 +17,7 @@ from terra_refactor.domain.value import FunctionValue, ObjectId, UnknownValue, V
 from terra_refactor.ir.ids import FunctionId, OpId
 
 MAX_DEFINITIONS: Final = 12
-"""So many function objects of one function are kept as entries."""
+"""Maximum number of function objects per function that are kept as entries."""
 
 
 class Notes:

@@ -1,7 +1,7 @@
 """Identities of abstract objects: allocation sites, told apart by the calls that lead to them.
 
 Computes: stable numbers for allocation sites. Needs: nothing. Gives: `ObjectTable`. An object made inside a callee is
-known there by its own site; each call that returns it names it anew (`derive`), so that two calls of one factory give
+known there by its own site; each call that returns it renames it (`derive`), so that two calls of one factory give
 two objects and a callee's summary can be used again (heap cloning). Deep derivations collapse into one object that
 stands for several.
 """

@@ -6,7 +6,7 @@ Computes: which summaries of an earlier run are what a run from nothing would ma
 What a context does depends on its key and on the state that it reads, which its summary has, and on what it asks of the analysis itself:
 which summaries its calls find, what was noted about parameters, which tables its names are looked up in. The log of a context has these
 questions with their answers, and what it told the analysis, in order. A summary is taken over where its reads hold, its code and that
-of all it calls is the same, and going through the log finds every answer the same; what the context told is told again on the way. If an
+of all it calls is the same, and going through the log finds every answer the same; what the context reported is replayed on the way. If an
 answer differs, all that is taken back, and the context is run.
 
 A context that is run again and gives its callers what it gave before takes the place of the old one, and callers stay as they are. That
@@ -70,7 +70,7 @@ class SummaryStore:
         self.settled: SettledHeap | None = None
         self.functions: dict[FunctionId, Function] = {}
         self.modules: object = None
-        """The modules that the last run was about, with what it was told of them."""
+        """The modules that the last run was about, with its input about them."""
         self.taken_over = 0
         """How many contexts the last run took over."""
         self.assembled: Assembled | None = None
@@ -120,7 +120,7 @@ class SummaryStore:
         )
 
     def restore(self, kept: tuple[Any, ...], program: Program) -> None:
-        """Becomes what was kept of a store that was told of this program last."""
+        """Restores the state of the store that served this program last."""
         objects, self.next_identity, self.first_size, summaries, settled, assembled = kept
         self.objects.restore(objects)
         self._keep(summaries)
@@ -176,7 +176,7 @@ class Adoption:
         different = {key for key, value in now.items() if key not in before or before[key] != value}
         different.update(key for key in before if key not in now)
         known = old.objects
-        # the orders in which classes are searched are looked up without a note; of a class that is new or gone nobody asks again
+        # the orders in which classes are searched are looked up without a note; new or removed classes are never looked up again
         there, here = known | {key[0] for key in before}, settled.objects | {key[0] for key in now}
         if any(name == "__bases__" and number in there and number in here for number, name in different):
             return
@@ -203,7 +203,7 @@ class Adoption:
         return None
 
     def replay(self, summary: Summary) -> bool:
-        """Takes a summary over, with all that it calls, if it holds; else what was told on the way has to be taken back."""
+        """Takes a summary over, with all that it calls, if it holds; otherwise the caller has to roll back what was replayed."""
         log, engine = summary.log, self.engine
         if log is None or log in self._dead or not self._is_current(log):
             return False

@@ -2,7 +2,7 @@
 
 Computes: for each context, what holds the containers that it reads or changes, and the reads of callees after which the same state is
 written again; for each function, the reads of state that other code changes. Needs: finished frames, then the summaries of the last round.
-Gives: `holders_of`, `reads_before_writes`, `StateChanges`. Objects are told apart by class only, a container by the field that holds it.
+Gives: `holders_of`, `reads_before_writes`, `StateChanges`. Objects are distinguished by class only, a container by the field that holds it.
 Ignores: what constructors write, and functions that only constructors call.
 """
 
@@ -156,7 +156,7 @@ def _made_at(engine: Code, function: Function, way: Sequence[FunctionId]) -> OpI
 
 
 def _in_one_loop(engine: Code, function: Function, first: OpId, second: OpId, way: Sequence[FunctionId]) -> bool:
-    """Whether a loop repeats both operations, and not the one that makes what is called anew each time."""
+    """Whether a loop repeats both operations, and not the one that creates the callee each time."""
     around = [
         (start, end)
         for start, end in engine.code.loops_of(function)
@@ -178,9 +178,9 @@ class StateChanges:
         self._certain: dict[tuple[EffectSite, str], set[FunctionId]] = {}
         for summary in live:
             for site, name, way in () if summary.function.name.startswith("test") else summary.stale_reads:
-                # of another function that comes to the same read, this says nothing: whoever changes a setting looks at it, too
+                # of another function that comes to the same read, this proves nothing: code that changes a setting also reads it
                 self._certain.setdefault((site, name), set()).update(
-                    # a function that another on the way makes anew, and calls, has no earlier trace
+                    # a function that another on the way creates and calls has no earlier trace
                     function
                     for position, function in enumerate(way)
                     if engine.code_of(function).parent not in way[:position]

@@ -1,7 +1,7 @@
 """How much work an analysis may do, counted in operations, so that a report is the same on every machine.
 
-Gives: `StepBudget`. Whoever runs out of steps gets an unknown result, is named in the report with the reason "budget", and is a call that
-cannot be resolved (TR107) to its callers. Each entry of the analysis (a module, or a function that nobody calls) gets a share, so that the
+Gives: `StepBudget`. A context that runs out of steps gets an unknown result, is reported with the reason "budget", and is a call that
+cannot be resolved (TR107) to its callers. Each entry of the analysis (a module, or a function without callers) gets a share, so that the
 others are still answered.
 """
 
@@ -21,9 +21,9 @@ STEPS_OF_A_CALL: Final = 20
 take the time of all of them together before the budget ends."""
 FREE_PARTS: Final = 32
 PARTS_OF_A_STEP: Final = 32
-"""So many parts of a value (above those that are free) cost as much as an operation."""
+"""Parts of a value (beyond the free ones) that cost as much as one operation."""
 FIELDS_OF_A_STEP: Final = 16
-"""So many fields that a merge combines, at that depth of states, cost as much as an operation: each may be looked for in all of them."""
+"""Merged fields, at that depth of states, that cost as much as one operation: each may be looked for in all of them."""
 
 
 def steps_of_call(summary: Summary) -> int:

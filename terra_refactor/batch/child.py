@@ -1,7 +1,7 @@
 """The process that analyses one repository.
 
 Computes: the result of one entry. Needs: a JSON object on standard input (folder, paths, memory limit). Gives: a JSON object on standard
-output. Ignores: where the repository came from; whoever started the process fetched it.
+output. Ignores: where the repository came from; the parent process fetched it.
 
 It ends with what it has or with an error, never with half a line. What it must not do, such as run too long, its parent sees to.
 """

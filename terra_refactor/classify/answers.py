@@ -4,7 +4,7 @@ Computes: nothing of its own. Needs: what notes looks at a program, and what com
 
 An answer is kept with what it was made from, in order: looks at the program, and other answers. In another state of the program it is
 doubtful if something that it was made from has changed, however far away; when it is asked for, it holds after all if all looks meet
-the same, and the other answers, found anew where they do not hold, are equal (Hammer et al., "Adapton: composable, demand-driven
+the same, and the other answers, recomputed if invalid, are equal (Hammer et al., "Adapton: composable, demand-driven
 incremental computation", PLDI 2014).
 
 What is asked while it is being answered (recursion) is `meanwhile`; so what such a question gets depends on where it was entered, and
@@ -56,7 +56,7 @@ class _Answer:
 
 _NO_LOOKS: Final[dict[Look | _Answer, object]] = {}
 _NO_USERS: Final[set[_Answer]] = set()
-"""Of answers that nobody keeps, so that they take no room: there are a few for each context."""
+"""Shared by answers without dependents, to save memory: there are a few for each context."""
 
 
 def _is_pair(look: Look) -> bool:
@@ -156,7 +156,7 @@ class Answers(Generic[ProgramT]):
                 pending.extend(answer.users)
 
     def end(self) -> None:
-        """Lets go of the state: what can be asked about it was asked, and what nobody asked for again goes."""
+        """Lets go of the state: no more queries will be made about it, and answers that were not used again are dropped."""
         for answer in self._doubtful:
             if not answer.settled:
                 self._unlink(answer)

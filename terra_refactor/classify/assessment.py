@@ -181,7 +181,7 @@ def _assessed(hazards: HazardMap, identity: FunctionId) -> Assessment:
 
 
 def _may_build_models(hazards: HazardMap, found: FunctionFacts, contexts: tuple[ContextFacts, ...]) -> Iterator[str]:
-    """What must hold of the arguments of a function that nobody calls, and that runs layers on them: models are built by such."""
+    """What must hold of the arguments of a function without callers, and that runs layers on them: such functions build models."""
     if not any(context.entry in (EntryKind.UNCALLED, EntryKind.FRAMEWORK) for context in contexts):
         return
     open_ones = {

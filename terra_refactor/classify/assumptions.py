@@ -1,6 +1,6 @@
 """What a decision rests on that is not known.
 
-Computes: sentences that a person can check, or the one reason why nobody can tell. Needs: facts and hazards. Gives: `Assumptions`.
+Computes: sentences that a person can check, or the one reason why the answer is unknown. Needs: facts and hazards. Gives: `Assumptions`.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ _UNDERSTOOD = frozenset(
 
 
 def _holds_instance(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
-    """Whether objects are passed by whose identity graphs are told apart, and nobody knows that it is always the same one.
+    """Whether objects are passed whose identity selects the graph, and which may differ from call to call.
 
-    Data sets and shapes are told apart by what they are.
+    Data sets and shapes are distinguished by what they are.
     """
     objects = [
         facts.objects[member.object]
@@ -161,7 +161,7 @@ class Assumptions:
 
     sentences: tuple[str, ...]
     unknowable: str | None
-    """Why nobody can tell at all; None if the sentences say everything."""
+    """Why no assumption suffices; None if the sentences are complete."""
 
 
 def gather_assumptions(

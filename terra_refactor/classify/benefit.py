@@ -56,7 +56,7 @@ class Count:
     differentiated: bool = False
     """It computes a gradient of some of them: an operation costs more eagerly then, and more in a trace."""
     open_loops: int = 0
-    """So many Python loops inside each other count to where nobody knows: a trace has a copy of the body for each iteration of all."""
+    """Maximum depth of nested Python loops of unknown length: a trace has a copy of the body for each iteration of all."""
     open_traced: int = 0
     """Those of the operations of a trace that are in such loops."""
     flat: int = 0
@@ -135,7 +135,7 @@ def _of_callee(hazards: HazardMap, context: ContextFacts, callee: ContextId) -> 
 
 
 def _count_of_function(hazards: HazardMap, identity: FunctionId) -> Count:
-    """The most that a call of the function executes, whoever calls it."""
+    """The most that a call of the function executes, for any caller."""
     return largest(operations(hazards, context) for context in hazards.facts.contexts_of(identity))
 
 
@@ -150,7 +150,7 @@ class _Part:
     traced: int
     """How often they trace it."""
     open_loops: int
-    """How many of them count to where nobody knows."""
+    """How many of them have an unknown length."""
     backward: bool
     """The gradient goes back through it."""
 
@@ -169,7 +169,7 @@ def _body(hazards: HazardMap, context: ContextId) -> tuple[_Part, ...]:
         own = _own(view, view.made(number))
         callees = () if call is None else tuple(call.callees)
         if own or callees:
-            # of a tape that the caller opened, nobody sees here what it records
+            # of a tape that the caller opened, its records are not visible here
             backward = gradient and (not taped or view.is_taped(number))
             parts.append(_Part(own, callees, *_repetitions(view, number), backward))
     return tuple(parts)

@@ -1,8 +1,8 @@
-"""How often a function is called in one run of the program, where that can be told; and how often it must be for a trace to pay.
+"""How often a function is called in one run of the program, if known; and how many calls pay for a trace.
 
 Computes: an upper bound of the calls from code outside of graphs: calls of the caller, in whichever module it is, times the
 known lengths of the loops around; whether a tape records them; how often a `def` in a function is run. Needs: facts. Gives:
-`CallCount`, `calls_until_paid`. Ignores: what cannot be told (loops of unknown length, callers outside of the program): it may be
+`CallCount`, `calls_until_paid`. Ignores: unknown counts (loops of unknown length, callers outside of the program): it may be
 called any number of times.
 
 Only a program tells: a notebook, or what a module does under `if __name__ == "__main__"`. A call at the top of a module
@@ -51,11 +51,11 @@ MARGIN: Final = 1.25
 """What is to be converted must be called so much more often than it takes to pay its trace: the estimate is not exact."""
 
 BOMB: Final = 500
-"""So many operations take half a second to trace, and a second to optimise: that needs calls that somebody has seen."""
+"""Operations that take half a second to trace and a second to optimise: that needs calls with evidence."""
 BOMB_CALLS: Final = 60
-"""So many calls pay a trace of any length, if each operation saves what it does in `PLAIN`."""
+"""Number of calls that pay for a trace of any length, if each operation saves what it does in `PLAIN`."""
 OFTEN: Final = 160
-"""So many calls are expected of a function where nobody can tell how many there are."""
+"""Expected number of calls of a function if it is unknown."""
 
 
 def calls_until_paid(count: Count, *, traces: int = 1, under_tape: bool = False) -> float:
@@ -80,7 +80,7 @@ class CallCount:
     def of(
         self, identity: FunctionId, is_graph: Callable[[FunctionId], bool], *, seen_only: bool = False
     ) -> int | None:
-        """At most so many calls come from outside of graphs; None if nobody can tell. `is_graph`: the caller is, or becomes, one.
+        """Maximum number of calls from outside of graphs; None if unknown. `is_graph`: the caller is, or becomes, one.
 
         `seen_only`: what the top of a module calls is no example of what others call, too.
         """
@@ -142,15 +142,15 @@ class CallCount:
         return places
 
     def _most(self, contexts: Iterable[ContextFacts], op: OpId) -> int | None:
-        """The most often that the loops around an operation run it in one call, over contexts; None if nobody can tell."""
+        """The most often that the loops around an operation run it in one call, over contexts; None if unknown."""
         times = [self._repetitions(self.hazards.view(context), op) for context in contexts]
         return None if None in times else max(each for each in times if each is not None)
 
     def definitions(self, identity: FunctionId) -> int | None:
-        """At most so many times a `def` in a function or a loop is run, which makes a function of its own each time; None if nobody can
+        """Maximum number of times a `def` in a function or loop is executed, which creates a function each time; None if that cannot
         tell.
 
-        A call at the top of a module counts as one: it runs once, whoever else may call the function that it calls.
+        A call at the top of a module counts as one: it runs once, even if the callee has other callers.
         """
         code, facts = self.hazards.whole_program.function(identity), self.hazards.whole_facts
         if code.kind not in (FunctionKind.NESTED, FunctionKind.FUNCTION) or code.parent is None:

@@ -182,7 +182,7 @@ def _is_called_on_temporaries(codes: Codes, facts: ProgramFacts, code: Function,
 
 
 def is_test_code(codes: Codes, facts: ProgramFacts, code: Function) -> bool:
-    """Whether it is in a file of tests, or is, or is in, a method of a test case: nobody waits for those, and they look at eager values."""
+    """Whether it is in a file of tests, or is, or is in, a method of a test case: they need no speed, and look at eager values."""
     if is_in_test_file(codes.program, code):
         return True
     while code.parent is not None:

@@ -187,7 +187,7 @@ class _Decider:
     def leave_out_short_lived(self, wanted: dict[FunctionId, Judgement]) -> None:
         """Take out what is called too seldom to pay back a trace; that may uncover what it calls, which is then looked at again.
 
-        What may be called too seldom, because nobody can tell how often, is left to those who ask for more than what is safe.
+        A function with an unknown number of calls may be called too seldom, so it needs a level above safe.
         """
         settled = False
         while not settled:
@@ -212,7 +212,7 @@ class _Decider:
                     settled = False
 
     def is_seen_to_pay(self, judgement: Judgement) -> bool:
-        """Whether the project itself calls the function often enough. A step of training is there to be repeated, whoever calls it."""
+        """Whether the project itself calls the function often enough. A training step is meant to be repeated by any caller."""
         trains = judgement.count.differentiated and judgement.updates_variables
         return judgement.paid_after is None and (judgement.seen_repeated or trains)
 
@@ -245,11 +245,11 @@ class _Decider:
     def why_not_paid(self, judgement: Judgement, is_graph: Callable[[FunctionId], bool]) -> str | None:
         """Why the calls of the function outside of graphs do not win back what its traces cost; None if they may.
 
-        Notes with the function how many calls it takes, if nobody can tell whether there are so many.
+        Notes with the function how many calls it takes, if it is unknown whether there are as many.
         """
         identity = judgement.code.id
         if self.min_ops == 0:
-            # whoever asks for all wants what does little as well; what runs once still has nothing from a graph of its own
+            # `--min-ops 0` includes small functions; one that runs once still gains nothing from a graph
             calls, copies = self.calls.of(identity, is_graph), self.calls.definitions(identity)
             if copies is None or (copies > 1 and (calls is None or calls <= copies)):
                 return _DEFINED_ANEW
@@ -258,7 +258,7 @@ class _Decider:
         proposed = proposal_of(self.hazards, identity)
         varies = proposed is not None and any(name == "reduce_retracing" for name, _ in proposed.arguments)
         definitions = self.calls.definitions(identity)
-        assert definitions is not None, "why_not leaves out what nobody can count"
+        assert definitions is not None, "why_not leaves out what cannot be counted"
         # of shapes that vary, the first is traced as it is, and the second relaxed
         traces = definitions * (2 if varies else 1)
         needed = calls_until_paid(judgement.count, traces=traces, under_tape=under_tape)
@@ -465,10 +465,10 @@ class _Decider:
             judgement.reason = "it is a graph already, and right as one"
 
     def is_proven(self, judgement: Judgement, hazard: ReachedHazard) -> bool:
-        """Whether the graph is wrong for sure. Whoever decorated it has run it: taking it away needs as much proof as adding it.
+        """Whether the graph is wrong for sure. Its author has run it: removal needs as much proof as addition.
 
         It must be wrong whatever reaches it, and not only if a parameter of unknown type is a tensor, or a flag is set. What it stores
-        is no mistake where nobody is known to look at it between calls.
+        is no mistake if no code is known to read it between calls.
         """
         if not hazard.is_effect and any(
             parameter.evidence in (Evidence.KEYWORD, Evidence.NONE, Evidence.RECORDED)
@@ -486,7 +486,7 @@ class _Decider:
         )
 
     def is_internal(self, judgement: Judgement) -> bool:
-        """Whether nobody outside of the program calls the function: it is private or nested, or of a script that only the program runs."""
+        """Whether only the program calls the function: it is private or nested, or of a script that only the program runs."""
         code: Function = judgement.code
         if code.kind is FunctionKind.NESTED or (code.name.startswith("_") and not code.name.endswith("__")):
             return True
@@ -509,7 +509,7 @@ class _Decider:
         return True
 
     def makes_a_name(self, hazard: ReachedHazard) -> bool:
-        """Whether what a graph freezes is a new name: whoever wrote the graph may want one in each trace, to tell parts of it apart."""
+        """Whether what a graph freezes is a new name: its author may want one in each trace, to tell parts of the graph apart."""
         names = self.hazards.library_at(hazard.site)
         return all_rules()[hazard.rule].counts_if_used and bool(names) and all(map(makes_identifier, names))
 

@@ -25,7 +25,7 @@ class Classification(Enum):
     SPECULATIVE = "speculative"
     """It does if the listed assumptions hold."""
     UNSAFE = "unsafe"
-    """It does not, or nobody can tell."""
+    """It does not, or that is unknown."""
 
 
 class Action(Enum):
@@ -160,7 +160,7 @@ class Decision:
     runs_eagerly: bool = False
     """Some analysed call runs it outside of graphs."""
     expected_gain: ExpectedGain | None = None
-    """Of the action; None where nobody can say."""
+    """Of the action; None if unknown."""
     covered_at_speculative: bool = False
     """With the changes of level `speculative`, every caller is a graph: at that level it needs no change of its own."""
     rule: str = ""

@@ -64,7 +64,7 @@ def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap, proof:
         wrapped = hazards.is_hybrid(context.function)
         if wrapped and context.id not in entered and _is_of_another_closure(program, context):
             continue
-        # what a function gets from `Dataset.map` and its kin is made for it: changing that is nobody else's business
+        # what a function gets from `Dataset.map` and its kin is made for it: changes to it are local
         given = {
             effect.site
             for effect in context.effects

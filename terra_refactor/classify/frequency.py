@@ -138,7 +138,7 @@ class CallFrequency:
 
     @cached_property
     def by_function(self) -> dict[FunctionId, set[_Place]]:
-        """The calls of functions that the analysis did not follow, as where nobody gives the caller its arguments."""
+        """The calls of functions that the analysis did not follow, for example because the caller has no callers itself."""
         found: dict[FunctionId, set[_Place]] = {}
         for context in self.hazards.whole_facts.contexts:
             view = self.hazards.view(context)
@@ -150,7 +150,7 @@ class CallFrequency:
 
     @cached_property
     def given(self) -> frozenset[FunctionId]:
-        """The functions that are handed on as values, to whoever calls them."""
+        """The functions that are handed on as values, to unknown callers."""
         found: set[FunctionId] = set()
         for context in self.hazards.whole_facts.contexts:
             view = self.hazards.view(context)

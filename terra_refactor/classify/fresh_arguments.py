@@ -59,7 +59,7 @@ class Freshness(IntEnum):
 
     NEVER = 0
     SOMETIMES = 1
-    """Nobody can tell: made once for several calls, of which nothing says how many there are."""
+    """Unknown: made once for several calls, whose number is unknown."""
     ALWAYS = 2
     REFUSED = 3
     """A view of a dict: a traced function cannot take it, nor can lists of it."""
@@ -133,7 +133,7 @@ def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int, ask: 
             return _related(view, call, op, _freshness_of_collected(view, made, depth, ask))
         case Call(op=op, arguments=arguments):
             if any(_is_attrs_object(view, member) for member in alternatives):
-                # a structure, which is told apart by what is in it
+                # a structure, which is distinguished by what is in it
                 fields = (_freshness_of_element(view, call, each.value, depth, ask) for each in arguments)
                 return max(fields, default=Freshness.NEVER)
             if _is_view_of_dict(view, made):

@@ -37,8 +37,8 @@ def programs_of_tensorflow_1(hazards: HazardMap) -> frozenset[str]:
     """The names of the modules that run in programs without eager execution only: these use a name that TensorFlow 2 does not have, or
     turn eager execution off.
 
-    Of modules that imports connect, some with eager code, only those are without it that say so, and what nobody else imports. Of a
-    package without a script that uses it, those that say so.
+    Among modules that imports connect, if some have eager code, only those are without it that turn it off, or that no other module imports.
+    In a package without a script that uses it, those that turn it off.
     """
     facts, program = hazards.whole_facts, hazards.whole_program
     without_eager: set[str] = set()

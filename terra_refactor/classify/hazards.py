@@ -38,7 +38,7 @@ from terra_refactor.tf_model.graph_traits import is_of_pipelines
 from terra_refactor.tf_model.spec import Trait
 
 MAX_HAZARDS = 60
-"""So many hazards of one context are kept: one is enough to be unsafe."""
+"""Maximum number of hazards kept per context: one is enough to be unsafe."""
 MAX_CHAIN = 10
 _OWN = frozenset({RootKind.PARAMETER, RootKind.CLOSURE, RootKind.FRESH})
 """What an inner function changes there may be its definer's own, made in the same call."""
@@ -351,7 +351,7 @@ class HazardMap:
         return None
 
     def _reporter(self, kind: EffectKind, site: EffectSite) -> tuple[Rule, CureHint | None]:
-        """Which rule reports an effect at a place, whoever reaches it, and its cure there."""
+        """Which rule reports an effect at a place, for any caller, and its cure there."""
         reporter = self.ask(_REPORTER, (kind, site))
         assert reporter is not None
         return reporter

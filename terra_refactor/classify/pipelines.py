@@ -1,6 +1,6 @@
 """Functions that are given to data sets of which nothing but their methods is known (`tfds.load(...)`, a parameter): these trace them.
 
-Computes: which functions nobody calls that are given to `map`, `filter` and the like of an unknown object that is used as a data set is,
+Computes: which functions without callers that are given to `map`, `filter` and the like of an unknown object that is used as a data set is,
 or inside of a graph to any method that is not of the program (`strategy.run`). Also those that `strategy.run` calls outside of graphs,
 which can be no graphs of their own where they update variables.
 Needs: facts. Gives: `given_to_pipelines`, `synchronized_in_replicas`. Ignores: objects that only have a method of such a name: those of
@@ -44,7 +44,7 @@ def given_to_pipelines(hazards: HazardMap) -> frozenset[FunctionId]:
             fact = view.calls.get(call.op)
             handed = {identity for each in call.arguments for identity in _functions(view.value(each.value))}
             if context.in_graph and (fact is None or not fact.callees) and not _runs_eagerly(fact):
-                # `strategy.run(step, ...)` in a graph: whoever calls it does so while the graph is traced
+                # `strategy.run(step, ...)` in a graph: it is called while the graph is traced
                 given_to_some |= handed
             if call.method in _TRACING and handed - given_to_some and view.all_are(call.owner, UnknownValue):
                 if _is_of_data_set(view, call):

@@ -6,7 +6,7 @@ annotation may be of another time. A value is *proven* to be a tensor (or an arr
 TensorFlow, Keras or NumPy that gives one.
 
 Computes: whether a value is proven, and what is doubtful about a hazard. Needs: facts and hazards. Gives: `Proof`.
-Ignores: whether the program calls the function at all; what fails for every argument is an error all the same.
+Ignores: whether the program calls the function at all; code that fails for every argument is an error anyway.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class Proof:
         return found
 
     def _supposed_structure(self, context: ContextFacts) -> str | None:
-        """A parameter that the function assigns anew, and that is taken for a structure because of what a library is thought to pass."""
+        """A parameter that the function reassigns, and that is taken for a structure because of what a library is thought to pass."""
         code = self.values.code(context)
         for name, value in context.parameters.items():
             is_structure = self.values.is_relevant(value) and not is_array(value)
@@ -201,7 +201,7 @@ class Proof:
         return bool(uses) or not self.makings.is_proven(context, place)
 
     def always_runs(self, context: ContextFacts, hazard: ReachedHazard) -> bool:
-        """Whether no condition that nobody can answer, such as a flag for debugging, decides if a call of the graph gets to a hazard."""
+        """Whether no condition of unknown truth, such as a flag for debugging, decides if a call of the graph gets to a hazard."""
         sites = (*hazard.via, hazard.site)
         return not any(
             self._is_optional(inner, site.op)
@@ -314,7 +314,7 @@ class Proof:
         )
 
     def _is_always_the_same(self, context: ContextFacts, hazard: ReachedHazard) -> bool:
-        """Whether each call would set an attribute to what the trace has set it to, and nobody else (but constructors) sets it."""
+        """Whether each call would set an attribute to what the trace has set it to, and no other code (but constructors) sets it."""
         for inner in self._contexts_at(context, hazard.via):
             write = self.values.code(inner).facts[hazard.site.op]
             if not isinstance(write, AttributeWrite):

@@ -26,7 +26,7 @@ from terra_refactor.rules.retracing.python_scalar_retrace import RULE as PYTHON_
 LEAST_RETRACES: Final = 3
 """Fewer traces for one reason are a flag's two values, or a batch and its rest."""
 MANY_VALUES: Final = 8
-"""So many values of a Python number or text are no modes."""
+"""Number of distinct values from which a Python number or text is not a mode."""
 _SHOWN: Final = 6
 _MOST_TYPES: Final = 8
 _LARGEST_SHARE: Final = 0.9

@@ -1,4 +1,4 @@
-"""Attributes that a function uses as local variables: a call writes them before it reads them, and nobody else reads them.
+"""Attributes that a function uses as local variables: a call writes them before it reads them, and no other code reads them.
 
 Computes: whether an attribute is that to a function. Needs: which attributes calls write before they read them (`ContextFacts.overwrites`),
 and who reads attributes of that name. Gives: `is_scratch`, `readers_outside`. Ignores: readers outside of the program.
@@ -16,7 +16,7 @@ from terra_refactor.ir.ids import FunctionId
 def is_scratch(facts: ProgramFacts, codes: Codes, asked: tuple[FunctionId, str]) -> bool:
     """Whether no value of the attribute gets from one call of the function to another, or to anybody else: it leaks nothing."""
     identity, attribute = asked
-    # what nobody reads is written for somebody who is not in the program
+    # an attribute that is never read is written for code outside of the program
     return (
         _overwrites(facts, identity, attribute)
         and bool(codes.readers_of(attribute))

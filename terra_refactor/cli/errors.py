@@ -42,7 +42,7 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
             err().print("interrupted")
             _end_at_once(INTERRUPTED)
         except BrokenPipeError:
-            # whoever read the report has seen enough; there is nobody left to tell
+            # the reader closed the pipe; no one is left to report to
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 0
         except typer.Exit:

@@ -26,7 +26,7 @@ from terra_refactor.workspace.printable import printable, unlike_command
 from terra_refactor.workspace.writing import write_whole
 
 PIPE_WIDTH = 120
-"""Columns of a table that nobody looks at on a terminal."""
+"""Width of tables that are not printed on a terminal."""
 _PATIENCE = 1.0
 """Seconds before a progress bar is shown."""
 
@@ -103,7 +103,7 @@ def _emit_to_device(text: str, output: str) -> None:
 
 @contextlib.contextmanager
 def progress_bar(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
-    """A function to tell how far the run is; None where nobody would see it."""
+    """A callback for progress; None if it would not be shown."""
     console = err()
     if quiet or not console.is_terminal:
         yield None

@@ -53,7 +53,7 @@ class Why(Enum):
 
 
 _WHYS: Final = tuple(Why)
-"""Of several reasons the last is told."""
+"""Of several reasons, the last one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ _PYTHON_TYPES = {
 
 
 TOO_MANY = "too many objects"
-"""Why a value is unknown that joins more objects than are told apart."""
+"""Why a value is unknown that joins more objects than are distinguished."""
 
 
 def python_type(value: Value) -> PythonType | None:
@@ -211,7 +211,7 @@ def _merge_tensors(values: list[Value], limit: int) -> list[Value]:
     result = [value for value in values if type(value) is not TensorValue]
     for kind in dict.fromkeys(tensor.kind for tensor in tensors):
         group = [tensor for tensor in tensors if tensor.kind is kind]
-        # contents and identities are told apart only as long as the types are
+        # contents and identities are distinguished only as long as the types are
         by_type: dict[TensorType, TensorValue] = {}
         for tensor in group:
             eagerly = tensor.type.seen_eagerly()

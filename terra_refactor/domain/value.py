@@ -139,7 +139,7 @@ class SequenceValue:
     element: Value
     kind: str = "tuple"
     length: Dim = None
-    """How many elements there are, where that is known all the same."""
+    """Length, if known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class FrozenList:
     elements: tuple[Value, ...] | None
     element: Value | None = None
     length: Dim = None
-    """How many elements there are, where `elements` is None and it is known all the same."""
+    """Length, if it is known although `elements` is None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class _Variable:
 
     @property
     def is_own(self) -> bool:
-        """Whether it is a variable of this function that nobody else captures."""
+        """Whether it is a variable of this function that no other function captures."""
         return self.scope is Scope.LOCAL
 
     @property
@@ -64,7 +64,7 @@ class NameRead(_Variable, Fact):
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a variable of this function, whoever else captures it."""
+        """Whether it is a variable of this function, captured elsewhere or not."""
         return self.scope in (Scope.LOCAL, Scope.CELL)
 
 
@@ -200,7 +200,7 @@ class Call(Fact):
         return named if named is not None else given[position] if position < len(given) else None
 
     def given_for(self, code: Function, name: str, *, is_bound: bool) -> OpId | None:
-        """What it gives for a parameter of a function; None for its default, or where that cannot be told."""
+        """What it gives for a parameter of a function; None for its default, or if unknown."""
         if not self.is_plain:
             return None
         named = self.keyword(name)

@@ -331,7 +331,7 @@ class ContextView:
     def parameter_around(self, number: OpId) -> str | None:
         """The parameter that a result may be a part of: through items, loops, views and copies of containers; None if there is none.
 
-        Unlike `parameter_behind` it asks nobody what the container is: for what rests on an assumption.
+        Unlike `parameter_behind` it does not look at the kind of the container: for what rests on an assumption.
         """
 
         def parts(fact: Fact) -> Iterable[OpId]:
@@ -402,7 +402,7 @@ class ContextView:
             yield argument.keyword or (names[position] if position < len(names) else ""), argument.value
 
     def given_for(self, call: Call, code: Function, name: str) -> OpId | None:
-        """What a call gives for a parameter of a function of the program; None for its default, or where that cannot be told."""
+        """What a call gives for a parameter of a function of the program; None for its default, or if unknown."""
         return call.given_for(code, name, is_bound=self.is_bound(call, code))
 
     def is_bound(self, call: Call, code: Function) -> bool:

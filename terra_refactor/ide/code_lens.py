@@ -1,7 +1,7 @@
 """Code lens: a line above each function for which there is something to do; on request above every function with tensor work.
 
 Computes: lenses of a file. Needs: a snapshot. Gives: `code_lenses`, `Lens`.
-Ignores: functions that set objects up or make models and layers, and tests: nobody wants a graph of them. Hover and menu speak of all.
+Ignores: functions that set objects up or make models and layers, and tests, which need no graph. Hover and menu speak of all.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def code_lenses(snapshot: Snapshot, path: str, *, every: bool = False, co_execut
 
 
 def _in_peace(decision: Decision) -> bool:
-    """Whether nobody wants to hear of a graph: what sets up, a test, what makes a model. A decorator that is there always counts."""
+    """Whether a graph is of no interest: setup code, tests, model factories. An existing decorator always counts."""
     if decision.hybrid:
         return False
     name = decision.qualname.rpartition(".")[2]

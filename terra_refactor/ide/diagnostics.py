@@ -47,7 +47,7 @@ class Problem:
 
 @deeply
 def diagnostics(snapshot: Snapshot, path: str) -> tuple[Problem, ...]:
-    """What is to be told about a file, in source order; of one whose callers are not analysed yet nothing that they decide."""
+    """The diagnostics of a file, in source order; without those that depend on callers if these are not analysed yet."""
     error = snapshot.errors.get(path)
     if error is not None:
         line = max(1, error.module_line or error.line)

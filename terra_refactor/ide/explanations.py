@@ -22,7 +22,7 @@ _MOST_NAMES = 2
 _LONGEST_ARGUMENTS = 60
 _LONGEST_ARGUMENT = 12
 _MOST_ROWS = 8
-"""So many parameters, hazards or effects are listed; the rest is counted."""
+"""Maximum number of parameters, hazards or effects listed; the rest is counted."""
 
 
 def action_title(action: Action) -> str:

@@ -49,7 +49,7 @@ _KEPT_SNAPSHOTS: Final = 4
 _WIDE: Final = 5_000
 """A component of more lines than this is not known at once: the first answer is about an open file and what it imports."""
 _FIRST_LINES: Final = 2_000
-"""So many lines of imported files count for the first answer about a file."""
+"""Lines of imported files that the first answer about a file covers."""
 
 
 class StaleError(TerraError):
@@ -452,7 +452,7 @@ class Session:
                 except UsageError as error:
                     problems.append(str(error))
             self._records = (stamps, tuple(records))
-            self._judges.clear()  # what they keep was told otherwise
+            self._judges.clear()  # their kept state has other input
             self._whole.clear()
             self.problems = tuple(problems)
         return match_records(self._records[1], sources)

@@ -303,7 +303,7 @@ def _called(op: ops.Op, context: ContextFacts) -> str | None:
 
 
 def _result(op: ops.Binary | ops.Call, context: ContextFacts, candidate: _Candidate | None) -> TensorValue | None:
-    """What the operation gives with the candidate; None if it still fails, or gives what nobody wants."""
+    """What the operation gives with the candidate; None if it still fails, or gives an implausible result."""
     if candidate is None:
         return None
 

@@ -45,7 +45,7 @@ class Snapshot:
     errors: Mapping[str, FileError] = field(repr=False)
     """By path: files that could not be lowered."""
     left_out: int = 0
-    """So many files that imports connect with these are not analysed yet: what they do with this code is not known."""
+    """Number of connected files that are not analysed yet: their calls of this code are unknown."""
 
     @property
     def paths(self) -> tuple[str, ...]:

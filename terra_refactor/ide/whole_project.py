@@ -142,7 +142,7 @@ class Proposal:
     title: str
     """The change, as it will be written."""
     seconds_saved: float | None
-    """What it would save in a run; None where nobody can say."""
+    """What it would save in a run; None if unknown."""
 
 
 def proposals(session: Session, cancelled: Callable[[], bool], progress: Progress) -> tuple[Proposal, ...]:

@@ -32,7 +32,7 @@ class FunctionId:
 
 
 def numbers_of(qualnames: Iterable[str]) -> tuple[int, ...]:
-    """The numbers of functions that have these qualified names, in source order. Those of one name are told apart by their order."""
+    """The numbers of functions that have these qualified names, in source order. Those of one name are distinguished by their order."""
     given, earlier = {0}, Counter[str]()
     numbers: list[int] = []
     for qualname in qualnames:

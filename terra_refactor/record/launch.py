@@ -147,7 +147,7 @@ def _interpreter_of(script: str) -> list[str] | None:
 
 @contextlib.contextmanager
 def _signals_for(child: subprocess.Popen[bytes]) -> Iterator[None]:
-    """A keyboard's interrupt reaches the program itself; a request to end is handed on. What was seen is written all the same."""
+    """A keyboard's interrupt reaches the program itself; a request to end is handed on. The record is written anyway."""
 
     def hand_on(number: int, _frame: object) -> None:
         with contextlib.suppress(ProcessLookupError):

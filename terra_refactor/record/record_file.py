@@ -92,9 +92,9 @@ class FunctionSeen:
     own_seconds: float | None
     """Without the other functions of the program."""
     detailed_calls: int
-    """So many of the calls were looked at."""
+    """Number of calls that were recorded in full."""
     traced_calls: int
-    """So many of these were made while a graph was traced."""
+    """Number of these made while a graph was traced."""
     parameters: tuple[ParameterSeen, ...] = ()
     returns: tuple[TypeSeen, ...] = ()
     graph: GraphSeen | None = None

@@ -171,7 +171,7 @@ def _conditional_import(names: ModuleNames) -> str | None:
 
 
 def _free(names: ModuleNames, name: str, target: str) -> bool:
-    """Whether the module may bind `name` to `target`: nobody uses the name, or only ever for that target at module
+    """Whether the module may bind `name` to `target`: the name is unused, or used only ever for that target at module
     level."""
     if name not in names.used:
         return True
@@ -185,7 +185,7 @@ def _free(names: ModuleNames, name: str, target: str) -> bool:
 
 
 def _fresh_name(name: str, names: ModuleNames) -> str:
-    """The name with the first number that nobody in the module uses."""
+    """The name with the first number that the module does not use."""
     return next(candidate for number in count(2) if (candidate := f"{name}_{number}") not in names.used)
 
 

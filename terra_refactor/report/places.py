@@ -1,4 +1,4 @@
-"""Where something is, in the terms of whoever reads the report.
+"""Where something is, as the reader of a report sees it.
 
 Computes: from a span of a module's text, the place in the file: for a notebook, whose module text is made of its cells, the place in the
 JSON document and the cell; the path from the repository's root; columns in bytes. Needs: the sources of a run. Gives: `Places`, `Place`.

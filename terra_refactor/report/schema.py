@@ -108,7 +108,7 @@ class OutputEntry:
 
 @dataclass(frozen=True, slots=True)
 class RegionEntry:
-    """Statements that are no function. The `types` of an output are those of all outputs, of which nobody tells which is whose."""
+    """Statements that are no function. The `types` of an output are those of all outputs, not assigned to single outputs."""
 
     path: str
     module: str

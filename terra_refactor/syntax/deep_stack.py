@@ -3,7 +3,7 @@
 Computes: the result of a function, called again on a large stack when the ordinary one is too small.
 Needs: a function without effects before its end, since it may be called twice. Gives: `call_with_deep_stack`, `deeply`,
 `has_deep_stack`, `working_thread`.
-Ignores: endless recursion, which ends in RecursionError all the same.
+Ignores: endless recursion, which ends in RecursionError anyway.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _NO_NEWLINE = "\\ No newline at end of file"
 
 
 class OverlappingEditsError(ValueError):
-    """Two edits claim the same text, or insert at one place in an order that nobody stated."""
+    """Two edits claim the same text, or insert at one place in an unspecified order."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -1,4 +1,4 @@
-"""What can be told about a text before it is parsed: where logical lines begin, and how deeply it nests.
+"""Properties of a text before it is parsed: where logical lines begin, and how deeply it nests.
 
 Computes: logical line starts (for notebooks) and an upper bound of the depth of the syntax tree (to bound the parser's recursion).
 Needs: text. Gives: `LogicalLines`, `measure_nesting`, `measure_patterns`.

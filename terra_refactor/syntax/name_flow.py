@@ -487,7 +487,7 @@ class _Bound:
                 return _both(self.after(body, bound), self.after(otherwise, bound))
             case ast.For(target=target, body=body, orelse=otherwise):
                 self.after(body, bound | _names_bound(target))
-                # nobody knows whether it runs at all, or how it is left; the other block binds nothing for those who break
+                # it may not run at all, or be left early; the other block binds nothing for those who break
                 self.after(otherwise, bound)
                 return bound - _deleted(statement)
             case ast.While(body=body, orelse=otherwise):

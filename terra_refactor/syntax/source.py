@@ -49,7 +49,7 @@ class Source:
         notebook: the notebook that the text was taken from, or None for a plain module.
         reversible: whether encoding the text again gives the bytes that were read. False only for codecs with several spellings
             of one character; such a file is analysed but never written.
-        real: where it lay when it was read, with no link left in the path; None if nobody looked.
+        real: where it lay when it was read, with no link left in the path; None if not looked up.
         is_outside: whether a link led to it, out of the paths of the run; such a file is analysed but never written.
     """
 
@@ -114,7 +114,7 @@ def read_source(path: str | os.PathLike[str]) -> Source:
 
 
 def _open_at_once(name: str, flags: int) -> int:
-    """Opens a file, and waits for nobody at the other end if it has become a pipe."""
+    """Opens a file, without blocking if it has become a pipe."""
     return os.open(name, flags if name.startswith(_STREAMS) else flags | getattr(os, "O_NONBLOCK", 0))
 
 

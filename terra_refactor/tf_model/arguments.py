@@ -102,7 +102,7 @@ def text(value: Value | None) -> str | None:
 
 
 MAX_REPEATED: Final = 1024
-"""So many elements of a list that is known by their number and their join are told apart."""
+"""Maximum number of elements distinguished in a list that is known by length and join only."""
 
 
 def elements(value: Value | None) -> tuple[Value, ...] | None:

@@ -338,7 +338,7 @@ DEFAULT_BY_BASE: Final[Mapping[str, int]] = {
 
 
 STEPS: Final = 6
-"""So many time steps were measured, and count where their number is not known."""
+"""Number of time steps that were measured; assumed if the number is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ the tables of names, effects, traits and costs, and the rules of the family modu
 made on first demand and then cached. Reads the data once, at the first question; every later one is a dictionary
 access.
 
-Ignores: what is installed on this machine. A name that nobody knows is None, never an error.
+Ignores: what is installed on this machine. An unknown name is None, never an error.
 """
 
 from __future__ import annotations

@@ -207,7 +207,7 @@ class BoundCall:
     configuration: Mapping[str, Value] = field(default_factory=dict)
     """Of a method of a library class's instance: what its constructor was given, by parameter name, defaults included."""
     incomplete: bool = False
-    """A `*` or `**` argument of unknown content was passed: an absent argument may be there all the same."""
+    """A `*` or `**` argument of unknown content was passed: an absent argument may be present after all."""
     invoke: Invoker = never_invoke
 
     def argument(self, name: str) -> Value | None:

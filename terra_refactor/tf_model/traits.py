@@ -66,7 +66,7 @@ _WEIGHTLESS_LAYERS: Final = """
     UpSampling2D UpSampling3D ZeroPadding1D ZeroPadding2D ZeroPadding3D CenterCrop
 """
 _WEIGHTLESS: Final = " ".join(f"!keras.layers.{name}" for name in _WEIGHTLESS_LAYERS.split())
-"""Layers that have no variables: one made inside a graph, at each trace anew, is fine."""
+"""Layers that have no variables: creating one inside a graph, in each trace, is fine."""
 
 SEEDED_LAYERS: Final = frozenset(
     f"keras.layers.{name}"

@@ -51,7 +51,7 @@ class CancelledError(TerraError):
 
 
 def never() -> bool:
-    """Nobody gives up."""
+    """Never cancelled."""
     return False
 
 
@@ -172,7 +172,7 @@ def _wait(
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """Kill whatever is left of the session; the child's number is its group's, and is not given anew while the group lives."""
+    """Kill whatever is left of the session; the child's number is its group's, and is not reused while the group lives."""
     for kill in _kills(child):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             kill()

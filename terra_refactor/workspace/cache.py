@@ -233,7 +233,7 @@ class _Entries:
 
 
 def _make_private(folder: Path, outer: Path) -> None:
-    """Make the folder of an entry, for nobody else, as those above it up to the cache's own.
+    """Make the folder of an entry, private to the user, as those above it up to the cache's own.
 
     Raises:
         OSError: it cannot be made, or one of them is a link, another user's, or open to others.
@@ -243,7 +243,7 @@ def _make_private(folder: Path, outer: Path) -> None:
         outer.chmod(0o700)  # earlier versions left it open to the user's group where the umask did
     for place in (outer, folder.parent, folder):
         place.mkdir(mode=0o700, exist_ok=True)
-        # the cache's own folder may be one that the user made, and may lead elsewhere; nobody else may write to it
+        # the cache's own folder may be one that the user made, and may lead elsewhere; no other user may write to it
         status = os.stat(place) if place == outer else os.lstat(place)
         if not stat.S_ISDIR(status.st_mode) or not is_private(status, writable_only=True):
             raise PermissionError(f"{place} is open to others")

@@ -4,7 +4,7 @@ Computes: nothing. Gives: `cache_key`, which makes the secret when there is none
 Needs: the user's data folder. Ignores: errors. Without a secret there is no cache: a file that is
 a link, belongs to another user, or may be read by others is not used.
 
-The secret is not in the cache's folder: whoever restores a whole cache folder (a CI service, an
+The secret is not in the cache's folder: someone who restores a whole cache folder (a CI service, an
 archive) does not restore the secret with it.
 """
 
@@ -77,7 +77,7 @@ def _make(folder: Path) -> None:
 
 
 def is_private(status: os.stat_result, *, writable_only: bool = False) -> bool:
-    """Whether a file or folder is this user's, and nobody else may read it (or, with `writable_only`, write to it)."""
+    """Whether a file or folder is this user's, and no other user may read it (or, with `writable_only`, write to it)."""
     if os.name != "posix":
         return True  # the folders of a user are closed to others by their access lists
     others = stat.S_IWGRP | stat.S_IWOTH if writable_only else stat.S_IRWXG | stat.S_IRWXO

@@ -46,7 +46,7 @@ _TENSORS = re.compile("tensorflow|keras|numpy")
 
 
 MANY: Final = 1_000
-"""Of more files without tensors than these, those that no program loads together with tensors are passed over where nobody needs them."""
+"""Of more files without tensors than these, those that no program loads together with tensors are skipped if they are not needed."""
 _PARSED_AT_MOST: Final = 10_000
 """Of more files that are passed over than these it is not even seen whether they parse: that would take minutes."""
 

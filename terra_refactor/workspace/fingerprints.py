@@ -21,7 +21,7 @@ _SIZE = 16
 def fingerprints(findings: Sequence[Finding], sources: Mapping[str, Source]) -> tuple[str, ...]:
     """The fingerprint of each finding, in their order: 32 hexadecimal digits, unique within a file.
 
-    Findings that look the same in one file are told apart by their order in it.
+    Findings that look the same in one file are distinguished by their order in it.
     """
     lines = {path: split_lines(sources[path].text) for path in {f.path for f in findings} if path in sources}
     seen: Counter[tuple[str, str]] = Counter()

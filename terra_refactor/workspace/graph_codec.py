@@ -50,7 +50,7 @@ class Names:
 
 
 def _nothing_to_check() -> None:
-    """Nobody ends it."""
+    """Never ended."""
 
 
 def encode(root: object, names: Names, check: Callable[[], None] = _nothing_to_check) -> bytes:

@@ -21,7 +21,7 @@ from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
 
 _NEARLY_ALL: Final = 1.5
-"""So many times as many contexts as were taken over are hardly more than these."""
+"""Ratio of contexts to reused contexts up to which there are hardly more."""
 
 
 def analyze_and_judge(
@@ -69,7 +69,7 @@ class RepeatedJudge:
 
     @property
     def has_much_that_is_new(self) -> bool:
-        """Whether it is worth keeping, which takes a third of the time of making it all: not where it made little anew."""
+        """Whether it is worth keeping, which takes a third of the time of making it all: not if little of it is new."""
         return len(self._store.by_identity) > _NEARLY_ALL * self._store.taken_over
 
     def kept(self) -> tuple[object, ...]:

@@ -4,7 +4,7 @@ Computes: the state of a `RepeatedJudge` as data, and a judge in that state. Nee
 `keep_analysis`, `resumed_judge`, `place_of_analysis`.
 
 An editor keeps a judge for each component; here the same judge is put to sleep and woken in another process. What it does with an edit
-is in `analysis/reuse.py` and `classify/answers.py`, whoever asks.
+is in `analysis/reuse.py` and `classify/answers.py`, for all callers.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def place_of_analysis(config: Config, stubs: Mapping[str, str], files: Iterable[
 def keep_analysis(
     results: ResultCache, place: str, judge: RepeatedJudge, program: Program, check: Callable[[], None] = lambda: None
 ) -> None:
-    """Keep what a judge knows of the program that it judged last, for whoever judges this component next.
+    """Keep what a judge knows of the program that it judged last, for the next judgement of this component.
 
     `check` is called now and then, and may raise to end it: then nothing is kept.
     """

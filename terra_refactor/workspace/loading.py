@@ -154,7 +154,7 @@ def load_programs(
     cache: LoweringCache | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[LoadedProgram]:
-    """Lower groups of files, each to a program of its own. `progress` is told how many files of how many are done.
+    """Lower groups of files, each to a program of its own. `progress` receives how many files of how many are done.
 
     `jobs` processes work on all groups together; 0 for as many as the machine allows.
     """

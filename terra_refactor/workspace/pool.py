@@ -192,7 +192,7 @@ def _one_by_one(
     lower: Lower,
     patience: float = PATIENCE,
 ) -> Iterator[tuple[int, Attempt]]:
-    """Each file gets a process that may die, or be killed: because its text is unusual, or because one died and nobody knows of which."""
+    """Each file gets a process that may die, or be killed: because its text is unusual, or because one died of an unknown file."""
     executor: ProcessPoolExecutor | None = None
     try:
         for index in indices:
@@ -218,7 +218,7 @@ def _one_by_one(
 
 
 def _end(executor: ProcessPoolExecutor) -> None:
-    """Ends the processes, whatever they are doing; waiting for them, or asking them to end, could take for ever."""
+    """Kills the processes; waiting for them, or asking them to end, could take forever."""
     processes = list(
         (getattr(executor, "_processes", None) or {}).values()
     )  # there is no public way before Python 3.14

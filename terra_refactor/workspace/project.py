@@ -4,8 +4,8 @@ Computes: which Python files and notebooks lie under the paths that were asked f
 Gives: `discover_files`, whose answer is sorted and holds every file once.
 Ignores: what is in the files. A folder that cannot be read, or a link to nothing, is listed as an error and costs only itself.
 
-Whoever names a path means it, a link included. What lies below may be anybody's: a link that leads out of all given paths is not followed,
-but listed, unless the run asks for it.
+A path that the user gives is meant, even if it is a link. The content below is untrusted: a link that leads out of all given paths is
+listed and not followed, unless the run asks for it.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class _Walk:
         self._find_markers_above(os.path.dirname(absolute))
         ignores = self._ignores_above(absolute)
         if _is_ignored_by(ignores, absolute, is_folder=True):
-            ignores = ()  # whoever names an ignored folder means what is in it
+            ignores = ()  # an ignored folder that is given by name is read
         pending = [(absolute, shown, ignores)]
         linked: list[tuple[str, str, tuple[_Ignore, ...]]] = []
         reals = {absolute: os.path.realpath(absolute)}  # of the folders that are still to be looked into

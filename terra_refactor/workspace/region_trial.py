@@ -47,7 +47,7 @@ class Trial:
     best: tuple[Region, Decision] | None = None
     """The last attempt that could be made, while a better one is looked for."""
     last: tuple[Region, Decision] | None = None
-    """The last attempt, whose hazards are told where none succeeds."""
+    """The last attempt; its hazards are reported if none succeeds."""
     settled: bool = False
     depth: int = 0
     """How many of the loops the function is defined in."""

@@ -355,7 +355,7 @@ def _with_numbers(trial: Trial, decision: Decision) -> frozenset[int]:
 
 
 def _with_unknown(trial: Trial, decision: Decision) -> frozenset[int]:
-    """The statements above the tape that get what nobody knows: what they make of it, a tensor as a rule, is known."""
+    """The statements above the tape that get unknown values: their results, usually tensors, are known."""
     unknown = {each.name for each in decision.parameters if each.kind is ParameterValueKind.UNKNOWN}
     above = (each for each in trial.candidate.statements if each.lineno < trial.candidate.anchor.lineno)
     return frozenset(id(each) for each in above if unknown & usage_of([each]).needs.keys())

@@ -138,7 +138,7 @@ class _Git:
             "GIT_INDEX_FILE": str(self._index),
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": self._objects,
         }
-        # at the root of the files; a bare repository has none unless it is told
+        # at the root of the files; a bare repository has none unless one is set
         return self._run(["-c", "core.bare=false", *arguments], what, variables, self.root, text)
 
     def _run(
@@ -175,7 +175,7 @@ NO_TRANSPORT: Final = {
     "GIT_LFS_SKIP_SMUDGE": "1",
     "GIT_TERMINAL_PROMPT": "0",
 }
-"""Variables of git: it fetches nothing, writes nothing, and asks nobody."""
+"""Variables of git: it fetches nothing, writes nothing, and never prompts."""
 
 
 def _inside(path: str, root: Path, here: Path) -> str:

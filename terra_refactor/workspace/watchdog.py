@@ -116,7 +116,7 @@ def _raise_in(thread: int, error: type[BaseException]) -> None:
 def _take_in() -> None:
     """Takes in what is still on its way to this thread, or was on its way to one that has ended.
 
-    It could be called off, but the interpreter would look for it for ever: every frame would be slower, and in CPython 3.11 one that is
+    It could be called off, but the interpreter would look for it forever: every frame would be slower, and in CPython 3.11 one that is
     traced or profiled would never begin.
     """
     try:

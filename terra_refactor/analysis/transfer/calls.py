@@ -52,9 +52,9 @@ from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.ops.variables import shape_after_set
 
 MAX_SPREAD: Final = 64
-"""So many arguments that are alike are told apart when a `*` spreads them."""
+"""Maximum number of equal arguments distinguished when `*` spreads them."""
 MAX_GRADIENTS: Final = 4
-"""So many gradients of gradients are followed."""
+"""Maximum order of nested gradients."""
 
 
 def call(site: Site, op: Op) -> Value | Terminated:

@@ -20,7 +20,7 @@ from terra_refactor.tf_model.name_table import words
 from terra_refactor.tf_model.python_effects import MUTATING_METHODS
 
 _MOST_CONTAINERS: Final = 64
-"""So many containers within containers are looked at."""
+"""Maximum nesting depth of containers that are searched."""
 
 _ABOUT_OBJECTS: Final = words(
     "callable delattr getattr hasattr id isinstance issubclass object.__init__ object.__new__ object.__setattr__ setattr super type"

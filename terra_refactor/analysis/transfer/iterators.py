@@ -27,7 +27,7 @@ from terra_refactor.domain.value import (
 )
 
 MAX_PRODUCT: Final = 64
-"""So many combinations are told apart."""
+"""Maximum number of combinations that are distinguished."""
 
 
 def _product(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:

@@ -1,7 +1,7 @@
 """Tensors within what is kept.
 
 Computes: whether an object, closure or partial function that a call makes has a tensor in it that the call has made, too: when the call
-is traced, whoever keeps the object keeps a tensor that has no value later. Needs: the heap. Gives: `holds_new_tensor`, `has_new_tensor`.
+is traced, any reference to the object keeps a tensor that has no value later. Needs: the heap. Gives: `holds_new_tensor`, `has_new_tensor`.
 Ignores: a tensor itself, and displays of tensors, of which the rules see the operations.
 """
 

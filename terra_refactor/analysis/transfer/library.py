@@ -336,7 +336,7 @@ def _instance_of(site: Site, entity: Entity, arguments: CallArguments) -> Value:
 PLACEHOLDERS: Final = frozenset(
     {"tensorflow.compat.v1.placeholder", "tensorflow.compat.v1.placeholder_with_default", "keras.backend.placeholder"}
 )
-"""Functions whose results are told apart by where they are made, as variables are: feeds name them."""
+"""Functions whose results are distinguished by where they are made, as variables are: feeds name them."""
 
 
 def _with_rule(site: Site, entity: Entity, arguments: CallArguments, receiver: Value | None) -> Value:

@@ -187,7 +187,7 @@ def import_star(site: Site, op: Op) -> None:
 
 
 def lazy(site: Site, op: Op) -> Value:
-    """The value that the block would give: it is run in a state of its own, which nobody sees."""
+    """The value that the block would give: it is run in a scratch state."""
     assert isinstance(op, ops.Lazy)
     frame = site.frame
     saved = dict(frame.effects), dict(frame.failures), dict(frame.calls)

@@ -31,7 +31,7 @@ from terra_refactor.ir.ops import Block
 from terra_refactor.ir.walk import walk
 
 MAX_CHANGES: Final = 64
-"""So many changes of variables are kept of a branch that runs several times, the first ones."""
+"""Maximum number of variable changes kept for a branch that runs several times (the first ones)."""
 
 
 def variables_set(block: Block) -> set[str]:

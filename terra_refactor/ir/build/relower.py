@@ -252,7 +252,7 @@ def _begin(function: Function) -> int:
 
 
 def _below(function: Function, lines: int) -> Function:
-    """A function of which all has moved by whole lines: most of a file does when a line is put in, so its spans are not made anew."""
+    """A function of which all has moved by whole lines: most of a file does when a line is put in, so its spans are only shifted."""
     if lines == 0:
         return function
     return replace(

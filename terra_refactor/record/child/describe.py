@@ -69,7 +69,7 @@ def _container(value: Any, depth: int) -> Described:
     if depth >= MAX_DEPTH:
         return ("container", name, None)
     if name == "dict":
-        # a key is a text of the program's data, which nobody may write
+        # a key is a text of the program's data, which must not be written
         return ("container", name, None, _each_once(list(value.values())[:MAX_ITEMS], depth))
     if name == "tuple" and len(value) <= MAX_ITEMS:
         return ("container", name, tuple(describe(member, depth + 1) for member in value))

@@ -26,7 +26,7 @@ from typing import Any, Final
 from terra_refactor.record.child.describe import NOT_WRITTEN, Described, describe, is_plain, small
 
 DETAILED_CALLS: Final = 48
-"""So many first calls of a function are looked at."""
+"""Number of first calls of a function that are recorded in full."""
 EVERY: Final = 64
 """Then one of so many."""
 MAX_TYPES: Final = 40
@@ -102,7 +102,7 @@ class Seen:
         self.clean_total = self.clean_own = 0.0
         """Of the calls that were watched from their beginning to their end."""
         self.estimated = 0.0
-        """Calls that nobody watched, and their time."""
+        """Unobserved calls, and their time."""
         self.estimated_seconds = 0.0
         self.before = (0, 0.0)
         """Calls and time when the present window began."""

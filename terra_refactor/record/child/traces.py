@@ -25,7 +25,7 @@ from terra_refactor.record.child.observer import DETAILED_CALLS, EVERY, Observer
 
 MODULE: Final = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
 MAX_TRACES: Final = 200
-"""So many traces of one function are compared."""
+"""Maximum number of traces of a function that are compared."""
 MAX_EXAMPLES: Final = 24
 
 Key = tuple[Any, ...]

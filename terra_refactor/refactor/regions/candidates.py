@@ -220,7 +220,7 @@ def _scopes(tree: ast.Module) -> Iterator[Scope]:
 
 
 def _looks_at_frames(scope: ScopeNode) -> bool:
-    """Whether something in the scope may read or bind names in ways that nobody sees."""
+    """Whether something in the scope may read or bind names in ways that are not visible."""
     for statement in statements_of_scope(scope.body):
         if isinstance(statement, ast.AsyncFor | ast.AsyncWith | getattr(ast, "TryStar", ast.AsyncFor)):
             return True
@@ -402,7 +402,7 @@ def may_be_deferred(statement: ast.stmt, before: Block, behind: Block, numbers: 
             case ast.Call(
                 func=ast.Attribute(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="numpy")))
             ) if name in results:
-                # a method of an array that nobody else has
+                # a method that only arrays have
                 allowed.add(id(node.func))
             case ast.Call(func=ast.Attribute(value=ast.Constant(value=str()), attr="format")):
                 allowed.add(id(node.func))

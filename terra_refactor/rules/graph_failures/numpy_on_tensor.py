@@ -34,7 +34,7 @@ _ARRAY_ATTRIBUTES: Final = frozenset(
 CONVERTED: Final = (
     "has no NumPy array of another dtype than it is converted to: a graph cannot convert the tensor it gets"
 )
-"""Ends an assumption that nobody makes: code converts what may be an array because it is called with arrays."""
+"""Ends an assumption that is never made: code converts what may be an array because it is called with arrays."""
 _IN_ITS_PLACE: Final = "a traced function gets a tensor in its place"
 
 

@@ -1,4 +1,4 @@
-"""TR305: code that AutoGraph cannot convert, because of what it is or because its source cannot be told."""
+"""TR305: code that AutoGraph cannot convert, because of what it is or because its source is ambiguous."""
 
 from __future__ import annotations
 

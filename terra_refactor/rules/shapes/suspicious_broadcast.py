@@ -1,4 +1,4 @@
-"""TR404: shapes that go together in a way that nobody meant: an outer product by accident, and a choice among one.
+"""TR404: shapes that go together in an unintended way: an outer product by accident, and a choice among one.
 
 Ignores: axes that are added where the operation is written (`x[:, None] - y`): that is how an outer product is meant.
 """

@@ -157,7 +157,7 @@ class Comparison:
                 found["stopped"] = f"call {number} gets other arguments: {inputs}"
                 break
             if old["raised"] is not None and new["raised"] is not None and not self.recorded:
-                # arguments that were made up may be wrong ones: which error they lead to is nobody's concern
+                # arguments that were made up may be wrong ones: the error that they lead to does not matter
                 found["stopped"] = f"made arguments are refused by the original: {_error(old['raised'])}"
                 continue
             found["compared"] += 1

@@ -22,7 +22,7 @@ from terra_refactor.verify.child.encoding import Encoder, Node, Store
 from terra_refactor.verify.child.state import roots_of_function, state_of
 
 FULL_CALLS: Final = 6
-"""So many first calls are kept in full."""
+"""Number of first calls that are kept in full."""
 MAX_TIMES: Final = 100_000
 FLUSH_SECONDS: Final = 2.0
 
