@@ -82,7 +82,7 @@ class Scheduler:
         """The sessions in which something was analysed since it was kept."""
 
     def collect_when_idle(self, idle: float = _IDLE) -> None:
-        """Takes over the search for garbage in this process. What is there already stays."""
+        """Takes over the search for garbage in this process. Existing objects are kept."""
         gc.freeze()
         gc.disable()
         self._idle = idle
@@ -142,7 +142,7 @@ class Scheduler:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def snapshot(self, path: str) -> Snapshot | None:
-        """What is known about a path as it is now; None if it cannot be read.
+        """The current snapshot of a path; None if it cannot be read.
 
         Raises:
             Exception: whatever the analysis raised: a bug of ours.
@@ -175,7 +175,7 @@ class Scheduler:
                 return None
 
     async def first(self, path: str) -> Snapshot | None:
-        """What is known about a path as it is now; where much is connected with it that was not analysed yet, what follows from the file
+        """The current snapshot of a path; where much is connected with it that was not analysed yet, what follows from the file
         and from what it imports (`Snapshot.left_out`). None and exceptions as `snapshot`."""
         self._asked()
         while not self.stopped:

@@ -48,7 +48,7 @@ NOTEBOOKS = types.NotebookDocumentSyncOptions(
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What the client can do, as far as it matters here."""
+    """The client's capabilities that matter here."""
 
     pulls: bool = False
     related_documents: bool = False
@@ -143,7 +143,7 @@ class TerraServer(LanguageServer):
         self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, f"terra-refactor: {message}"))
 
     async def snapshot(self, path: str) -> Snapshot | None:
-        """What is known about a path now; None if it is switched off or cannot be read."""
+        """The current snapshot of a path; None if it is disabled or cannot be read."""
         return await self._asked(self.scheduler.snapshot, path)
 
     async def first(self, path: str) -> Snapshot | None:

@@ -31,7 +31,7 @@ _MODES = ("openFilesOnly", "workspace")
 
 @dataclass(frozen=True, slots=True)
 class EditorSettings:
-    """What a user may set in the editor, for one folder."""
+    """Editor settings of one folder."""
 
     enable: bool = True
     hints: tuple[str, ...] = ("parameters", "bindings")
@@ -54,7 +54,7 @@ class EditorSettings:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Keys of the configuration that the editor overrides."""
     problems: tuple[str, ...] = ()
-    """What was wrong with the settings, in sentences."""
+    """Errors in the settings, as sentences."""
 
     def config(self, folder: str) -> Config:
         """The configuration of a folder.

@@ -50,7 +50,7 @@ class ProjectModel:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a user may set. Each attribute is the key of the same name, with `-` for `_`.
+    """User settings. Each attribute is the key of the same name, with `-` for `_`.
 
     `KEYS` says what each means. `file` is no key: it is the file that this was read from, None for the defaults. `cache_dir` comes from the
     command line only.
@@ -77,7 +77,7 @@ class Config:
     project_models: Mapping[str, ProjectModel] = field(default_factory=dict)
     file: str | None = None
     notices: tuple[str, ...] = ()
-    """What a user should know of keys that were passed over. No key."""
+    """Warnings about ignored keys. Not a key itself."""
 
     @property
     def folder(self) -> str | None:
@@ -377,7 +377,7 @@ class Key:
     check: Callable[[Any, str], Any]
     """Takes a value and where it stands; gives it as `Config` holds it, or raises UsageError."""
     schema: Mapping[str, Any]
-    """What it may be, as JSON Schema."""
+    """Its JSON Schema."""
     help: str
 
 

@@ -28,7 +28,7 @@ from terra_refactor.ide.code_actions import (
 from terra_refactor.ide.snapshot import Snapshot
 
 _IN_NOTEBOOKS = {kind: f"notebook.{kind.value}" for kind in (OfferKind.FIX_ALL, OfferKind.REFACTOR_ALL)}
-"""What concerns all cells has a kind of its own in a notebook."""
+"""Kinds of actions on all cells of a notebook."""
 _KINDS = (*(kind.value for kind in OfferKind), *_IN_NOTEBOOKS.values())
 
 

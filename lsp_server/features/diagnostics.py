@@ -115,7 +115,7 @@ def _in_cell(source: Source, problem: Problem) -> str:
 
 
 def _whole_line(server: TerraServer, uri: str, where: types.Range) -> types.Range:
-    """What speaks of a line, not of a place in it, is drawn under its text."""
+    """Underlines the text of the line if a diagnostic has a line only."""
     document = server.documents.texts.get(uri)
     if document is None:
         return where

@@ -113,7 +113,7 @@ class AbstractHeap:
 
 
 def _visible(state: State) -> dict[HeapKey, Value]:
-    """What is visible in one call, without what lies beyond its boundary; nearest delta first."""
+    """The heap of one call within its boundary; nearest delta first."""
     visible: dict[HeapKey, Value] = {}
     level: State | None = state
     while level is not None:

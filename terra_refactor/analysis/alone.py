@@ -23,7 +23,7 @@ NOT_RECORDED: Final = UnknownValue(reason="not recorded")
 
 
 class NotAloneError(BaseException):
-    """What is run alone asks for something that only the whole run tells. No error of the analysis, which is passed over."""
+    """A context that is run alone needs something that only a whole run knows. Not an analysis error."""
 
 
 class RecordedState(State):

@@ -1,4 +1,4 @@
-"""What the facts of one run were assembled from, for the next run: only what has changed is assembled again.
+"""Inputs of the facts of one run, so that the next run assembles only changed ones.
 
 Computes: nothing. Gives: `Part` (of one context), `Assembled`.
 """
@@ -47,7 +47,7 @@ class Part:
 
 @dataclass(slots=True)
 class Assembled:
-    """What facts were assembled from, for the next run: what has not changed is not assembled again."""
+    """Inputs of the facts, so that the next run reassembles only changed ones."""
 
     parts: Mapping[ContextId, Part]
     numbers: Mapping[int, ContextId]
@@ -67,6 +67,6 @@ class Assembled:
 
     @staticmethod
     def restored(kept: tuple[Any, ...]) -> Assembled:
-        """What was kept."""
+        """The kept inputs."""
         names = [each.name for each in fields(Assembled)]
         return Assembled(**dict(zip(names, (*kept[:-1], StateChanges.restored(kept[-1])), strict=True)))

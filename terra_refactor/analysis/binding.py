@@ -87,7 +87,7 @@ FORMER_NAMES: Final = {
     "keep_dims": "keepdims",
     **dict.fromkeys(("reduction_indices", "concat_dim", "split_dim", "squeeze_dims", "dimension", "dim"), "axis"),
 }
-"""What programs for TensorFlow 1 call parameters that have other names now. Source: the deprecated arguments of `tf.compat.v1`."""
+"""TensorFlow 1 names of renamed parameters. Source: the deprecated arguments of `tf.compat.v1`."""
 
 
 def bind_library_arguments(

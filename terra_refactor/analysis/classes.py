@@ -197,7 +197,7 @@ def is_property(attribute: Value) -> bool:
 
 
 def overriding(site: Site, receiver: Reference, cls: Value, name: str) -> tuple[Value, ...]:
-    """What subclasses have under that name, where the instance may be one of a subclass."""
+    """Attributes of that name in subclasses, if the instance may belong to one."""
     engine = site.engine
     if receiver.object not in engine.open_instances or not isinstance(cls, Reference):
         return ()

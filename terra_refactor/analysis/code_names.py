@@ -1,4 +1,4 @@
-"""What can be said of a function from its code alone, once for as long as the code is the same.
+"""Facts about a function that follow from its code alone, cached while the code is the same.
 
 Computes: the names that it mentions, the globals that it sets, what it has to do with the types of weights. Needs: the IR.
 Gives: `CodeNames`, `CodeNamesTable`.

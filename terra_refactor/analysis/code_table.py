@@ -20,7 +20,7 @@ _LOOPS: Final = (ops.For, ops.While, ops.Comprehension)
 
 
 class CodeTable:
-    """What is known about the code of each function that was asked for."""
+    """Cached facts about the code of functions."""
 
     def __init__(self) -> None:
         self._indexes: dict[FunctionId, CodeIndex] = {}
@@ -42,7 +42,7 @@ class CodeTable:
         return (index or self.index(function)).ops[number]
 
     def stored_in(self, function: Function, name: str) -> tuple[OpId, ...]:
-        """What is bound to a variable, anywhere in the function."""
+        """All bindings of a variable in the function."""
         return tuple(op.value for op in self.index(function).stores.get(name, ()) if op.value is not None)
 
     def loops_of(self, function: Function) -> tuple[tuple[OpId, OpId], ...]:

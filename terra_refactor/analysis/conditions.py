@@ -24,7 +24,7 @@ class Operations(Protocol):
     def op(self, function: Function, number: OpId) -> Op | None: ...
 
     def stored_in(self, function: Function, name: str) -> tuple[OpId, ...]:
-        """What is bound to a variable, anywhere in the function."""
+        """All bindings of a variable in the function."""
         ...
 
 

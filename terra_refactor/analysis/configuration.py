@@ -1,4 +1,4 @@
-"""What the constructor of a library class's instance was given.
+"""Constructor arguments of library objects.
 
 Computes: nothing. Gives: the fields of the heap in which it is kept, and `configuration_of`, which reads them for the rules of `tf_model`.
 """
@@ -30,7 +30,7 @@ def with_floats(configuration: dict[str, Value], floats: DType | None) -> dict[s
 
 
 def configuration_of(frame: Frame, receiver: Value) -> dict[str, Value]:
-    """What the constructor of a library class's instance was given, by parameter name; of what is not known nothing."""
+    """Known constructor arguments of a library object, by parameter name."""
     if not isinstance(receiver, Reference):
         return {}
     configuration: dict[str, Value] = {}

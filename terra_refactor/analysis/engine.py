@@ -1,4 +1,4 @@
-"""What a transfer function may do: the interfaces of the interpreter.
+"""Interfaces of the interpreter for transfer functions.
 
 Computes: nothing. Gives: `Site`, the operation at which a transfer function stands; `Engine`, the parts of which are `Heap`, `Code`,
 `Calls`, `Recorder` and `ProgramSettings`; `Handler`. A function that needs one part of the engine only takes that part.
@@ -34,7 +34,7 @@ from terra_refactor.ir.program import Program
 
 
 class Terminated:
-    """What a handler returns when control does not continue after its operation."""
+    """Returned by a handler if control does not continue after its operation."""
 
 
 TERMINATED: Final = Terminated()
@@ -153,7 +153,7 @@ class Calls(Protocol):
 
 
 class Recorder(Protocol):
-    """What is recorded on the way, and what of it the analysis uses again."""
+    """Recorder of observations that the analysis uses later."""
 
     journal: Journal
     log: Log | None

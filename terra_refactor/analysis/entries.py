@@ -65,7 +65,7 @@ def entry_parameters(
     receiver: Value | None,
     framework: str | None = None,
 ) -> tuple[dict[str, Value], dict[str, Evidence], EntryKind]:
-    """What each parameter may be, how that is known, and whether Keras is what will call the function.
+    """Abstract values and evidence of the parameters, and whether Keras calls the function.
 
     `framework` is the Keras base class (`layer`, `loss`, `metric`) of the class that the method belongs to.
     """
@@ -230,7 +230,7 @@ def _unknown(name: str, *, may_be_tensor: bool = True) -> UnknownValue:
 
 
 def _recorded(name: str) -> UnknownValue:
-    """What was a tensor in recorded runs."""
+    """Parameters that were tensors in recorded runs."""
     return replace(_unknown(name), reason=RECORDED_AS_A_TENSOR)
 
 

@@ -99,7 +99,7 @@ class CallRecord:
     open_size: OpenDim | None = None
 
     def finished(self) -> RecordedCall:
-        """What it has come to when the context has run."""
+        """The result when the context has run."""
         callees = tuple(self.callees)
         certain = callees if len(self.certain) == len(callees) else tuple(sorted(self.certain))
         return RecordedCall(callees, certain, tuple(self.library), self.unknown, self.open_size)
@@ -132,7 +132,7 @@ class Summary:
     """To objects that outlive the call, and to new objects that the result or such an object leads to."""
     returns: Value
     contents: Value
-    """What is returned, with the contents of lists and dicts."""
+    """Returned values, with the contents of lists and dicts."""
     effects: tuple[Effect, ...]
     allocated: frozenset[ObjectId]
     state_reads: Mapping[HeapKey, tuple[EffectSite, tuple[EffectSite, ...]]]
@@ -153,7 +153,7 @@ class Summary:
     round: int = 0
     """The last round that reached it."""
     log: Log | None = None
-    """What it asked and told the analysis, where summaries are kept for another run and this one can be."""
+    """Log of its queries and reports, if summaries are kept for another run and this one can be."""
     suspect: Suspect = field(default_factory=Suspect, compare=False)
     seen_eagerly: int | None = field(default=None, compare=False)
     """See `contexts`; None until it is asked."""

@@ -87,7 +87,7 @@ _PLAIN: Final[dict[str, Value | None]] = {
 
 
 def value_of_class(cls: Value) -> Value | None:
-    """What is known of a value from its library class alone; None if nothing is."""
+    """The value that follows from the library class alone; None if unknown."""
     if isinstance(cls, LibraryValue):
         return _PLAIN.get(cls.name)
     return None

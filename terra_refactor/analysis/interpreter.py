@@ -103,7 +103,7 @@ class _Running:
     """A context that is being interpreted."""
 
     boundary: State | None = None
-    """What it has read so far tells in which state it runs."""
+    """Its reads so far identify the state it runs in."""
     last: Summary | None = None
     """What its last round gave: the result of the recursive calls in it."""
     recursed: bool = False
@@ -133,7 +133,7 @@ class Interpreter(AbstractHeap, Notes):
         self.sharing = Sharing()
         self.names = CodeNamesTable() if adoption is None else adoption.store.names
         self.adoption = adoption
-        """Which summaries of an earlier run are taken over."""
+        """Reuse of summaries from an earlier run."""
         self.settled = False
         """The modules have run, and what they have bound is settled."""
         self.running: list[FunctionId] = []
@@ -428,7 +428,7 @@ class Interpreter(AbstractHeap, Notes):
         return summary
 
     def circumstances(self, *, general: bool) -> Flags:
-        """What has a say in which failures are noted, beside the arguments."""
+        """Context, besides the arguments, that decides which failures are recorded."""
         return bool(self.expecting_errors), bool(self.one_of_several), self.floats, self.default_weights, general
 
     def _note_recursion(self, identity: FunctionId, key: Key) -> None:
@@ -497,7 +497,7 @@ class Interpreter(AbstractHeap, Notes):
         self.contexts.add_again(log.key, summary)
 
     def _recursion(self, key: Key, identity: FunctionId, state: State, naming: Naming | None) -> Summary | Value | None:
-        """What a call gives whose context is running already; None if it is no recursion.
+        """Result of a recursive call; None if the call is not recursive.
 
         It is one only in the same state: another object under the same name (the child of a tree's node) is another context, up to a depth.
         """

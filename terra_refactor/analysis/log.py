@@ -1,4 +1,4 @@
-"""What one context asked and told the analysis, so that the next run can see whether its summary still holds.
+"""Log of the queries and reports of one context, so that the next run can check whether its summary holds.
 
 Computes: nothing. Gives: `Log` and its events, which `reuse` goes through; `Key`, by which contexts are found. An event is data: a
 question or a note is a function of the engine with its arguments.
@@ -20,7 +20,7 @@ Closure: TypeAlias = "tuple[tuple[str, ObjectId], ...]"
 Key: TypeAlias = "tuple[FunctionId, tuple[Value, ...], Closure, bool]"
 """A function, its arguments, the cells of its closure, and whether it runs in a graph."""
 Flags: TypeAlias = "tuple[bool, bool, DType | None, bool, bool]"
-"""What decides which failures are recorded, beside the arguments; the last says whether those are joined from several calls."""
+"""Context, besides the arguments, that decides which failures are recorded; the last says whether those are joined from several calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Log:
         self.after_settling = after_settling
         self.events: list[Event] = []
         self.told: set[object] = set()
-        """What is in `events` already, and need not be there twice."""
+        """Elements of `events`, to avoid duplicates."""
         self.functions: set[FunctionId] = {function}
         """The function and all that it reaches by calls."""
         self.bodies: set[FunctionId] = {function}

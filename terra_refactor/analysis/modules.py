@@ -182,7 +182,7 @@ class ModuleLoader:
             self._made[name] = {key: value for key, value in islice(heap.items(), before, None) if key[0] in made}
 
     def _forget_values(self, name: str, problem: str) -> None:
-        """What a module has bound that was not run to its end: what else it would have bound to the same names is not known."""
+        """Bindings of a module that did not run to its end: later bindings of the same names are unknown."""
         number, world = self.object_of(name), self.engine.world
         for variable in self.names_of(name):
             value = world.get((number, variable))

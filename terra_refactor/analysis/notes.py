@@ -1,7 +1,7 @@
 """What the interpreter notes on its way, beside summaries: for the facts and for better entries.
 
 Computes: nothing. Needs: frames. Gives: `Notes`, a base of the interpreter: failures, missing rules, definitions, wrappers, evidence
-of use, subclasses. What a context notes, and what it asks of notes, goes into its log, if logs are written (`reuse`).
+of use, subclasses. Notes of a context and its queries of notes go into its log, if logs are written (`reuse`).
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Notes:
             self.log.tell(Notes.note_wrapped, value)
 
     def wrapping_of(self, identity: FunctionId) -> tuple[tuple[tuple[str, Value], ...] | None, tuple[str, ...]] | None:
-        """What wraps a function, as far as it was seen."""
+        """Known wrappers of a function."""
         found = self.wrapped.get(identity)
         if self.log is not None:
             self.log.ask(found, Notes.wrapping_of, identity)
@@ -115,7 +115,7 @@ class Notes:
             self.log.tell_once(Notes.note_layer_made)
 
     def flag(self, name: str) -> Value | None:
-        """What a flag of the program may hold; None where there is none of that name."""
+        """Possible values of a program flag; None if there is no such flag."""
         found = self.flags.get(name)
         if self.log is not None:
             self.log.ask(found, Notes.flag, name)

@@ -44,7 +44,7 @@ class ObjectTable:
         self._seen = {}
 
     def kept(self) -> tuple[object, ...]:
-        """All of it as data. What tells one object from the others is in the order of their numbers."""
+        """All of it as data. Distinguishing parts are in the order of the numbers."""
         names = self.level_names
         return self.facts, list(self._numbers), self._depths, names.all, names.unshifted
 
@@ -105,7 +105,7 @@ class ObjectTable:
         return self._intern(("call", call, inner), facts.kind, facts.name, facts.function, facts.op, depth)
 
     def stand_in(self, position: int, actual: ObjectId, *, open_instance: bool) -> ObjectId:
-        """What a callee calls the object that it is given in place `position`: one name for all objects of that kind."""
+        """The callee's name of the object at `position`: one name for all objects of that kind."""
         facts = self.facts[actual]
         key: Hashable = ("given", position, facts.kind, facts.name, open_instance)
         number = self._intern(key, facts.kind, facts.name, None, None, 0)

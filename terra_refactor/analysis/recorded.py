@@ -1,4 +1,4 @@
-"""Which parameters were tensors in recorded runs.
+"""Parameters that were tensors in recorded runs.
 
 Computes: the names of the parameters to which nothing but tensors (or None) came. Needs: what was recorded. Gives: `recorded_tensors`.
 

@@ -205,7 +205,7 @@ def _call(site: Site, op: ops.Call, truth: bool) -> bool:
 
 
 def _only_instance(site: Site, cls: Value) -> Value | None:
-    """What an unknown value is known to be after `isinstance(x, cls)`; None if nothing more."""
+    """An unknown value refined by `isinstance(x, cls)`; None if not refined."""
     if isinstance(cls, LibraryValue):
         if cls.name in _TENSOR_CLASSES:
             return UNKNOWN_TENSOR

@@ -36,7 +36,7 @@ _NONE: Final[Mapping[int, Moves]] = {}
 
 
 def moved_operations(before: Function, now: Function) -> Moves:
-    """Which operations of a function have another number now, and which are gone."""
+    """Renumbered and removed operations of a function."""
     old, new = [_form(op) for op in walk(before.body)], [_form(op) for op in walk(now.body)]
     first = 0
     shortest = min(len(old), len(new))
@@ -64,7 +64,7 @@ def _form(op: Op) -> Hashable:
 
 
 class Renumbering:
-    """What was found out before the edit of some functions, with the new numbers of their operations."""
+    """Results from before an edit, with the new numbers of operations."""
 
     def __init__(self, moves: Mapping[FunctionId, Moves]) -> None:
         self._moves: dict[str, dict[int, Moves]] = {}

@@ -74,7 +74,7 @@ class SummaryStore:
         self.taken_over = 0
         """How many contexts the last run took over."""
         self.assembled: Assembled | None = None
-        """What its facts were assembled from."""
+        """Inputs of its facts."""
 
     def begin(self, program: Program, models: Mapping[str, ProjectModel], tf_version: str | None = None) -> Adoption:
         """What of it holds for a program, and what users tell of it."""
@@ -277,7 +277,7 @@ class Adoption:
         return True
 
     def _run_alone(self, old: Summary) -> Summary | None:
-        """What takes the place of a summary that does not hold; None if who calls it has to be run."""
+        """Replacement of an invalid summary; None if the caller has to be run."""
         log = old.log
         if log is None or log.within is not None or log.after_settling is not self.engine.settled:
             return None

@@ -216,7 +216,7 @@ class StateChanges:
 
     @staticmethod
     def restored(kept: tuple[Any, ...]) -> StateChanges:
-        """What was kept: only `of` can be asked of it."""
+        """Kept answers; supports `of` only."""
         changes = StateChanges.__new__(StateChanges)
         changes._certain, changes._writers = kept
         return changes

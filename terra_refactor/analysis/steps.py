@@ -27,7 +27,7 @@ FIELDS_OF_A_STEP: Final = 16
 
 
 def steps_of_call(summary: Summary) -> int:
-    """What it costs to give a caller what a call has read, written and done: little, except where state grows with the program."""
+    """Cost of returning reads, writes and effects to a caller: small, unless state grows with the program."""
     fields = len(summary.reads) + len(summary.writes) + len(summary.effects) + len(summary.state_reads)
     return fields // FIELDS_OF_A_STEP
 

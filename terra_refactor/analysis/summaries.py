@@ -1,7 +1,7 @@
-"""What is remembered of a context that has run.
+"""Summaries of contexts that have run.
 
 Computes: a summary from a finished frame. Needs: the frame, with its ways out merged, and what of its writes outlives it. Gives:
-`summary_of`. What the summary has in common with earlier ones is kept once (`sharing`).
+`summary_of`. Parts shared with earlier summaries are stored once (`sharing`).
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ from terra_refactor.tf_model.environment import known_truth
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is known of a condition: `value` is None where it may be either."""
+    """Truth of a condition: `value` is None where it may be either."""
 
     value: bool | None
     kind: BranchKind

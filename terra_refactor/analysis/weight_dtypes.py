@@ -54,7 +54,7 @@ _KEEP_TO_DEFAULT: Final = words(
 
 @dataclass(frozen=True, slots=True)
 class WeightCode:
-    """What one function's own code has to do with the types of weights."""
+    """Effect of one function's own code on dtypes of weights."""
 
     asks: bool
     """It may give a weight another type than Keras's default."""

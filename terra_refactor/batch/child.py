@@ -17,7 +17,7 @@ from typing import Any
 
 
 def analyse(folder: str, paths: list[str]) -> dict[str, Any]:
-    """What is decided in a repository, in numbers."""
+    """Counts of the decisions in a repository."""
     from terra_refactor.classify.decision import Classification  # noqa: PLC0415 - after the limit is set
     from terra_refactor.config import Config, is_inside  # noqa: PLC0415
     from terra_refactor.errors import TerraError, UsageError  # noqa: PLC0415

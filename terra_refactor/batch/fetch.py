@@ -1,6 +1,6 @@
 """Getting a repository: a folder as it is, an archive unpacked, a git revision checked out.
 
-Gives: `fetched`, a context with the folder. Raises `FetchError` with one sentence. What is unpacked or checked out is removed afterwards.
+Gives: `fetched`, a context with the folder. Raises `FetchError` with one sentence. Unpacked and checked-out files are removed afterwards.
 An archive cannot write outside of its folder (`filter="data"` of tarfile, PEP 706).
 """
 

@@ -1,4 +1,4 @@
-"""What one repository may cost, and what came of it: the records that processes hand to each other.
+"""Limits and outcome of one repository: the records that processes exchange.
 
 Gives: `Limits`, `Status`, and the form of a result line, which is a JSON object: `schema`, `name`, `kind`, `location`, `revision`,
 `identity`, `version` (of this program), `status`, `error`, `seconds`, `peak_memory_mb`, and for what was analysed `summary` (as in

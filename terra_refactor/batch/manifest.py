@@ -59,7 +59,7 @@ class Entry:
 
     @property
     def identity(self) -> str:
-        """What a result is found by when a run is taken up again."""
+        """Key of a result when a run is resumed."""
         return "\0".join((self.name, self.kind.value, self.location, self.revision, *self.paths))
 
 

@@ -7,7 +7,7 @@ doubtful if something that it was made from has changed, however far away; when 
 the same, and the other answers, recomputed if invalid, are equal (Hammer et al., "Adapton: composable, demand-driven
 incremental computation", PLDI 2014).
 
-What is asked while it is being answered (recursion) is `meanwhile`; so what such a question gets depends on where it was entered, and
+A query that depends on itself (recursion) gets `meanwhile`, so its answer depends on where the cycle was entered, and
 the answers that met it are not kept. Answers in order are those that would be asked for without anything kept: each that
 is compared is equal to the earlier one, so that the next one would be asked for as well.
 """
@@ -45,9 +45,9 @@ class _Answer:
     about: Hashable
     value: object = None
     looks: dict[Look | _Answer, object] = field(default_factory=dict)
-    """What it was made from, in order; with an answer, what that was."""
+    """Dependencies in order; of an answer, with its value."""
     users: set[_Answer] = field(default_factory=set)
-    """What was made from it."""
+    """Dependents."""
     settled: bool = False
     running: bool = False
     recursive: bool = False
@@ -75,10 +75,10 @@ class Answers(Generic[ProgramT]):
         self._changed: AbstractSet[Look] = frozenset()
         self._found: dict[tuple[Question[Any, Any, Any], Hashable], _Answer] = {}
         self._users: dict[Look, set[_Answer]] = {}
-        """What was made from a look."""
+        """Dependents of a look at the program."""
         self._running: list[_Answer] = []
         self._doubtful: list[_Answer] = []
-        """What may not hold in the present state."""
+        """Answers that may be invalid."""
 
     @property
     def count(self) -> int:

@@ -1,4 +1,4 @@
-"""What is found out about one function before the set of them is decided.
+"""Assessment of one function, before all functions are decided together.
 
 Computes: hazards, assumptions and classification of a function, how much it does, whether a decorator fits, which arguments it should
 get, and what a report tells of it beside its place. Needs: hazards and facts. Gives: `Assessment`, `assess`, `structural_reason`,
@@ -74,7 +74,7 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class Portrait:
-    """What a report tells of a function whatever is done to it, and wherever it stands."""
+    """Report entries of a function that do not depend on its action or place."""
 
     parameters: tuple[ParameterDecision, ...]
     """With samples."""
@@ -181,7 +181,7 @@ def _assessed(hazards: HazardMap, identity: FunctionId) -> Assessment:
 
 
 def _may_build_models(hazards: HazardMap, found: FunctionFacts, contexts: tuple[ContextFacts, ...]) -> Iterator[str]:
-    """What must hold of the arguments of a function without callers, and that runs layers on them: such functions build models."""
+    """Assumptions about arguments of a function without callers that runs layers on them: such functions build models."""
     if not any(context.entry in (EntryKind.UNCALLED, EntryKind.FRAMEWORK) for context in contexts):
         return
     open_ones = {

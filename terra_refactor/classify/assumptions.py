@@ -1,4 +1,4 @@
-"""What a decision rests on that is not known.
+"""Assumptions of decisions.
 
 Computes: sentences that a person can check, or the one reason why the answer is unknown. Needs: facts and hazards. Gives: `Assumptions`.
 """
@@ -157,7 +157,7 @@ def _is_made_by_call(codes: Codes, instance: ObjectFacts) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What must hold for the function to be safe."""
+    """Assumptions under which the function is safe."""
 
     sentences: tuple[str, ...]
     unknowable: str | None

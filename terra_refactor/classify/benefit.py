@@ -60,7 +60,7 @@ class Count:
     open_traced: int = 0
     """Those of the operations of a trace that are in such loops."""
     flat: int = 0
-    """What a trace makes with all that it calls, also where that is a graph of its own, and so traced beside it."""
+    """Operations that a trace creates, including nested graphs, which are traced with it."""
 
     def __bool__(self) -> bool:
         return bool(self.executed)
@@ -156,7 +156,7 @@ class _Part:
 
 
 def _body(hazards: HazardMap, context: ContextId) -> tuple[_Part, ...]:
-    """What counts in a context's own code, in order."""
+    """Counted operations of a context's own code, in order."""
     view = hazards.view(hazards.facts.contexts[context])
     parts = []
     gradient = any(True for _ in view.calls_with(Trait.COMPUTES_GRADIENT))

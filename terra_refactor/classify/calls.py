@@ -28,7 +28,7 @@ from terra_refactor.ir.ids import FunctionId, OpId
 
 @dataclass(frozen=True, slots=True)
 class GraphCost:
-    """What a graph costs and saves."""
+    """Cost and savings of a graph."""
 
     trace_milliseconds: float
     """One trace of a function of one operation, its first run included."""
@@ -48,7 +48,7 @@ UNDER_TAPE: Final = GraphCost(60.0, 2.5, 330.0, 40.0)
 """If a tape of the eager caller records the calls: the gradient becomes a graph as well. Source of all three:
 `benchmarks/tf_function_cost.py`, see docs/benchmarks.md."""
 MARGIN: Final = 1.25
-"""What is to be converted must be called so much more often than it takes to pay its trace: the estimate is not exact."""
+"""Safety factor on the number of calls that pay for a trace, since the estimate is not exact."""
 
 BOMB: Final = 500
 """Operations that take half a second to trace and a second to optimise: that needs calls with evidence."""
@@ -67,7 +67,7 @@ def calls_until_paid(count: Count, *, traces: int = 1, under_tape: bool = False)
 
 
 def cost_of(count: Count, *, under_tape: bool) -> GraphCost:
-    """What a graph of so many operations costs and saves."""
+    """Cost and savings of a graph by its number of operations."""
     return UNDER_TAPE if under_tape else DIFFERENTIATED if count.differentiated else PLAIN
 
 

@@ -20,7 +20,7 @@ class IsGraph(Protocol):
 
 
 class Coverage:
-    """What is known of functions that are no graphs themselves; `callers` is True or False where no caller has a say."""
+    """Coverage of functions that are not graphs themselves; `callers` is True or False where no caller has a say."""
 
     def __init__(self, is_graph: IsGraph, callers: Callable[[FunctionId], frozenset[FunctionId] | bool]) -> None:
         self._is_graph = is_graph

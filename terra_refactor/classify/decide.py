@@ -73,7 +73,7 @@ _DECIDED_KINDS: Final = (FunctionKind.FUNCTION, FunctionKind.METHOD, FunctionKin
 
 @dataclass(frozen=True, slots=True)
 class DecisionOptions:
-    """What a user may set about decisions."""
+    """User settings for decisions."""
 
     min_ops: int | None = None
     """Least estimated operations per call for which converting pays; 0 converts whatever does tensor work; None is the default."""
@@ -388,7 +388,7 @@ class _Decider:
         return all(coverage.runs_as_graph(caller, level) for caller in callers)
 
     def covered_by(self, wanted: Mapping[FunctionId, Judgement]) -> Coverage:
-        """What runs as part of graphs, if those that are wanted become graphs."""
+        """Functions that run in graphs, if the wanted ones become graphs."""
 
         def is_graph(identity: FunctionId, level: Level) -> bool:
             if (self.hazards.is_hybrid(identity) and identity not in self.removed) or identity in self.piped:
@@ -678,7 +678,7 @@ class _Decider:
         )
 
     def expected_gain(self, judgement: Judgement) -> ExpectedGain | None:
-        """What the action saves in a run, where a record or the program says how often the function is called."""
+        """Seconds that the action saves in a run, if a record or the program gives the number of calls."""
         identity = judgement.code.id
         seen = self.program.recorded.get(identity)
         if judgement.action is Action.TUNE_TF_FUNCTION:

@@ -1,4 +1,4 @@
-"""What is decided about a function: the vocabulary of classification and action.
+"""Decision about a function: classification and action.
 
 Computes: nothing. Gives: frozen records that the report serialises, the refactorings act on, and the editor shows. Words and meanings
 are those of the report (`report/1`).
@@ -63,7 +63,7 @@ class ParameterValueKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ParameterDecision:
-    """What a parameter is, how that is known, and the distinct tensor types that reach it."""
+    """Kind and evidence of a parameter, and the distinct tensor types that reach it."""
 
     name: str
     kind: ParameterValueKind

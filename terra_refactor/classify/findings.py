@@ -107,7 +107,7 @@ def _only_fails_as_expected(hazards: HazardMap, context: ContextFacts) -> bool:
 def _is_of_another_closure(program: Program, context: ContextFacts) -> bool:
     """Whether the context may be of a function object that is no graph, though another one with the same code is.
 
-    What a decorator of the project returns is a new object for each function that it decorates, and `tf.function` is given some of them.
+    A decorator of the project returns a new object for each decorated function, and `tf.function` is given some of them.
     """
     code = program.function(context.function)
     return context.entry is EntryKind.CALLED and bool(code.frees) and _written_decorator(code) is None
@@ -116,7 +116,7 @@ def _is_of_another_closure(program: Program, context: ContextFacts) -> bool:
 def _entered_from_outside(facts: ProgramFacts) -> frozenset[ContextId]:
     """The contexts at which eager code enters a graph: traced functions, and functions given to `Dataset.map`, `fit` and the like.
 
-    What is deeper inside is judged from there, since only there is it known whose objects it changes.
+    Deeper functions are judged from there, because only there the owner of the changed objects is known.
     """
     return frozenset(
         callee

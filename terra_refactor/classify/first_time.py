@@ -77,7 +77,7 @@ def runs_first_time(
 
 
 def _missing(code: CodeFacts, test: OpId, truth: bool) -> frozenset[str] | None:
-    """What is not there, or empty, where the test has that truth: `_FLAGS` for a flag, which needs no proof.
+    """Names that are missing or empty if the test has that truth: `_FLAGS` for a flag, which needs no proof.
 
     It is None if the test says no such thing.
     """

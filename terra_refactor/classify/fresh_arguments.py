@@ -80,7 +80,7 @@ AskFresh: TypeAlias = Callable[[FreshParameter], Fresh]
 
 
 def freshness(code: Function, ask: AskFresh) -> Fresh:
-    """The freshest arguments of a function. What callers bring is asked for: many ways lead up to the same caller."""
+    """The freshest arguments of a function. Answers about callers are cached, because many paths lead to the same caller."""
     own = 1 if code.kind is FunctionKind.METHOD else 0
     found = [ask((code.id, parameter.name, 0)) for parameter in code.parameters[own:]]
     return max(found, key=lambda fresh: fresh.how, default=Fresh(Freshness.NEVER))
@@ -179,7 +179,7 @@ def _is_open_number(value: Value) -> bool:
 
 
 def _freshness_of_element(view: ContextView, call: OpId, number: OpId, depth: int, ask: AskFresh) -> Freshness:
-    """What is in a display: numbers that change there are other structures."""
+    """Elements of a display: changing numbers in it are different structures."""
     if view.any_of(number, _is_open_number):
         loop = view.innermost_loop(call)
         changes = loop is not None and view.changes_in(loop, number)

@@ -1,4 +1,4 @@
-"""Which generation of TensorFlow a module is written for, by the names that it uses.
+"""The generation of TensorFlow that a module is written for, by the names that it uses.
 
 Computes: the modules that build graphs and run them in sessions; those of programs that run with TensorFlow 1, or without eager execution.
 Needs: facts. Gives: `tensorflow_1_modules`, `programs_of_tensorflow_1`, `imported_modules`.
@@ -37,7 +37,7 @@ def programs_of_tensorflow_1(hazards: HazardMap) -> frozenset[str]:
     """The names of the modules that run in programs without eager execution only: these use a name that TensorFlow 2 does not have, or
     turn eager execution off.
 
-    Among modules that imports connect, if some have eager code, only those are without it that turn it off, or that no other module imports.
+    Among modules that imports connect, if some have eager code, only those are without it that turn it off, or that no module imports.
     In a package without a script that uses it, those that turn it off.
     """
     facts, program = hazards.whole_facts, hazards.whole_program

@@ -1,4 +1,4 @@
-"""Which contexts run in graphs once some functions are no `tf.function` any more.
+"""Contexts that still run in graphs after some `tf.function`s are removed.
 
 Computes: what is called outside of the graphs that stay; what a program runs eagerly although it is wrapped. Needs: facts. Gives:
 `without`, `run_eagerly_all_the_same`.
@@ -29,7 +29,7 @@ def run_eagerly_all_the_same(facts: ProgramFacts) -> frozenset[ContextId]:
 def without(facts: ProgramFacts, removed: Set[FunctionId]) -> frozenset[ContextId]:
     """The contexts that run in a graph although the decorators of these functions are gone.
 
-    What a removed graph calls runs as it does then. What it hands to a library function is taken to run in a graph still.
+    Callees of a removed graph run eagerly then. Functions that it passes to a library function are taken to run in a graph still.
     """
     entered_eagerly: set[ContextId] = set()
     called: set[ContextId] = set()

@@ -119,7 +119,7 @@ class HazardMap:
         self.moved = None if changed is None or earlier is None else _moved(earlier.whole_program, program)
         """The functions that are not the same as in the earlier state, be it only in their places; None if nothing is known of one."""
         self.decided: dict[FunctionId, DecidedBefore] = {} if self.moved is None or earlier is None else earlier.decided
-        """What was decided about functions in the earlier state, for who decides now."""
+        """Decisions in the earlier state, for the current one."""
         self.ask = self._answers.ask
         self._views: dict[ContextId, ContextView] = {}
 
@@ -130,7 +130,7 @@ class HazardMap:
 
     @staticmethod
     def restored(kept: tuple[Any, ...], program: Program) -> HazardMap:
-        """What was kept of one that is at its end, for this program."""
+        """Kept state of a finished map, for this program."""
         facts, answers, decided = kept
         hazards = HazardMap(program, facts, remembers=True)
         hazards._answers.restore(answers)
@@ -342,7 +342,7 @@ class HazardMap:
         )
 
     def _filled_before(self, context: ContextFacts, effect: Effect) -> str | None:
-        """What would have to be so for a write never to happen in this graph."""
+        """Assumption under which a write never happens in this graph."""
         identity = FunctionId(effect.site.module, effect.site.function)
         contexts = self.facts.contexts_of(identity)
         is_graph = context.in_graph or self.is_hybrid(context.function)

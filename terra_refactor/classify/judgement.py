@@ -20,7 +20,7 @@ from terra_refactor.ir.function import Function
 
 @dataclass(slots=True)
 class Judgement:
-    """What is known about the function, and what is decided so far."""
+    """Assessment of the function, and the decision so far."""
 
     code: Function
     found: FunctionFacts

@@ -30,7 +30,7 @@ from terra_refactor.facts.records import (
 from terra_refactor.ir.ids import FunctionId, OpId
 
 _PASSED_ON = AttributeRead | ItemRead | Operation | Display | Unpacked
-"""What gives another result and does nothing else."""
+"""Operations that only give another result."""
 
 
 def goes_nowhere(hazards: HazardMap, context: ContextFacts, number: OpId, seen: frozenset[OpId] = frozenset()) -> bool:

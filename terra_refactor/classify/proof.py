@@ -1,4 +1,4 @@
-"""What is proven of a hazard, beyond what the analysis takes for granted: an error, and taking a decorator away, need it.
+"""Proof of a hazard without the analysis's assumptions, as errors and removals need it.
 
 The analysis believes annotations, and what a body does with a parameter, so that it can say anything about functions that nobody
 calls. That is enough to be careful, and not enough to call a program wrong: a parameter that is unpacked may be a tuple, and an
@@ -58,13 +58,13 @@ from terra_refactor.tf_model.traits import SEEDED_LAYERS
 _OF_THE_HOST: Final = frozenset(
     {EffectKind.PRINT, EffectKind.LOG, EffectKind.INPUT_OUTPUT, EffectKind.RANDOM, EffectKind.TIME}
 )
-"""What Python does while a graph is traced, and no later call does again."""
+"""Effects of Python during a trace that later calls do not repeat."""
 _HOOKS: Final = frozenset({"call", "update_state", "result"})
 """Methods that Keras calls eagerly as well as in graphs."""
 
 
 class Proof:
-    """What is proven about the values of a program, found on demand."""
+    """Proofs about the values of a program, computed on demand."""
 
     def __init__(self, hazards: HazardMap) -> None:
         self.hazards = hazards
@@ -75,7 +75,7 @@ class Proof:
     # --- hazards -------------------------------------------------------------------------------------------------------------------
 
     def doubt(self, context: ContextFacts, hazard: ReachedHazard) -> str | None:
-        """What would have to be so, and is not proven, for the hazard of a graph that runs this context; None if it is one for sure."""
+        """The unproven condition for the hazard of a graph that runs this context; None if it is certain."""
         if hazard.is_effect:
             return self._doubt_of_effect(context, hazard)
         place, rule = hazard.site.op, all_rules()[hazard.rule]
@@ -110,7 +110,7 @@ class Proof:
         return doubts[0] if doubts else None
 
     def doubt_of_failure(self, context: ContextFacts, failure: FailureFact) -> str | None:
-        """What would have to be so, and is not proven, for an operation to fail that fails on these arguments; None if it does."""
+        """The unproven condition for an operation to fail on these arguments; None if it is certain."""
         if failure.only:
             return failure.only
         code = self.values.code(context)
@@ -254,7 +254,7 @@ class Proof:
         return None
 
     def _doubt_of_host(self, context: ContextFacts, hazard: ReachedHazard) -> str | None:
-        """What is doubtful about what Python does while a graph is traced only: whether a later call would do something else."""
+        """Doubt about an effect during a trace: whether a later call would do something else."""
         read = self.hazards.library_at(hazard.site)
         if read and all(has_trait(name, Trait.READS_KEPT) for name in read):
             return "if what it reads changes between the calls"

@@ -62,7 +62,7 @@ _HOLDERS: Final = (ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET)
 
 
 class Provenance:
-    """What is proven about the values of a program, found on demand.
+    """Provenance of the values of a program, computed on demand.
 
     With `whole`, all tensors must be proven, too, that a value was made from, sizes and results of functions among them.
     """

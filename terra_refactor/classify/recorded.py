@@ -35,7 +35,7 @@ _PLURALS: Final = {"tensor": "a tensor", "variable": "a variable", "ndarray": "a
 
 
 def assumption_of(seen: FunctionSeen, name: str) -> str:
-    """What must hold where only a run shows what a parameter is."""
+    """Assumptions if only a recorded run shows the type of a parameter."""
     parameter = _parameter(seen, name)
     kinds = dict.fromkeys(_in_words(each.type) for each in parameter.types) if parameter is not None else {}
     what = " or ".join(kinds) or "of the same kind"

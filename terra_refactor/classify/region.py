@@ -1,4 +1,4 @@
-"""What is decided about hot code that is no function of its own.
+"""Decision about hot code that is not a function of its own.
 
 Computes: nothing. Gives: `RegionDecision`, whose words are those of the report (`regions` of `report/1`).
 """
@@ -35,7 +35,7 @@ class RegionDecision:
     output_types: tuple[TensorType, ...]
     """The distinct types of all that it gives."""
     function_name: str
-    """What the function is called."""
+    """Name of the function."""
     qualname: str
     """And its qualified name."""
 

@@ -64,7 +64,7 @@ def say_that_code_runs(*, quiet: bool) -> None:
 
 
 def to_string(show: Callable[[Console], None]) -> str:
-    """What is printed, as plain text."""
+    """Printed output as plain text."""
     buffer = StringIO()
     show(Console(file=buffer, width=PIPE_WIDTH, highlight=False, emoji=False, markup=False, color_system=None))
     return buffer.getvalue()

@@ -36,7 +36,7 @@ OF_FINDINGS: Final = frozenset({TEXT, "sarif", "github", "gitlab", "junit", "rdj
 
 
 def coverage_for(targets: Sequence[Target]) -> Coverage:
-    """What has to be looked into for reports of findings."""
+    """How much to analyse for the wanted reports."""
     return Coverage.FINDINGS if all(target.format in OF_FINDINGS for target in targets) else Coverage.EVERY
 
 

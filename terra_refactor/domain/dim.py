@@ -7,7 +7,7 @@ different ones may or may not be. Sizes are never negative; symbols stand for si
 A size has two views (adr/0012): what it is when the program runs eagerly, and what is static while a graph is traced. They are the same
 but for an `OpenDim`, which TensorFlow does not know while it traces. Arithmetic computes both; comparisons are about the eager view.
 
-Ignores: anything but integer polynomials. What cannot be expressed is None.
+Ignores: anything but integer polynomials. Other expressions are None.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ Dim: TypeAlias = int | SymbolicDim | OpenDim | None
 
 
 def eager(dim: Dim) -> int | SymbolicDim | None:
-    """What the size is when the program runs eagerly."""
+    """The size in eager execution."""
     return dim.size if isinstance(dim, OpenDim) else dim
 
 

@@ -15,7 +15,7 @@ from terra_refactor.domain.value import ObjectId
 
 
 class EffectKind(Enum):
-    """What is done."""
+    """Kind of side effect."""
 
     __hash__ = object.__hash__
 

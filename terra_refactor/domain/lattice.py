@@ -225,7 +225,7 @@ def _merge_tensors(values: list[Value], limit: int) -> list[Value]:
 
 
 def join_tensors(tensors: Sequence[TensorValue]) -> TensorValue:
-    """What is known of a tensor that is one of several of a kind, but for their contents."""
+    """Join of tensors without their contents."""
     joined, traced = tensors[0].type, tensors[0].traced
     for tensor in tensors[1:]:
         joined, traced = join_tensor_types(joined, tensor.type), traced | tensor.traced
@@ -315,7 +315,7 @@ def _join_structures(left: Value, right: Value) -> Value | None:
 
 
 def list_element(content: FrozenList) -> Value:
-    """What an element of the list may be; `BOTTOM` for an empty one."""
+    """Join of the list's elements; `BOTTOM` for an empty one."""
     if content.elements is not None:
         return join_all(content.elements)
     return content.element if content.element is not None else BOTTOM

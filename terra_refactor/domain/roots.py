@@ -28,7 +28,7 @@ def outward(roots: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """What of a tensor is open while a graph is traced, beside its sizes: sets of roots."""
+    """Open parts of a traced tensor besides its sizes: sets of roots."""
 
     content: int = 0
     """Its content is computed from one that only the run tells: it is no constant of the graph."""

@@ -36,7 +36,7 @@ def format_shape(shape: Shape) -> str:
 
 
 def join_dims(left: Dim, right: Dim) -> Dim:
-    """What is known of a size that is one or the other: open if either is."""
+    """Join of two sizes: open if either is."""
     if left == right:
         return left
     if isinstance(left, OpenDim) or isinstance(right, OpenDim):
@@ -59,14 +59,14 @@ def open_axis(shape: Shape, axis: int, roots: int, why: Why) -> Shape:
 
 
 def join_shapes(left: Shape, right: Shape) -> Shape:
-    """What is known of a shape that is one or the other: None where ranks differ, unknown sizes where sizes differ."""
+    """Join of two shapes: None where ranks differ, unknown sizes where sizes differ."""
     if left is None or right is None or len(left) != len(right):
         return None
     return tuple(join_dims(a, b) for a, b in zip(left, right, strict=True))
 
 
 def meet_shapes(left: Shape, right: Shape) -> Shape:
-    """What is known of a shape of which both are true (for example after `set_shape`); the more precise size of each axis.
+    """Meet of two shapes (for example after `set_shape`); the more precise size of each axis.
 
     Where the two contradict each other, `left` is kept: the caller decides whether that is an error (`compatible`).
     """

@@ -34,7 +34,7 @@ UNKNOWN_TENSOR_TYPE = TensorType()
 
 
 def join_tensor_types(left: TensorType, right: TensorType) -> TensorType:
-    """What is known of a tensor that has one type or the other."""
+    """Join of two tensor types."""
     if left == right:
         return left
     return TensorType(left.dtype if left.dtype == right.dtype else None, join_shapes(left.shape, right.shape))

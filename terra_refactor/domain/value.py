@@ -116,7 +116,7 @@ class TensorValue:
     content: Value | None = None
     variable: ObjectId | None = None
     traced: Traced = KNOWN
-    """What of it is open while a graph is traced, beside its sizes."""
+    """Open parts while a graph is traced, besides its sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +284,7 @@ class ShapeValue:
 
     shape: Shape
     traced: Traced = KNOWN
-    """What is open of it where the rank is not known."""
+    """Open parts if the rank is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def _attributes_read(code: CodeFacts) -> Iterator[str]:
 class Codes:
     """The facts of the functions of a program, each made when it is first asked for.
 
-    What `earlier` has of a function whose body is the same is taken over.
+    Facts in `earlier` about functions with the same body are reused.
     """
 
     def __init__(self, program: Program, earlier: Codes | None = None) -> None:

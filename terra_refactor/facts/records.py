@@ -1,7 +1,7 @@
 """Facts about the code of one function: what is read, written, called, computed, decided and repeated where.
 
 Computes: nothing. Gives: the records of `CodeFacts`. A record is named by its place (`op`, the operation that it is about) and holds the
-places of the results that it uses, by their roles. What Python writes in several ways and rules take for one thing is one record: displays
+places of the results that it uses, by their roles. Equivalent forms of Python have one record: displays
 and comprehensions, `and`, `or` and conditional expressions, operators and comparisons.
 """
 
@@ -33,7 +33,7 @@ class Literal(Fact):
 
 
 class _Variable:
-    """What reads and writes of variables have in common."""
+    """Common fields of reads and writes of variables."""
 
     __slots__ = ()
 
@@ -240,7 +240,7 @@ class Display(Fact):
     items: tuple[Item, ...]
     """Of a comprehension what it collects."""
     iterable: OpId | None = None
-    """What a comprehension goes through."""
+    """The iterable of a comprehension."""
 
     @property
     def is_comprehension(self) -> bool:
@@ -254,7 +254,7 @@ class Display(Fact):
 
     @property
     def hashed(self) -> tuple[OpId, ...]:
-        """What is hashed to make it: elements of a set, keys of a dict."""
+        """Hashed values: elements of a set, keys of a dict."""
         match self.kind:
             case Container.SET:
                 return tuple(item.value for item in self.items)
@@ -422,7 +422,7 @@ class Region(Fact):
     kind: RegionKind
     parts: tuple[Part, ...]
     subject: OpId | None
-    """What it tests, goes through or enters."""
+    """Its test, iterable or context manager."""
     is_assert: bool = False
     is_case: bool = False
     handlers: tuple[Handler, ...] = ()
@@ -434,7 +434,7 @@ class Region(Fact):
 
     @property
     def iterated(self) -> OpId | None:
-        """What a `for` or a comprehension goes through; None of anything else."""
+        """The iterable of a `for` or a comprehension; None otherwise."""
         return self.subject if self.kind in (RegionKind.FOR, RegionKind.COMPREHENSION) else None
 
     @property

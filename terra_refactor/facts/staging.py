@@ -150,14 +150,14 @@ class Staging:
         return None if found is None else found.get(name, _NOWHERE)
 
     def definitions_of(self, read: OpId) -> list[Definition]:
-        """What may have given a name its value where it is read; none of what is no name."""
+        """Reaching definitions of a name where it is read; none for other expressions."""
         fact = self._view.made(read)
         if not isinstance(fact, NameRead):
             return []
         return [each for place in self.flow.by_op.get(read, ()) for each in self.definitions(fact.name, place) or ()]
 
     def alternatives(self, name: str, place: NodeId, *, first: bool = False) -> list[Value]:
-        """What a name may be at a node, in one trace or another; a container is given by its kind."""
+        """Possible values of a name at a node, over all traces; a container by its kind."""
         found = self.definitions(name, place, first=first) or ()
         ordered = sorted(found, key=lambda each: (each.place, each.kind.value))
         return list(dict.fromkeys(part for each in ordered for part in members(self.value(name, each))))

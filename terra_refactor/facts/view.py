@@ -130,7 +130,7 @@ class ContextView:
             budget.end()
 
     def made(self, number: OpId) -> Fact | None:
-        """What is written where a result is made."""
+        """The fact that computes a result."""
         self._look()
         return self.code.facts[number]
 
@@ -241,12 +241,12 @@ class ContextView:
     # --- what a result is made from ---------------------------------------------------------------------------------------------------
 
     def stored_once(self, name: str) -> OpId | None:
-        """What a local variable is set to, if one assignment sets it."""
+        """The assigned value of a local variable with one assignment."""
         writes = self.code.writes.get(name, ())
         return writes[0].value if len(writes) == 1 else None
 
     def stored_before(self, read: NameRead) -> OpId | None:
-        """What a local variable is set to, if one assignment sets it, and that is complete where the variable is read.
+        """The assigned value of a local variable with one assignment that is complete at the read.
 
         Operations are numbered in the order of the source, and read only what is complete (`ir/check.py`). So looking back from an
         operation to what it reads, through names too, leads to earlier ones only, and ends, whatever is set from what.
@@ -268,11 +268,11 @@ class ContextView:
         return read.is_local or (self.function.parent is None and not read.is_captured)
 
     def origin(self, number: OpId) -> Fact | None:
-        """What is written where a result is made, through local variables that are set once."""
+        """The fact that computes a result, through local variables with one assignment."""
         return self.made(self.behind_name(number))
 
     def behind(self, number: OpId, follow: Callable[[Fact], Iterable[OpId]]) -> Iterator[Fact]:
-        """What a result is made from: through variables of the function, and of each fact through what `follow` says."""
+        """Sources of a result: through local variables, and through the parts of each fact that `follow` gives."""
         pending, seen = [number], {number}
         while pending:
             fact = self.made(pending.pop())
@@ -552,7 +552,7 @@ class ContextView:
 
 
 def unconverted_construct(view: ContextView) -> str | None:
-    """What in the function's own code AutoGraph has no conversion for, so that it leaves the function as it is; None if nothing."""
+    """The construct that AutoGraph cannot convert, so that it leaves the function as it is; None if there is none."""
     code = view.code
     found = [
         *((region.op, "`match`") for region in code.of_kind(Region) if region.is_case),

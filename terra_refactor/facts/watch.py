@@ -1,4 +1,4 @@
-"""What an answer about a program was made from: so that it can be kept while that stays the same.
+"""Dependency tracking for cached queries.
 
 Computes: which looks meet something else than before. Needs: a program, its facts and those from before. Gives: `Watch`, which notes
 looks, and `changed_looks`.
@@ -20,7 +20,7 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.program import Program
 
 Look: TypeAlias = "tuple[str, object]"
-"""What was looked at: `context`, `function` (its facts), `code`, `module`, `path` (of a module), `object`, `classes` (of a name), `place`
+"""Kind of dependency: `context`, `function` (its facts), `code`, `module`, `path` (of a module), `object`, `classes` (of a name), `place`
 (the function of a context) or `value` (of an operation), and which; None for all of them."""
 
 _Key = TypeVar("_Key")

@@ -4,7 +4,7 @@ Computes: the offers for some lines, cheaply; and, when one is asked for, the ne
 `perform`, `refactored`, `all_safe`, `one_for_each_change`, `Offer`, `Request`, `NewText`.
 Ignores: how edits are sent; `NewText` holds the whole new text of one file.
 
-Levels are those of the decision. What is not certain is never among the safe fixes, and carries its assumptions.
+Levels are those of the decision. Uncertain changes are never among the safe fixes, and carry their assumptions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NO_SHIM = "the environment of the program has no terra-refactor: install it ther
 
 
 class Task(Enum):
-    """What is asked for. The values travel to the editor and back."""
+    """Requested action. The values travel to the editor and back."""
 
     REFACTOR = "refactor"
     EXTRACT = "extract"

@@ -142,7 +142,7 @@ def _smallest(function: Function, line: int, column: int) -> tuple[Span, ops.Op]
 
 
 def _told(snapshot: Snapshot, function: Function, op: ops.Op, word: str) -> str | None:
-    """What is known of an operation. `word` is the identifier under the cursor, or empty."""
+    """Hover text of an operation. `word` is the identifier under the cursor, or empty."""
     contexts = snapshot.contexts(function)
     match op:
         case ops.StoreName(value=result, name=name) | ops.StoreAttribute(value=result, name=name):
@@ -171,7 +171,7 @@ def _told(snapshot: Snapshot, function: Function, op: ops.Op, word: str) -> str 
 
 
 def _call(snapshot: Snapshot, function: Function, op: ops.Op, call: ops.Call, name: str) -> str:
-    """What is called, its shape rule with the arguments of this call, and what it gives."""
+    """The callee, its shape rule with the arguments of this call, and the result."""
     contexts = snapshot.contexts(function)
     parts: list[str] = []
     made = [value for value in reached(contexts, call.id) if isinstance(value, Reference)]

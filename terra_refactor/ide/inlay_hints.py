@@ -47,7 +47,7 @@ class Hint:
     function: FunctionId
     name: str
     annotation: str | None = None
-    """What may be inserted behind the name, as an annotation."""
+    """The annotation that can be inserted after the name."""
     annotated: bool = False
     """An annotation stands before the hint already."""
 

@@ -38,7 +38,7 @@ _PROJECT: Final = ("pyproject.toml", "terra-refactor.toml", "setup.py", "setup.c
 
 @dataclass(frozen=True, slots=True)
 class CellAnswer:
-    """What is shown of a cell. `text` is the cell after the changes; the same as before where there are none."""
+    """Output for a cell. `text` is the cell after the changes; the same as before where there are none."""
 
     lines: tuple[str, ...]
     text: str
@@ -78,7 +78,7 @@ def register(shell: Any) -> None:
 
 @contextlib.contextmanager
 def _as_errors_of_the_shell(wrong_use: type[Exception]) -> Iterator[None]:
-    """What is wrong with a call or a cell is one line, and no trace."""
+    """Errors of a call or a cell are printed as one line, without a traceback."""
     try:
         yield
     except TerraError as error:
@@ -197,7 +197,7 @@ def _told(source: Source, finding: Finding, numbers: Sequence[int]) -> str:
 def _changed(
     source: Source, decisions: Sequence[Decision], level: Level, cells: Sequence[str]
 ) -> tuple[str, tuple[str, ...]]:
-    """The last cell after the changes. What needs another cell to change as well, such as an import, is not made, and said."""
+    """The last cell after the changes. Changes that also need another cell, such as an import, are reported and not made."""
     assert source.notebook is not None
     done = refactor_file(source, decisions, level)
     changed = source.notebook.cell_sources(done.new_text, source.path)

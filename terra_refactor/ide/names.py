@@ -66,7 +66,7 @@ def fenced(text: str) -> str:
 
 
 def value_card(snapshot: Snapshot, value: Value) -> str | None:
-    """What is known of one value, as Markdown; None where it says nothing."""
+    """Description of a value as Markdown; None if there is nothing to say."""
     match value:
         case Bottom() | Unbound():
             return None

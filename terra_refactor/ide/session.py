@@ -4,7 +4,7 @@ Computes: the snapshot of a file: the component of files that imports connect wi
 Needs: the project's folder (or one file) and its configuration. Gives: `Session`, `StaleError`.
 Ignores: threads of its own: `snapshot` runs in the caller's thread and may be called from any; all other methods are quick.
 
-What is remembered: files by time and size, lowered modules by content, snapshots by the contents of their component. An edit
+Caches: files by time and size, lowered modules by content, snapshots by the contents of their component. An edit
 lowers one function where it can (`ir.build.relower`), one file else.
 """
 
@@ -62,7 +62,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class _Disk:
-    """What is known about a file on disk."""
+    """State of a file on disk."""
 
     stamp: tuple[int, int] | None
     source: Source | FileError
@@ -126,7 +126,7 @@ class Session:
         self._records: tuple[object, tuple[tuple[str, Record], ...]] = (None, ())
         """The records of runs, as they were read last, with the times of their files."""
         self.problems: tuple[str, ...] = ()
-        """What is wrong with the records, in sentences."""
+        """Errors in the records, as sentences."""
 
     # --- texts ---------------------------------------------------------------------------------------------------------------------
 
@@ -197,7 +197,7 @@ class Session:
         return self._newest.get(path) if self._is_fresh() else None
 
     def fresh_first(self, path: str) -> Snapshot | None:
-        """What `first` gave for the texts as they are now; computes nothing."""
+        """Cached result of `first` for the current texts; computes nothing."""
         return self._firsts.get(path) if self._is_fresh() else None
 
     def _is_fresh(self) -> bool:
@@ -213,7 +213,7 @@ class Session:
             self._made_of = (buffers, changes)
 
     def snapshot(self, path: str, cancelled: Cancelled = lambda: False, progress: Progress | None = None) -> Snapshot:
-        """What is known about a file and everything that imports connect it with.
+        """Snapshot of a file and everything that imports connect with it.
 
         Raises:
             StaleError: `cancelled` said so.
@@ -458,7 +458,7 @@ class Session:
         return match_records(self._records[1], sources)
 
     def _judge_of(self, component: Sequence[str], program: Program, place: str | None) -> RepeatedJudge:
-        """Who judged these files before, in this process or an earlier one, and knows what is the same."""
+        """The judge of these files, from this process or an earlier one."""
         key = tuple(component)
         judge = self._judges.pop(key, None)
         if judge is None and place is not None and self._results is not None and self._cache is not None:

@@ -258,7 +258,7 @@ class _Naming:
         return self._guarded(base, lambda: rule(call))
 
     def _callee(self, op: ops.Call) -> tuple[Entity | None, Value | None, Mapping[str, Value]]:
-        """What is called, with its receiver and, for a layer, the settings it was made with."""
+        """The callee, with its receiver and, for a layer, its constructor arguments."""
         callee = self._values.get(op.function)
         if isinstance(callee, BoundMethod) and isinstance(callee.function, LibraryValue):
             method = self._by_id.get(op.function)

@@ -1,4 +1,4 @@
-"""What is known about the files that belong together, at one moment.
+"""An immutable snapshot of a component.
 
 Computes: look-ups only. Needs: the session, which makes it. Gives: `name_span`, `line_text`, `tensorflow_name`, and `Snapshot`, frozen:
 every answer to the editor is computed from one, so that an answer never mixes two versions of a text.

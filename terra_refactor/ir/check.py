@@ -54,7 +54,7 @@ _PARAMETER_ORDER = list(ParameterKind)
 
 
 def check_module(module: ModuleIR) -> tuple[str, ...]:
-    """What is wrong with the module's IR, a sentence each; empty if nothing is."""
+    """Violations in the module's IR, one sentence each."""
     problems: list[str] = []
     expected = (0, *numbers_of([function.qualname for function in module.functions[1:]]))
     for index, function in zip(expected, module.functions, strict=True):
@@ -67,7 +67,7 @@ def check_module(module: ModuleIR) -> tuple[str, ...]:
 
 
 def check_function(function: Function) -> tuple[str, ...]:
-    """What is wrong within one function, without regard to the others."""
+    """Violations within one function."""
     problems = [*_check_numbers(function), *_check_variables(function), *_check_parameters(function)]
     for op in walk(function.body):
         problems.extend(f"%{op.id} {type(op).__name__} {problem}" for problem in _check_op(op, function))

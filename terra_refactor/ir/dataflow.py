@@ -99,7 +99,7 @@ class DefinitionKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What a name may be: `place` is the node that binds it, or the site that merges it."""
+    """A reaching definition: `place` is the node that binds it, or the site that merges it."""
 
     kind: DefinitionKind
     place: int = -1

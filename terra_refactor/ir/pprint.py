@@ -78,7 +78,7 @@ _NO_PLACES: Final[Mapping[FunctionId, str]] = MappingProxyType({})
 _BRACKETS = {ContainerKind.TUPLE: "()", ContainerKind.LIST: "[]", ContainerKind.SET: "{}"}
 
 Annotate = Callable[[Op], str]
-"""What is said about an operation at the end of its line; nothing where it is empty."""
+"""Comment at the end of an operation's line; may be empty."""
 
 
 def format_module(module: ModuleIR, annotate: Callable[[Function], Annotate] | None = None) -> str:

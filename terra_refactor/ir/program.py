@@ -57,7 +57,7 @@ class Program:
     stubs: Mapping[str, str] = field(default_factory=dict)
     """The texts of the `.pyi` files that lie among them, by module name."""
     recorded: Mapping[FunctionId, FunctionSeen] = field(default_factory=dict)
-    """What runs showed of their functions, as they are now."""
+    """Recorded facts about functions, at their current places."""
 
     def function(self, identity: FunctionId) -> Function:
         """The function with that identity; KeyError if there is none."""

@@ -35,7 +35,7 @@ _EMPTY: Final = Record(".", "", None, 0.0, None, False, 0, (), {}, ())
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is run: an interpreter with its own options, and a script or module with its arguments."""
+    """The command: an interpreter with its own options, and a script or module with its arguments."""
 
     python: str
     options: tuple[str, ...]

@@ -16,7 +16,7 @@ _WITH_VALUE: Final = ("-W", "-X")
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """What an interpreter is asked to run."""
+    """A Python command line."""
 
     options: tuple[str, ...]
     """Of the interpreter."""

@@ -62,7 +62,7 @@ class TraceCause:
 
 @dataclass(frozen=True, slots=True)
 class GraphSeen:
-    """What was seen of a function as a `tf.function`."""
+    """Traces of a `tf.function`."""
 
     calls: int
     inner_calls: int
@@ -75,7 +75,7 @@ class GraphSeen:
 
 @dataclass(frozen=True, slots=True)
 class FunctionSeen:
-    """What was seen of one function."""
+    """Observations of one function."""
 
     path: str
     """Below the record's root."""

@@ -134,7 +134,7 @@ def _preferred(names: ModuleNames, target: str, first: tuple[str, ...]) -> list[
 
 
 def _reliable(names: ModuleNames, name: str, site: Standpoint) -> str | None:
-    """What `name` certainly is when the decorators of `site` are evaluated; None if that is not certain."""
+    """The certain value of `name` when the decorators of `site` are evaluated; None if uncertain."""
     bindings, same_scope = names.bindings(name, site.enclosing)
     running = [binding for binding in bindings if binding.kind is not BindingKind.TYPING_IMPORT]
     targets = _targets(running)

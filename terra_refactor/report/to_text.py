@@ -177,7 +177,7 @@ def _rules_of(findings: Iterable[Finding]) -> str:
 
 
 def print_comparison(console: Console, report: WorkspaceReport) -> None:
-    """What the findings were compared to, and what comments silence; nothing where there is nothing to say."""
+    """Counts of known, fixed and suppressed findings; prints nothing if there are none."""
     if report.comparison is not None:
         known, gone = len(report.comparison.known), len(report.comparison.gone)
         parts = [f"{_plural(known, 'finding')} known from {report.comparison.name}"] if known else []

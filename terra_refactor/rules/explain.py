@@ -19,7 +19,7 @@ KINDS: Final[Mapping[RuleKind, str]] = {
     RuleKind.DIAGNOSTIC: "Diagnostic: reported wherever it is found; does not affect whether a function may become a graph.",
     RuleKind.DECISION: "Decision: follows from the analysis of the whole function, and is reported at its definition.",
 }
-"""What it means that a rule is of a kind, for people."""
+"""Explanation of each kind of rule."""
 
 
 def explain(rule_id: str) -> str:

@@ -33,7 +33,7 @@ class Severity(Enum):
 
 
 class Family(Enum):
-    """What a rule is about, by the hundreds of its id."""
+    """Family of a rule, by the hundreds of its id."""
 
     HOST_EFFECTS = "1"
     RETRACING = "2"

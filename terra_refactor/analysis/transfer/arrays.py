@@ -134,7 +134,7 @@ def _is_basic(index: Value) -> bool:
 
 
 def _set_to(frame: Frame, name: str) -> OpId | None:
-    """What a local variable is set to, if one operation sets it."""
+    """The value of a local variable with one assignment."""
     if any(parameter.name == name for parameter in frame.function.parameters):
         return None
     stores = [op for op in walk(frame.function.body) if isinstance(op, ops.StoreName) and op.name == name]

@@ -499,7 +499,7 @@ def vars_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
 
 
 def _note_namespace(site: Site, written: str) -> None:
-    """What is read of a namespace is not followed: other code may set it between two calls."""
+    """Reads of a namespace are not followed: other code may set it between two calls."""
     site.frame.add_effect(
         Effect(EffectKind.STATE_READ, Target(RootKind.GLOBAL, written), written, site.place(), assumed=True)
     )

@@ -85,7 +85,7 @@ def _set_shape(site: Site, op: ops.Call, arguments: CallArguments) -> None:
 
 
 def _looked_through(site: Site, op: ops.Call, decorated: Value) -> Value:
-    """What a decorator gives that is not understood: the decorated function or class, with a note of the decorator's name."""
+    """The result of an unknown decorator: the decorated function or class, with a note of the decorator's name."""
     frame = site.frame
     names = frame.call_record(op.id).library or frame.call_record(op.function).library
     name = next(iter(names), None) or site.written(op.function)

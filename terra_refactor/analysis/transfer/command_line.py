@@ -70,7 +70,7 @@ def add_argument(site: Site, arguments: CallArguments, receiver: Value | None) -
 
 
 def _option(keywords: dict[str, Value], *, required: bool) -> Value:
-    """What an option may hold."""
+    """Possible values of an option."""
     action = keywords.get("action")
     if action in (Constant("store_true"), Constant("store_false")) or isinstance(action, LibraryValue):
         return UNKNOWN_BOOL

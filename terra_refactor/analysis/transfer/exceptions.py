@@ -179,7 +179,7 @@ def try_statement(site: Site, op: Op) -> Terminated | None:
 
 
 def _try_and_catch(site: Site, op: ops.Try, escaping: list[State]) -> State | None:
-    """Runs body, `else` and handlers; the state in which control goes on. What may leave by an exception is added to `escaping`."""
+    """Runs body, `else` and handlers; the state in which control goes on. States that leave by an exception are added to `escaping`."""
     frame = site.frame
     outer = frame.state
     body = outer.fork()

@@ -64,7 +64,7 @@ def _read_from_elsewhere(frame: Frame) -> set[int]:
 
 
 def _parts(value: Value) -> tuple[Value, ...]:
-    """What a value that is no reference has in it."""
+    """Parts of a value that is not a reference."""
     return tuple(
         part
         for member in members(value)

@@ -1,4 +1,4 @@
-"""What Keras does with classes of the program: `__call__` runs `build` once and then `call`. `fit` and its kin are in `keras_training`.
+"""Keras's calls of program classes: `__call__` runs `build` once and then `call`. `fit` and its kin are in `keras_training`.
 
 Computes: the calls that Keras makes into the program. Needs: class look-up. Gives: `KERAS_PROTOCOL`, by method name.
 
@@ -153,7 +153,7 @@ _BECOMES_TENSOR: Final = (TensorKind.NDARRAY, TensorKind.VARIABLE, TensorKind.TE
 
 
 def as_tensor(value: Value, dtype: DType | None) -> Value:
-    """What a layer's `call` gets for an argument: arrays and Keras's placeholders become tensors, floats get the layer's own type."""
+    """The argument as a layer's `call` receives it: arrays and Keras's placeholders become tensors, floats get the layer's own type."""
     if isinstance(value, TensorValue) and value.kind in _BECOMES_TENSOR:
         own = value.type.dtype
         if own in FLOATING and own != dtype:

@@ -1,4 +1,4 @@
-"""What Keras finds out about shapes when models are put together and trained: inputs, widths that layers were built for, labels.
+"""Shape checks of Keras when models are built and trained: inputs, widths that layers were built for, labels.
 
 Computes: whether the layers of a sequential model fit each other, whether its input fits what they were built for, whether a model's output
 fits its loss and labels. Needs: instances of library classes and their configuration. Gives: `add_to_sequential`, `build_sequential`,
@@ -41,7 +41,7 @@ _INPUTS: Final = "@inputs"
 _OUTPUT: Final = "@output"
 """Field of a sequential model: what its layers give for its declared input."""
 _NOTHING_YET: Final = Constant(None)
-"""What is in that field before the first layer."""
+"""Initial value of the field."""
 _FIXED_WIDTH: Final = frozenset(
     f"keras.layers.{name}"
     for name in (
@@ -118,7 +118,7 @@ def build_sequential(site: Site, model: Reference) -> None:
 
 
 def call_sequential(site: Site, name: str, receiver: Value, first: Value) -> Value | None:
-    """What a sequential model gives whose layers were built for a declared input; None if none was.
+    """Output of a sequential model that was built for a declared input; None otherwise.
 
     The input gets the rank of the declared one, as Keras sees to. A failure is noted where it certainly does not fit.
     """

@@ -291,7 +291,7 @@ def _as_tensors(site: Site, batch: Value) -> Value:
 
 
 def _part_of(frame: Frame, given: Sequence[Value], fraction: float, *, last: bool) -> tuple[Value, ...]:
-    """What is left of arrays for training when the last fraction of the examples is for validation, or that fraction (`last`)."""
+    """The training part of arrays if the last fraction is for validation, or that fraction (`last`)."""
 
     def one(leaf: Value) -> Value:
         if not isinstance(leaf, TensorValue) or not leaf.type.shape:

@@ -56,7 +56,7 @@ def build_dict(site: Site, op: Op) -> Value:
 
 
 def dict_content(site: Site, value: Value) -> FrozenDict:
-    """What is known of a mapping's content."""
+    """Known content of a mapping."""
     result: FrozenDict | None = None
     for member in members(value):
         content: Value | None = None
@@ -71,7 +71,7 @@ def dict_content(site: Site, value: Value) -> FrozenDict:
 
 
 def dict_element(content: FrozenDict) -> Value:
-    """What a value of the dict may be; `BOTTOM` for an empty one."""
+    """Join of the dict's values; `BOTTOM` for an empty one."""
     values = [without_unbound(value) for _, value in content.items]
     if content.rest is not None:
         values.append(content.rest)
@@ -79,7 +79,7 @@ def dict_element(content: FrozenDict) -> Value:
 
 
 def dict_key(content: FrozenDict) -> Value:
-    """What a key of the dict may be; `BOTTOM` for an empty one."""
+    """Join of the dict's keys; `BOTTOM` for an empty one."""
     unlisted = () if content.rest is None or content.rest == BOTTOM else (UNKNOWN,)
     return join_all((*(key for key, _ in content.items), *unlisted))
 
@@ -104,7 +104,7 @@ def has_item(content: FrozenDict, index: Value) -> bool:
 
 
 def known_item(content: FrozenDict, index: Value) -> Value:
-    """What is stored under the key, if anything is; `BOTTOM` if nothing can be."""
+    """Join of the values under the key; `BOTTOM` if nothing can be."""
     if not isinstance(index, Constant):
         return dict_element(content)
     found = without_unbound(dict(content.items).get(index, BOTTOM))

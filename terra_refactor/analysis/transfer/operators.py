@@ -389,7 +389,7 @@ def _objects(site: Site, symbol: str, left: Value, right: Value, *, in_place: bo
 def _leaves_lists(symbol: str, other: Value) -> bool:
     """Whether a list keeps its operators beside a value: arrays and tensors take it in, also in place; NumPy scalars count.
 
-    What nothing is known of is taken for a list, or for a number.
+    Unknown values are taken for lists or numbers.
     """
     return not isinstance(other, TensorValue) or (symbol == "*" and other.kind is TensorKind.NUMPY_SCALAR)
 
@@ -522,7 +522,7 @@ def _compared_tuples(symbol: str, left: Sequence[Value], right: Sequence[Value])
 def _equal(left: Value, right: Value) -> bool | None:
     """Whether two values are equal, if either is a library's; None where that is not known.
 
-    Functions, classes and modules of libraries equal only themselves. What a constant of unknown value equals is not known.
+    Functions, classes and modules of libraries equal only themselves. Comparison with a constant of unknown value is unknown.
     """
     if isinstance(left, Constant) and isinstance(right, Constant):
         return bool(left.value == right.value)

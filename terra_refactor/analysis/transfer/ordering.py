@@ -60,7 +60,7 @@ def _in_order(elements: Sequence[Value], reverse: Value | None) -> tuple[Value, 
 
 
 def _extreme(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """What `min` and `max` give is left to the declarations; with a key it is one of the elements."""
+    """The results of `min` and `max` come from the declarations; with a key it is one of the elements."""
     if any(name == "key" for name, _ in arguments.keywords):
         given = arguments.positional
         element = given[0] if len(given) > 1 else iterate(site, given[0]).element if given else BOTTOM

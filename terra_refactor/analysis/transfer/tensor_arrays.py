@@ -1,4 +1,4 @@
-"""What is written into a `tf.TensorArray`: the shape of its elements, which `stack` and `read` give again, and whether it grows.
+"""Writes into a `tf.TensorArray`: the shape of its elements, which `stack` and `read` give again, and whether it grows.
 
 Computes: the fields `WRITTEN` and `WITHIN` of the array's instance, joined over everything that is written. Needs: the heap. Gives:
 `TENSOR_ARRAYS`, by canonical name of the method. The rules of `tf_model` read them; an `element_shape` of the constructor wins over the

@@ -19,7 +19,7 @@ MAX_DEPTH: Final = 4
 LARGEST_INTEGER: Final = 10**9
 """A larger one may be an identifier or a key."""
 NOT_WRITTEN: Final = "not written"
-"""What `small` gives for a value that is too large or too private."""
+"""Result of `small` for a value that is too large or too private."""
 
 Described = tuple[Any, ...]
 

@@ -3,7 +3,7 @@
 Run as `bootstrap.py terra_refactor.record.child.main REQUEST` with REQUEST a JSON file: `root`, `part` (the file to write, to which
 the number of the process is added), `mode` (`script` or `module`), `target` and `arguments`.
 
-The program runs as `python SCRIPT ARGUMENTS` or `python -m MODULE ARGUMENTS` would run it. What was seen is written when it ends,
+The program runs as `python SCRIPT ARGUMENTS` or `python -m MODULE ARGUMENTS` would run it. The record is written when it ends,
 however that is: at its end, by an exception, `sys.exit` or `os._exit`, in each process that it forks; and every ten seconds, for
 what is killed. Each time the file is replaced as a whole.
 """
@@ -66,7 +66,7 @@ class Session:
         self.observer.restart_after_fork()
 
     def write(self, *, complete: bool = False) -> None:
-        """What was seen so far."""
+        """The record so far."""
         if not self.lock.acquire(blocking=complete, timeout=5.0 if complete else -1):
             return
         self.observer.local.busy = True

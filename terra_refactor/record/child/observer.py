@@ -69,7 +69,7 @@ class Parameter:
 
 
 class Seen:
-    """What was seen of one function."""
+    """Observations of one function."""
 
     __slots__ = (
         "active",
@@ -113,7 +113,7 @@ class Seen:
         self.parameters: dict[str, Parameter] = {name: Parameter() for name in self.names}
         self.returns: dict[Described, int] = {}
         self.graph: Any = None
-        """What `traces` saw, if it is a `tf.function`."""
+        """Its traces, if it is a `tf.function`."""
 
 
 def _parameter_names(code: CodeType) -> tuple[str, ...]:
@@ -201,7 +201,7 @@ class Observer:
         sys.setprofile(self._profile)
 
     def stop(self) -> None:
-        """What is still running counts until now."""
+        """Running calls count until now."""
         if sys.version_info >= (3, 12):
             if self._tool is not None:
                 sys.monitoring.set_events(self._tool, 0)
@@ -242,7 +242,7 @@ class Observer:
         self._main = threading.get_ident()
 
     def look_up(self, code: CodeType) -> Seen | None:
-        """What is kept for a function; None if it is not of interest."""
+        """The counters of a function; None if it is not recorded."""
         try:
             return self.functions[id(code)]
         except KeyError:
@@ -423,7 +423,7 @@ class Observer:
         self._resting, self._changed = True, now
 
     def _estimate(self, now: float) -> None:
-        """What was called while nothing was watched: as much as before."""
+        """Estimate for calls that were not observed: as many as before."""
         times = (now - self._changed) / self._window_seconds
         for seen in self.functions.values():
             if seen is not None and seen.window[0] >= LEAST_CALLS:

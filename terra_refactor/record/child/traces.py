@@ -29,11 +29,11 @@ MAX_TRACES: Final = 200
 MAX_EXAMPLES: Final = 24
 
 Key = tuple[Any, ...]
-"""What a graph is kept for, of one argument: its type, and its value where that is a Python value."""
+"""Trace key of one argument: its type, and its value where that is a Python value."""
 
 
 class GraphSeen:
-    """What was seen of one function as a `tf.function`."""
+    """Traces of one `tf.function`."""
 
     __slots__ = ("calls", "causes", "inner_calls", "objects", "seconds", "traces", "tracing_seconds")
 
@@ -268,7 +268,7 @@ def _leaves(value: Any, depth: int) -> tuple[Key, ...]:
 
 
 def _example(value: Any) -> Any:
-    """What may be shown of it: a small value, else its type."""
+    """Printable form: a small value, otherwise its type."""
     if is_plain(value):
         shown = small(value)
         return {"value": shown} if shown is not NOT_WRITTEN else {"type": ["primitive", type(value).__name__]}

@@ -34,7 +34,7 @@ _PLAIN: Final = (
     *(ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.BinOp, ast.UnaryOp, ast.keyword),
     *(ast.expr_context, ast.operator, ast.unaryop),
 )
-"""What the arguments of a hoisted call may be made of."""
+"""Allowed sources of the arguments of a hoisted call."""
 _LATER: Final = (
     *(ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.IfExp, ast.BoolOp, ast.JoinedStr),
     *(ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom),

@@ -13,7 +13,7 @@ is to stand. Gives: `Outliner`, `Placement`, `Refused`. Ignores: whether the fun
                                                    print(loss)
 
 Names that no statement of the loops binds are looked up where they are, in the module or the function around; the others are
-parameters. What is bound and may be read later is returned. The statements' lines, with their comments, are those of the file.
+parameters. Variables that are bound and may be read later are returned. The statements' lines, with their comments, are those of the file.
 """
 
 from __future__ import annotations

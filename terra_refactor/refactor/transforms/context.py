@@ -1,4 +1,4 @@
-"""What a transformation is given, and what it hands back.
+"""Input and result of a transformation.
 
 Computes: nothing. Gives: `FileContext` (one file being changed), which `file_context` makes, `Made` (edits and imports) and `NotMade` (a
 reason).

@@ -27,7 +27,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _new_object(view: ContextView, number: OpId) -> str | None:
-    """What an argument is, if each evaluation of it makes another object that a graph is keyed by."""
+    """Description of an argument that is a new key object on each evaluation."""
     made = view.made(number)
     if not view.all_of(number, lambda member: _is_made_by(view, made, member)):
         return None
