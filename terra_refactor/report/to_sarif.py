@@ -8,7 +8,7 @@ notifications. Ignores: the decisions about functions (the finding TR506 tells w
 Paths are relative to the repository's root (`SRCROOT`), which code scanning services count from. Columns are code points.
 
 GitHub takes 25,000 results a run (and shows the 5,000 most severe), 25,000 rules, 20 tags a rule, 1,000 locations of a result and 10,000 of
-a thread flow ("SARIF results exceed one or more limits" in its documentation). Results beyond that are left out, the least severe first, and a
+a thread flow ("SARIF results exceed one or more limits" in its documentation). Further results are left out, the least severe first, and a
 notification says so.
 """
 

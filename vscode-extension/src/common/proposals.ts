@@ -38,7 +38,7 @@ export class Proposals implements vscode.TreeDataProvider<Proposal>, vscode.Disp
         this.changed.dispose();
     }
 
-    /** Asks the server anew. */
+    /** Asks the server again. */
     async refresh(): Promise<void> {
         this.found = ((await this.ask("proposals")) ?? []) as Proposal[];
         this.view.message = this.found.length === 0 ? vscode.l10n.t("There is nothing to change.") : "";
@@ -46,14 +46,14 @@ export class Proposals implements vscode.TreeDataProvider<Proposal>, vscode.Disp
         this.changed.fire();
     }
 
-    /** Asks anew if there is a list to be kept up to date. */
+    /** Refreshes the list, if there is one. */
     async refreshIfFilled(): Promise<void> {
         if (this.found.length > 0) {
             await this.refresh();
         }
     }
 
-    /** Makes one change, and asks anew. */
+    /** Makes one change and refreshes the list. */
     async apply(proposal: Proposal): Promise<void> {
         if ((await this.ask("applyFunction", proposal.uri, proposal.qualname, proposal.functionLine)) === true) {
             await this.refresh();

@@ -106,7 +106,7 @@ export function bundledWheel(extension: string): string | undefined {
     return wheel === undefined ? undefined : path.join(folder, wheel);
 }
 
-/** Makes the extension's own environment anew and installs the server there. Rejects with the last words of the program that failed. */
+/** Recreates the extension's own environment and installs the server there. Rejects with the last words of the program that failed. */
 export async function installServer(
     interpreter: string,
     environment: string,

@@ -228,7 +228,7 @@ export class ServerHolder implements vscode.Disposable {
         try {
             log.info(`installing the server with ${interpreter}`);
             await withProgress(vscode.l10n.t("terra-refactor: installing the server"), async () => {
-                await this.stop(); // it may be of the environment that is made anew
+                await this.stop(); // it may run from the environment that is recreated
                 const wheel = bundledWheel(this.context.extensionPath);
                 await installServer(interpreter, this.ownEnvironment, wheel, (line) => log.info(line));
             });
