@@ -45,6 +45,8 @@ TRYING_AGAIN: Final = 0.02
 """What trying again may cost, as a part of the time of the calls between."""
 SLOW_TRIES: Final = 4
 """After so many calls that took twice the time, a new try ends: recording and compiling take two."""
+PASSED_OVER: Final = 6
+"""So many timed calls of a measurement that recorded or compiled something are not counted: later ones will not do that again."""
 UNSETTLED: Final = 12
 """So many of the last calls on unknown paths are a reason to measure again."""
 
@@ -86,6 +88,7 @@ class Costs:
         self.turn_seconds = 0.0
         self.timed: list[float] = []
         self.eager: list[float] = []
+        self.passed_over = 0
         self.operations = 0
         self.shim_seconds: float | None = None
         self.eager_seconds: float | None = None
@@ -120,7 +123,9 @@ class Costs:
         self.in_a_row = 0 if missed else self.in_a_row + 1
         if way is Way.TIMED:
             self.operations = max(self.operations, operations)
-            if self.turn is way:
+            if missed and self.passed_over < PASSED_OVER:
+                self.passed_over += 1
+            elif self.turn is way:
                 self._in_turn(self.timed, seconds)
         elif self.until_measured:
             self._warm_up(missed)
@@ -170,7 +175,7 @@ class Costs:
     def _start_over(self) -> None:
         self.timed, self.eager = [], []
         self.turn, self.turns, self.turn_calls, self.turn_seconds = Way.TIMED, 0, 0, 0.0
-        self.missed = self.warmed_up = 0
+        self.missed = self.warmed_up = self.passed_over = 0
         self.slow_tries = None
 
     def _won(self) -> None:

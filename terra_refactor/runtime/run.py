@@ -338,6 +338,7 @@ class Run(Encoder):
         node = self.node
         if call.creation and len(self.inputs) == mark and not any(type(part) is int for part in key):
             if call in node.relaxed:  # another constant was made here before: make this one now, from outside
+                node.forget_special(call)
                 self.rollback(mark)
                 self.anonymous = []
                 self.depth += 1
@@ -345,17 +346,18 @@ class Run(Encoder):
                     return call.eager(*real_values(args), **kwargs)
                 finally:
                     self.depth -= 1
-            node.relaxed[call] = True
+            node.relaxed[call] = key
         if call.arrays is not Arrays.INPUT and any(isinstance(arg, (np.ndarray, np.generic)) for arg in args):
             # an array that is not what it was here before becomes an input
             seen = (call, "array")
             if seen in node.relaxed and may_convert_arrays(call, args):
+                node.forget_special(seen)
                 self.rollback(mark)
                 self.anonymous = []
                 return self.call(call.with_arrays(), args, kwargs)
-            node.relaxed[seen] = True
+            node.relaxed[seen] = key
         if call.convert_scalars and any(type(arg) is int or isinstance(arg, float) for arg in args):
-            widened = self._widen(call, args, kwargs, mark)
+            widened = self._widen(call, args, kwargs, key, mark)
             if widened is not None:
                 child, key = widened
                 if child is not None:
@@ -367,7 +369,7 @@ class Run(Encoder):
                     self.widen = False
         return self._record(call, args, kwargs, key)
 
-    def _widen(self, call: Call, args: Any, kwargs: Any, mark: int) -> tuple[Node | None, Any] | None:
+    def _widen(self, call: Call, args: Any, kwargs: Any, special: Any, mark: int) -> tuple[Node | None, Any] | None:
         """Numbers as inputs: a child that takes them so, or the sign to record one because a second number came."""
         self.scalar_dtype = next(
             (as_dtype(value.dtype) for value in args if hasattr(value, "dtype") and not isinstance(value, np.generic)),
@@ -392,8 +394,9 @@ class Run(Encoder):
             wide = tuple(key)
             child = self.node.children.get(wide)
             if child is not None or wide in self.node.relaxed:
+                self.node.forget_special(wide)
                 return child, wide
-            self.node.relaxed[wide] = True
+            self.node.relaxed[wide] = special
         except Unencodable:
             pass
         finally:

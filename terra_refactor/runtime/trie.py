@@ -153,6 +153,7 @@ class Node:
         first_slot: number of slots made before it in its segment.
         args, kwargs: templates.
         result: template of what the call returns; slots made by this node appear as SlotRef.
+        relaxed: what varies here and is an input since a second value came; with the key of the first value until then.
         segments: what was compiled for the path that ends here.
         where: file and line of the program that made the call first.
         owner: the object whose method was called: it lives as long as the path.
@@ -179,6 +180,13 @@ class Node:
     segments: dict[Any, Any] = field(default_factory=dict)
     seen: int = 0
     hits: int = 0
+
+    def forget_special(self, general: Any) -> None:
+        """What was recorded for the first value goes: it takes the general way from now on, and nothing is compiled for it alone."""
+        special = self.relaxed.get(general)
+        if special is not None:
+            self.children.pop(special, None)
+            self.relaxed[general] = None
 
 
 def fill(template: Any, slots: Sequence[Any], inputs: Sequence[Any], tapes: Sequence[Any]) -> Any:

@@ -57,6 +57,23 @@ def test_a_function_comes_back_when_its_shapes_settle() -> None:
     assert costs.way() is Way.FREE
 
 
+def test_a_timed_call_that_compiles_something_says_nothing_about_later_ones() -> None:
+    costs = Costs("compiles")
+    drive(costs, 8, shim=1.0, eager=10.0)
+    for _ in range(3):
+        assert costs.way() is Way.TIMED
+        costs.ran(Way.TIMED, 900.0, 0, True)
+    drive(costs, 60, shim=1.0, eager=10.0)
+    assert not costs.rests
+    assert costs.shim_seconds == 1.0
+
+
+def test_a_function_that_always_compiles_something_loses_all_the_same() -> None:
+    costs = Costs("always compiles")
+    drive(costs, 200, shim=900.0, eager=10.0, missed=True)
+    assert costs.rests
+
+
 def test_while_paths_are_found_the_measurement_waits() -> None:
     costs = Costs("paths")
     ways = drive(costs, 30, shim=5.0, eager=1.0, missed=True)

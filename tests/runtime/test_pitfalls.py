@@ -383,6 +383,22 @@ def test_a_function_that_always_takes_new_paths_is_left_eager_with_one_warning()
     assert len(seen) == 1
 
 
+def test_the_first_of_several_values_that_come_back_has_no_path_of_its_own(same: Any) -> None:
+    def build() -> Any:
+        table = tf.Variable(np.linspace(-1.0, 1.0, 12).reshape(4, 3))
+
+        def step(number: int) -> Any:
+            this = number % 3  # the same three batches in each epoch
+            x = tf.gather(table, np.array([this, this + 1, 0])) * (0.5 + this)
+            table.assign_sub(0.01 * tf.tanh(table))
+            return x + tf.constant([float(this), 1.0, 2.0], tf.float64)
+
+        return step, lambda: [table]
+
+    same(build, calls=40)
+    assert same.program.segments_built == 1, same.report
+
+
 def test_floats_that_change_become_inputs(same: Any) -> None:
     def build() -> Any:
         v = tf.Variable(ones())
