@@ -1,15 +1,16 @@
 """A second `fix` changes nothing: what is decided does not depend on what an earlier run decorated.
 
-A sample of the corpus's programs and of generated ones at every level; all of them among the slow tests. The first runs share a cache, the
-second has none. Where two levels leave the same text, the narrower one is not run a second time: it makes no change that the wider one does
-not make, which is checked on the first runs. `make test-all` runs each a second time.
+Programs of the corpus and generated ones are fixed in several ways. The first runs share a cache, the second has none. Where two ways leave
+the same text, the narrower one is not run a second time: it makes no change that the wider one does not make, which is checked on the first
+runs. A sample goes through all ways, each other program through three; `make test-all` runs all programs in all ways, and each way twice.
 """
 
 from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,14 +72,21 @@ def texts_of(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def changed_again(make: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+def ways_of(number: int) -> tuple[Way, ...]:
+    """The ways that the program of a number is fixed in: the widest two and one of the others in turn, all in `make test-all`."""
+    return WAYS if runs_everything() else (*WAYS[:2], WAYS[2 + number % (len(WAYS) - 2)])
+
+
+def changed_again(
+    make: Callable[[Path], object], ways: Sequence[Way], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, object]:
     """What a second `fix` changes of the program that `make` writes, by way."""
     monkeypatch.setenv("TERRA_REFACTOR_CACHE_DIR", str(tmp_path / "cache"))
     # one place for all ways: what is kept in a cache is kept for paths
     folder = tmp_path / "program"
     seen: list[tuple[Way, dict[str, int], dict[str, bytes]]] = []
     found: dict[str, object] = {}
-    for way in WAYS:
+    for way in ways:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         make(folder)
@@ -109,7 +117,8 @@ def test_of_the_corpus(program: Path, tmp_path: Path, monkeypatch: pytest.Monkey
         else:
             shutil.copy(program, folder)
 
-    assert changed_again(make, tmp_path, monkeypatch) == {}
+    ways = WAYS if program.stem in SAMPLE else ways_of(PROGRAMS.index(program))
+    assert changed_again(make, ways, tmp_path, monkeypatch) == {}
 
 
 @pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=pytest.mark.slow) for first in range(8, 104, 8))])
@@ -117,7 +126,13 @@ def test_of_random_paths(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
     def make(folder: Path) -> None:
         (folder / "a.py").write_text(module_of([write_function(seed) for seed in range(first, first + 8)]))
 
-    assert changed_again(make, tmp_path, monkeypatch) == {}
+    assert changed_again(make, WAYS if first == 0 else ways_of(first // 8), tmp_path, monkeypatch) == {}
+
+
+def test_every_way_is_gone_by_many_programs() -> None:
+    gone = Counter(way for number in range(len(PROGRAMS)) for way in ways_of(number))
+    assert set(gone) == set(WAYS)
+    assert min(gone.values()) >= 10
 
 
 SERIES = """
