@@ -108,7 +108,7 @@ def why_not_a_candidate(
     ):
         return "in a graph `tf.custom_gradient` makes a tensor of every argument, and of its defaults that are none"
     if _is_called_on_temporaries(codes, facts, code, found):
-        return "it is called on an object that nobody holds: a traced method refers to its object weakly, and would lose it"
+        return "it is called on a temporary object: a traced method holds its object weakly, and would lose it"
     fresh = freshness(code, ask)
     if fresh.how is Freshness.ALWAYS:
         return f"its calls bring another `{fresh.written}` each: a graph would be traced for each ({IDENTITY_KEYED.id})"

@@ -331,7 +331,9 @@ class _Decider:
         ):
             return "no parameter is known to be a tensor"
         if len(judgement.assumptions.sentences) > MAX_ASSUMPTIONS:
-            return f"safe only if {len(judgement.assumptions.sentences)} assumptions hold: that is no proposal"
+            return (
+                f"safe only if {len(judgement.assumptions.sentences)} assumptions hold: too many to propose the change"
+            )
         varying = varying_value(self.program.recorded.get(judgement.code.id))
         if varying is not None:
             return varying
@@ -346,7 +348,7 @@ class _Decider:
             return "every caller is a graph already"
         if judgement.code.id in self.piped:
             judgement.covered = True
-            return "a data set, or a graph that hands it on, makes a graph of it, or of all that call it"
+            return "a dataset or a graph traces it already, or all of its callers"
         if judgement.code.id in self.in_replicas:
             return "`strategy.run` calls it: a graph has to be around that call, since replicas meet where variables are updated"
         return None
@@ -420,7 +422,7 @@ class _Decider:
             judgement.reason = "it is part of a test: the graph may be what is tested"
             return
         if judgement.contexts and all(context.id in self.eager for context in judgement.contexts):
-            judgement.reason = "the program runs it eagerly all the same (`tf.config.run_functions_eagerly`)"
+            judgement.reason = "the program runs it eagerly anyway (`tf.config.run_functions_eagerly`)"
             return
         certain = [
             hazard
