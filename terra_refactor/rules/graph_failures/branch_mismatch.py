@@ -96,8 +96,8 @@ def _by_rank(view: ContextView) -> Iterator[LocalHazard]:
                 written = view.written(asked.first)
                 yield LocalHazard(
                     branch.op,
-                    f"`{view.written(asked.op)}` is a tensor: a trace runs both sides of the condition, whatever the rank is",
-                    f"both sides can be traced whatever rank `{written}` has",
+                    f"`{view.written(asked.op)}` is a tensor: a trace runs both sides of the condition, for any rank",
+                    f"both sides can be traced for any rank of `{written}`",
                 )
 
 
@@ -123,7 +123,7 @@ def _branch(view: ContextView, staging: Staging, site: Site) -> Iterator[LocalHa
         if not view.code.of_kind(Raise):
             yield LocalHazard(
                 site.op,
-                "what follows is never reached, and is traced all the same: a graph has both sides of a condition on a tensor",
+                "the following code is never reached eagerly, but it is traced: a graph has both sides of a condition on a tensor",
                 "what follows can be traced",
             )
         return
@@ -261,7 +261,7 @@ def _unbound_reads(view: ContextView, staging: Staging) -> Iterator[LocalHazard]
         if found is not None and UNBOUND_HERE in found:
             yield LocalHazard(
                 read.op,
-                f"`{read.name}` has no value on some path to here: a trace runs this whatever the condition on a tensor is, and raises",
+                f"`{read.name}` has no value on some path to here: a trace runs this for any value of the condition, and raises",
                 None
                 if staging.definitions(read.name, number, first=True) == frozenset({UNBOUND_HERE})
                 else f"`{read.name}` has a value whenever the function is traced",

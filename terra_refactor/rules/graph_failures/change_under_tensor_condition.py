@@ -54,7 +54,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             where = "as often as a tensor says" if repeats else "if a tensor says so"
             yield LocalHazard(
                 number,
-                f"`{view.written(number)}` changes `{name}` {where}: a trace does it once, whatever the tensor says",
+                f"`{view.written(number)}` changes `{name}` {where}: a trace does it once, regardless of the tensor's value",
             )
 
 
@@ -142,7 +142,7 @@ RULE: Final = Rule(
     name="change-under-tensor-condition",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="`list.append` and the like under a condition on a tensor happen in every trace, whatever the tensor says.",
+    summary="`list.append` and the like under a condition on a tensor happen in every trace, regardless of the tensor's value.",
     explanation=(
         "AutoGraph turns the statement into `tf.cond` and traces both sides. Assigned variables become results of the "
         "`tf.cond`. A list, dict or set that one side changes in place is changed by the trace itself: from then on the graph "

@@ -152,7 +152,7 @@ def _conversion(view: ContextView, call: Call, name: str) -> Iterator[LocalHazar
         part = view.parameter_around(given)
         if part is not None:
             message = (
-                f"`{written}` converts whatever is in `{part}`: in a graph it gets tensors, which keep their dtype"
+                f"`{written}` converts the contents of `{part}`: in a graph these are tensors, which keep their dtype"
             )
             yield LocalHazard(call.op, message, f"`{part}` {CONVERTED}", parameter=part, nature=Nature.UNKNOWABLE)
 
