@@ -14,6 +14,7 @@ from typing import Final
 from terra_refactor.analysis.engine import Engine
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.instances import value_of_class
+from terra_refactor.analysis.written_annotations import annotation_in_text, library_named
 from terra_refactor.domain.dim import Dim, symbol
 from terra_refactor.domain.dtype import BOOL, DType, dtype_named
 from terra_refactor.domain.lattice import join, join_all
@@ -60,20 +61,23 @@ _GENERIC_SEQUENCES: Final = frozenset(
 )
 
 
-def annotated_value(engine: Engine, annotation: Value | None) -> Value | None:
-    """What an annotation says about a value; None where it says nothing that is understood."""
+def annotated_value(engine: Engine, annotation: Value | None, module: str = "") -> Value | None:
+    """What an annotation says about a value; None where it says nothing that is understood.
+
+    `module` is that of the function that is annotated: texts inside of an annotation are looked up there, as `typing` does.
+    """
     if annotation is None:
         return None
     results: list[Value] = []
     for member in members(annotation):
-        found = _annotated_member(engine, member)
+        found = _annotated_member(engine, member, module)
         if found is None:
             return None
         results.append(found)
     return join_all(results)
 
 
-def _annotated_member(engine: Engine, annotation: Value) -> Value | None:
+def _annotated_member(engine: Engine, annotation: Value, module: str) -> Value | None:
     match annotation:
         case Constant(None):
             return NONE
@@ -86,12 +90,16 @@ def _annotated_member(engine: Engine, annotation: Value) -> Value | None:
         case Reference(number) if engine.objects.facts[number].kind is ObjectKind.CLASS:
             return engine.instance_for_entry(annotation)
         case PartialValue(LibraryValue(name), arguments):
-            return _generic(engine, name, arguments)
+            return _generic(engine, name, arguments, module)
+        case Constant(str(text)) if module:
+            known = dict(engine.loader.globals_of(module))
+            meant = annotation_in_text(text, lambda name: known.get(name) or library_named(f"builtins.{name}"))
+            return None if isinstance(meant, Constant) and meant.value is not None else annotated_value(engine, meant)
         case _:
             return None
 
 
-def _generic(engine: Engine, name: str, arguments: tuple[Value, ...]) -> Value | None:
+def _generic(engine: Engine, name: str, arguments: tuple[Value, ...], module: str) -> Value | None:
     package, _, short = name.rpartition(".")
     if package == "jaxtyping":
         return _shaped_array(engine, short, arguments)
@@ -102,7 +110,7 @@ def _generic(engine: Engine, name: str, arguments: tuple[Value, ...]) -> Value |
         element = arguments[1] if len(arguments) == 2 else None
         dtype = element.arguments[0] if isinstance(element, PartialValue) and element.arguments else None
         return TensorValue(TensorType(None if dtype is None else _dtype_of(dtype)), TensorKind.NDARRAY)
-    inner = [annotated_value(engine, argument) for argument in arguments]
+    inner = [annotated_value(engine, argument, module) for argument in arguments]
     if name in ("typing.Optional", "typing.Union"):
         if any(value is None for value in inner):
             return None
@@ -129,7 +137,7 @@ def as_declared(engine: Engine, code: Function, function: FunctionValue, returne
     annotation = None if declared is None else declared.returns
     if annotation is None and returned.reason == ABSTRACT:
         annotation = dict(function.annotations).get("return")
-    value = annotated_value(engine, annotation)
+    value = annotated_value(engine, annotation, code.id.module)
     return returned if value is None else value
 
 

@@ -16,11 +16,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from terra_refactor.analysis.written_annotations import Named, library_named, written_annotation
 from terra_refactor.config import ProjectModel
-from terra_refactor.domain.lattice import join
-from terra_refactor.domain.value import NONE, UNKNOWN, Constant, LibraryValue, PartialValue, Value
-from terra_refactor.tf_model import registry
-from terra_refactor.tf_model.library_members import library_member
+from terra_refactor.domain.value import Value
 
 _TYPING: Final = frozenset(typing.__all__)
 _SHORT_NAMES: Final = {"tf": "tensorflow", "np": "numpy"}
@@ -47,7 +45,7 @@ def read_declarations(models: Mapping[str, ProjectModel], stubs: Mapping[str, st
 
 
 def _of_text(text: str) -> Value:
-    return _annotation(ast.parse(text, mode="eval").body, _SHORT_NAMES)
+    return written_annotation(ast.parse(text, mode="eval").body, _declared_by(_SHORT_NAMES))
 
 
 def _declared_in_stub(module: str, text: str) -> Iterator[tuple[str, Declaration]]:
@@ -73,46 +71,21 @@ def _declared_in_body(prefix: str, body: list[ast.stmt], names: Mapping[str, str
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             every = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
             parameters = {
-                parameter.arg: _annotation(parameter.annotation, names)
+                parameter.arg: written_annotation(parameter.annotation, _declared_by(names))
                 for parameter in every
                 if parameter.annotation is not None
             }
-            returns = None if node.returns is None else _annotation(node.returns, names)
+            returns = None if node.returns is None else written_annotation(node.returns, _declared_by(names))
             yield f"{prefix}.{node.name}", Declaration(parameters, returns)
 
 
-def _annotation(node: ast.expr, names: Mapping[str, str]) -> Value:
-    """The value that the annotation would have if it were evaluated where `names` are bound; unknown otherwise."""
-    match node:
-        case ast.Constant(None):
-            return NONE
-        case ast.Constant(str(text)):
-            try:
-                return _annotation(ast.parse(text.strip(), mode="eval").body, names)
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
-                return UNKNOWN
-        case ast.Constant(value) if value is ...:
-            return Constant(...)
-        case ast.Name(name):
-            return _named(names.get(name) or _unqualified(name))
-        case ast.Attribute():
-            dotted = ast.unparse(node)
-            top, _, rest = dotted.partition(".")
-            return _named(f"{names.get(top, top)}.{rest}")
-        case ast.Subscript(base, index):
-            generic = _annotation(base, names)
-            arguments = index.elts if isinstance(index, ast.Tuple) else [index]
-            if isinstance(generic, LibraryValue) and generic.name.startswith("jaxtyping."):
-                return PartialValue(generic, tuple(_shape_or_type(argument, names) for argument in arguments), ())
-            return PartialValue(generic, tuple(_annotation(argument, names) for argument in arguments), ())
-        case ast.BinOp(left, ast.BitOr(), right):
-            return join(_annotation(left, names), _annotation(right, names))
-        case _:
-            return UNKNOWN
+def _declared_by(names: Mapping[str, str]) -> Named:
+    """What names mean where these are bound, by full name."""
 
+    def named(name: str) -> Value:
+        return library_named(names.get(name) or _unqualified(name))
 
-def _shape_or_type(node: ast.expr, names: Mapping[str, str]) -> Value:
-    return Constant(node.value) if isinstance(node, ast.Constant) else _annotation(node, names)
+    return named
 
 
 def _unqualified(name: str) -> str:
@@ -120,8 +93,3 @@ def _unqualified(name: str) -> str:
     if hasattr(builtins, name):
         return f"builtins.{name}"
     return f"typing.{name}" if name in _TYPING else f"jaxtyping.{name}"
-
-
-def _named(name: str) -> Value:
-    owner, _, member = registry.canonical_name(name).rpartition(".")
-    return library_member(owner, member) if owner else LibraryValue(name)

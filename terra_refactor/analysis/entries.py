@@ -93,7 +93,7 @@ def entry_parameters(
         if parameter.kind is ParameterKind.VAR_KEYWORD:
             values[name], evidence[name] = _unknown(name, may_be_tensor=False), Evidence.NONE
             continue
-        annotated = annotated_value(engine, annotations.get(name))
+        annotated = annotated_value(engine, annotations.get(name), code.id.module)
         default = defaults.get(name)
         if name in signature:
             value, reason = signature[name], Evidence.ANNOTATION
@@ -167,7 +167,7 @@ def as_evidence_says(
     recorded = engine.recorded.get(code.id, frozenset())
     result = dict(bound)
     for name in unknown:
-        annotated = annotated_value(engine, annotations.get(name))
+        annotated = annotated_value(engine, annotations.get(name), code.id.module)
         if annotated is not None and is_tensor(annotated):
             result[name] = annotated
         elif annotated is None and name in used:
