@@ -18,7 +18,6 @@ from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKin
 from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import CELL, CLASS, EXISTS, ITEMS, Naming
 from terra_refactor.domain.value import FunctionValue, ObjectId, TensorValue, UnknownValue, Value, members
-from terra_refactor.ir.function import FunctionKind
 
 MAX_VIA = 8
 """Chains of calls are kept up to this length."""
@@ -125,9 +124,8 @@ def _places(engine: Engine, frame: Frame, *, with_globals: bool) -> dict[ObjectI
     pending: list[tuple[ObjectId, Target]] = []
     ordered = engine.objects.ordered
     first = frame.function.parameters[0].name if frame.function.parameters else None
-    is_method = frame.function.kind is FunctionKind.METHOD
     for name, value in frame.parameters.items():
-        root = RootKind.SELF if is_method and name == first and name in ("self", "cls", first) else RootKind.PARAMETER
+        root = RootKind.SELF if frame.function.takes_self and name == first else RootKind.PARAMETER
         pending.extend((number, Target(root, name)) for number in ordered(references(value)))
     for name, cell in frame.closure.items():
         places.setdefault(cell, Target(RootKind.CLOSURE, name))

@@ -293,7 +293,7 @@ def _target_of(engine: Heap, summary: Summary, key: HeapKey) -> Target:
     parameters = summary.function.parameters
     for parameter, value in summary.parameters.items():
         if number in references(value):
-            is_self = summary.function.kind is FunctionKind.METHOD and parameters and parameters[0].name == parameter
+            is_self = summary.function.takes_self and parameters[0].name == parameter
             return Target(RootKind.SELF if is_self else RootKind.PARAMETER, parameter, path, number)
     if facts.kind is ObjectKind.MODULE:
         return Target(RootKind.GLOBAL, name, "", number)
@@ -310,7 +310,7 @@ def _target_of(engine: Heap, summary: Summary, key: HeapKey) -> Target:
         own = first in summary.parameters and any(
             engine.objects.facts[inner].name == cls for inner in references(summary.parameters[first])
         )
-        if own and summary.function.kind is FunctionKind.METHOD:
+        if own and summary.function.takes_self:
             return Target(RootKind.SELF, first, f".{field}{path}", number)
         return Target(RootKind.UNKNOWN, cls, f".{field}{path}", number)
     return Target(RootKind.UNKNOWN, facts.name, path, number)

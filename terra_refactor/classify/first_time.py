@@ -1,8 +1,8 @@
 """Code that runs only the first time: under a test for state that is missing until that code sets it.
 
-Computes: whether an operation is under `if self.x is None`, `if key not in self.cache`, `if not hasattr(self, "x")`, `if not self.built` or
-`if self.first_call`, and whether what is tested is set there. Needs: the code of the function, and what it writes through its calls.
-Gives: `runs_first_time`. Ignores: state that somebody takes away again, or that is set after the branch.
+Computes: whether an operation is under `if self.x is None`, `if not made`, `if key not in self.cache`, `if not hasattr(self, "x")`,
+`if not self.built` or `if self.first_call`, and whether what is tested is set there. Needs: the code of the function, and what it writes
+through its calls. Gives: `runs_first_time`. Ignores: state that somebody takes away again, or that is set after the branch.
 """
 
 from __future__ import annotations
@@ -105,6 +105,8 @@ def _missing(code: CodeFacts, test: OpId, truth: bool) -> frozenset[str] | None:
             if truth:
                 return None
             return _FLAGS if name.lstrip("_") in _FLAGS else _kept_at(code, test)
+        case NameRead(outlives_call=True):
+            return None if truth else _kept_at(code, test)
         case Choice(symbol="and", results=results) if truth:
             parts = [part for part in (_missing(code, each, True) for each in results) if part is not None]
             return _FLAGS if _FLAGS in parts else frozenset().union(*parts) if parts else None

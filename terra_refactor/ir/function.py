@@ -90,6 +90,12 @@ class Function:
         """How many operations the function has, those in nested blocks included."""
         return len(self.spans)
 
+    @property
+    def takes_self(self) -> bool:
+        """Whether its first parameter is the object, or the class, of which it is called."""
+        is_static = any(decorator.text.rpartition(".")[2] == "staticmethod" for decorator in self.decorators)
+        return self.kind is FunctionKind.METHOD and bool(self.parameters) and not is_static
+
     def looks_the_same_as(self, other: Function) -> bool:
         """Whether the two look the same to who calls or makes them, wherever they stand."""
         return self is other or (
