@@ -420,7 +420,8 @@ KEYS: Mapping[str, Key] = {
     "tf-version": Key(
         _version,
         {"type": "string", "pattern": f"^{_TF_VERSION.pattern}$"},
-        "The TensorFlow that the code is for, as `X.Y`: tests of its version are then decided; without it, they are not.",
+        "The TensorFlow that the code is for, as `X.Y`: decides tests of its version, "
+        "and which errors there are; without it, what the project asks for does.",
     ),
     "jobs": Key(_count, _WHOLE, "Number of worker processes; 0 for one per processor."),
     "level": Key(_level, {"enum": list(LEVELS)}, "How much `fix` may assume: `safe`, `speculative` or `coexec`."),

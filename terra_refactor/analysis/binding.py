@@ -2,11 +2,12 @@
 
 Computes: the value of each parameter, by Python's rules. Needs: the callee's code, its defaults, the arguments.
 Gives: `bind_arguments` for functions of the program, a dict in the order of the parameters, or None where the call certainly
-raises TypeError; `bind_library_arguments` for those of libraries.
+raises TypeError; `bind_library_arguments` and `is_refused` for those of libraries.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from terra_refactor.analysis.engine import Site
@@ -118,3 +119,12 @@ def bind_library_arguments(
         elif parameter.default is not None and not incomplete:
             bound[parameter.name] = parameter.default
     return bound, extra or tuple(positional), keywords, incomplete
+
+
+def is_refused(
+    entity: Entity, bound: Mapping[str, Value], extra: tuple[Value, ...], keywords: Mapping[str, Value]
+) -> bool:
+    """Whether the known parameters are not those of the function that is called: one would be given twice, or there are too few."""
+    passing = {parameter.passing for parameter in entity.parameters or ()}
+    too_many = entity.parameters is not None and bool(extra) and ParameterPassing.VAR_POSITIONAL not in passing
+    return too_many or not bound.keys().isdisjoint(keywords)

@@ -19,6 +19,7 @@ from terra_refactor.domain.effect import Effect
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import ObjectId, Value
 from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.tf_model.releases import Behaviour
 from terra_refactor.tf_model.spec import ErrorKind
 
 ContextId: TypeAlias = int
@@ -90,8 +91,8 @@ class FailureFact:
     message: str
     operation: str
     """Canonical name, or the operator."""
-    only: str = ""
-    """Under what else it fails, such as the release of a library that refuses it; empty if it fails everywhere."""
+    only: Behaviour | None = None
+    """Since which release it fails, where those before are known to do something else; None if it fails everywhere."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from terra_refactor.classify.hazards import HazardMap, ReachedHazard
 from terra_refactor.classify.proof import Proof
 from terra_refactor.classify.recorded import advice, retraces, traces_in_words
 from terra_refactor.classify.shape_findings import definitely_reached, doubted, failures
+from terra_refactor.classify.written_for import in_releases, written_for
 from terra_refactor.domain.effect import EffectKind, EffectSite, RootKind
 from terra_refactor.ir.function import Decorator, Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
@@ -26,10 +27,22 @@ from terra_refactor.rules.no_benefit.no_tensor_work import RULE as NO_TENSOR_WOR
 from terra_refactor.rules.registry import all_rules, rules_by_retrace
 from terra_refactor.rules.retracing.function_made_in_loop import RULE as MADE_IN_LOOP
 from terra_refactor.rules.retracing.shape_retrace import RULE as SHAPE_RETRACE
-from terra_refactor.rules.rule import CureHint, Family, Finding, Nature, RelatedPlace, Rule, RuleKind, Severity
+from terra_refactor.rules.rule import (
+    CureHint,
+    Family,
+    Finding,
+    Nature,
+    RelatedPlace,
+    Rule,
+    RuleKind,
+    Severity,
+    in_words,
+)
 from terra_refactor.rules.shapes.suspicious_broadcast import RULE as SUSPICIOUS_BROADCAST
 from terra_refactor.syntax.location import Span
+from terra_refactor.tf_model.releases import OF_GRAPHS, Releases
 
+_ANY_RELEASE: Final = (Releases(), "")
 _EXPECTED: Final = "the code around it expects an exception"
 
 
@@ -39,13 +52,18 @@ def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, 
     found: dict[tuple[str, str, Span], Finding] = {}
     told: set[FunctionId] = set()
     proof = Proof(hazards)
-    for finding in (
+    written = written_for(hazards)
+    for each in (
         *_in_graphs(program, facts, hazards, proof),
         *_diagnostics(program, facts, hazards, told),
         *failures(program, facts, hazards, proof),
         *_decided(program, decisions),
         *_retraced(program, decisions, told),
     ):
+        releases, why = written.get(each.path, _ANY_RELEASE)
+        finding = in_releases(each, releases, why)
+        if finding is None:
+            continue
         known = found.setdefault((finding.rule, finding.path, finding.span), finding)
         if known.severity is not Severity.ERROR and finding.severity is Severity.ERROR:
             # proven on one way, if on no other
@@ -152,7 +170,7 @@ def _diagnostics(program: Program, facts: ProgramFacts, hazards: HazardMap, told
                         message += f" ({traces_in_words(seen, cause)})"
                         told.add(callee.function)
                 found = _finding(program, rule, site, message, (), place.cure)
-                doubt = None if place.in_use is None else f"only if {place.in_use}"
+                doubt = in_words(place.in_use)
                 if doubt is None and hazards.index(identity).expects_error(place.op):
                     doubt = _EXPECTED
                 yield found if doubt is None or rule.severity is not Severity.ERROR else doubted(found, doubt)
@@ -251,6 +269,7 @@ def _finding(
         related=related,
         cure=cure,
         function=function,
+        release=None if rule.family is Family.SHAPES else rule.since or OF_GRAPHS,
     )
 
 

@@ -27,8 +27,10 @@ from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKin
 from terra_refactor.domain.value import (
     Constant,
     ObjectId,
+    Origin,
     TensorKind,
     TensorValue,
+    UnknownValue,
     Value,
     members,
 )
@@ -39,6 +41,7 @@ from terra_refactor.facts.records import (
     Call,
     Display,
     Fact,
+    Imported,
     ItemRead,
     Literal,
     NameRead,
@@ -50,7 +53,8 @@ from terra_refactor.facts.view import has_trait
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.registry import all_rules
-from terra_refactor.rules.rule import LocalHazard, Nature
+from terra_refactor.rules.rule import Doubt, LocalHazard, Nature, in_words
+from terra_refactor.tf_model import releases
 from terra_refactor.tf_model.graph_traits import makes_variables_late
 from terra_refactor.tf_model.spec import Trait
 from terra_refactor.tf_model.traits import SEEDED_LAYERS
@@ -74,7 +78,7 @@ class Proof:
 
     # --- hazards -------------------------------------------------------------------------------------------------------------------
 
-    def doubt(self, context: ContextFacts, hazard: ReachedHazard) -> str | None:
+    def doubt(self, context: ContextFacts, hazard: ReachedHazard) -> Doubt | None:
         """The unproven condition for the hazard of a graph that runs this context; None if it is certain."""
         if hazard.is_effect:
             return self._doubt_of_effect(context, hazard)
@@ -84,8 +88,8 @@ class Proof:
         ):
             return "if its input signature does not convert what it is given"
         if hazard.nature is Nature.UNCONVERTED and self._is_left_by_keras_only(context, hazard.via):
-            return "under Keras 3, of TensorFlow 2.16 and newer: Keras 2 has `call` and `train_step` converted"
-        doubts: list[str] = []
+            return releases.KERAS_LEAVES_CALL
+        doubts: list[Doubt] = []
         for inner in self._contexts_at(context, hazard.via):
             if inner.function != FunctionId(hazard.site.module, hazard.site.function):
                 continue  # the last call may reach others as well
@@ -106,12 +110,12 @@ class Proof:
                 doubts.append("if that size is computed from tensors, which no call shows")
                 continue
             in_use = local[0].in_use if local else None
-            return None if in_use is None else f"only if {in_use}"
+            return in_words(in_use)
         return doubts[0] if doubts else None
 
-    def doubt_of_failure(self, context: ContextFacts, failure: FailureFact) -> str | None:
+    def doubt_of_failure(self, context: ContextFacts, failure: FailureFact) -> Doubt | None:
         """The unproven condition for an operation to fail on these arguments; None if it is certain."""
-        if failure.only:
+        if failure.only is not None and failure.only.is_condition:
             return failure.only
         code = self.values.code(context)
         fact = code.facts[failure.op]
@@ -121,6 +125,22 @@ class Proof:
         for number in asked:
             if self.makings.is_relevant(context.values[number]) and not self.makings.is_proven(context, number):
                 return f"if `{self._written(context, number)}` is what it is taken for, which no call shows"
+        return None
+
+    def missing_before(self, context: ContextFacts, place: OpId) -> str | None:
+        """A name that the body of a module reads before, on every way, and that nothing defines: the module ends there."""
+        code = self.values.code(context)
+        if code.function.kind is not FunctionKind.MODULE:
+            return None
+        if any(each.name == "*" for each in code.of_kind(Imported)):
+            return None
+        for read in code.of_kind(NameRead):
+            value = context.values[read.op]
+            is_missing = isinstance(value, UnknownValue) and value.origin == Origin("global", read.name)
+            if read.op < place and is_missing and not any(True for _ in code.around(read.op)):
+                module = self.hazards.whole_program.modules[context.function.module]
+                if not any(read.name in self.hazards.index(each.id).writes for each in module.functions):
+                    return read.name
         return None
 
     def _contexts_at(self, context: ContextFacts, via: Iterable[EffectSite]) -> list[ContextFacts]:
@@ -228,7 +248,7 @@ class Proof:
             if kinds.get(region.op) is BranchKind.TENSOR:
                 yield from code.inputs(region.op, results=True)
 
-    def _doubt_of_effect(self, context: ContextFacts, hazard: ReachedHazard) -> str | None:
+    def _doubt_of_effect(self, context: ContextFacts, hazard: ReachedHazard) -> Doubt | None:
         effects = [each for each in context.effects if each.site == hazard.site and each.via == hazard.via]
         if effects and all(effect.assumed for effect in effects):
             return "if it happens at all: that rests on what could not be resolved"
@@ -237,7 +257,8 @@ class Proof:
             return "if somebody looks at it"
         if any(effect.kind is EffectKind.VARIABLE_CREATION for effect in effects):
             return self._doubt_of_creation(context, hazard)
-        if effects and all(effect.kind in _OF_THE_HOST for effect in effects):
+        done = [effect for effect in effects if effect.kind is not EffectKind.STATE_READ]
+        if done and all(effect.kind in _OF_THE_HOST for effect in done):
             return self._doubt_of_host(context, hazard)
         writes = [effect for effect in effects if effect.kind is EffectKind.STATE_WRITE]
         if not writes:
@@ -258,11 +279,24 @@ class Proof:
         read = self.hazards.library_at(hazard.site)
         if read and all(has_trait(name, Trait.READS_KEPT) for name in read):
             return "if what it reads changes between the calls"
+        if read and all(has_trait(name, Trait.KEEPS_SETTING) for name in read):
+            places = self._contexts_at(context, hazard.via)
+            if not any(self._is_given_value(each, hazard.site.op) for each in places if _is_at(each, hazard.site)):
+                return "if it is given another object in a later call, or something else sets it between the calls"
         if any(self._runs_first_time(site) for site in (*hazard.via, hazard.site)):
             return "if it happens more than once: what it makes is kept"
         if self._is_called_once(context.function):
             return "if it is called again: the program calls it once"
         return None
+
+    def _is_given_value(self, context: ContextFacts, place: OpId) -> bool:
+        """Whether a call is certainly given a value of this call, and no variable or other object that a later call may have again."""
+        call = self.values.code(context).facts[place]
+        given = [context.values[argument.value] for argument in call.arguments] if isinstance(call, Call) else []
+        return any(
+            isinstance(value, Constant) or (value is not None and is_array(value) and not _is_any_variable(value))
+            for value in given
+        )
 
     def _runs_first_time(self, site: EffectSite) -> bool:
         code = self.hazards.whole_program.function(FunctionId(site.module, site.function))
@@ -289,10 +323,10 @@ class Proof:
         is_notebook = self.hazards.whole_program.modules[caller.module].path.endswith(".ipynb")
         return is_notebook or any(outer.kind is RegionKind.IF for outer in index.around(op))
 
-    def _doubt_of_creation(self, context: ContextFacts, hazard: ReachedHazard) -> str | None:
+    def _doubt_of_creation(self, context: ContextFacts, hazard: ReachedHazard) -> Doubt | None:
         made = self.hazards.library_at(hazard.site)
         if made and made <= SEEDED_LAYERS:
-            return "under Keras 3, of TensorFlow 2.16 and newer: in Keras 2 these layers have no variables"
+            return releases.SEEDED_LAYERS_HAVE_VARIABLES
         if made and all(name.endswith(".__call__") for name in made):
             return "if the object has no variables yet, which it makes once"
         places = [each for each in self._contexts_at(context, hazard.via) if _is_at(each, hazard.site)]

@@ -22,7 +22,8 @@ from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.registry import rules_by_failure
-from terra_refactor.rules.rule import Finding, RelatedPlace, Severity
+from terra_refactor.rules.rule import Doubt, Finding, RelatedPlace, Severity
+from terra_refactor.tf_model.releases import behaviour_of
 
 
 def failures(program: Program, facts: ProgramFacts, hazards: HazardMap, proof: Proof) -> Iterator[Finding]:
@@ -55,14 +56,19 @@ def failures(program: Program, facts: ProgramFacts, hazards: HazardMap, proof: P
                     failure.message,
                     related=places,
                     function=function,
+                    release=failure.only or behaviour_of(failure.operation),
                 )
-                doubt = proof.doubt_of_failure(context, failure)
+                doubt = proof.doubt_of_failure(context, failure) or _doubt_of_way(
+                    facts, reached, proof, context, failure
+                )
                 yield found if doubt is None else doubted(found, doubt)
 
 
-def doubted(finding: Finding, doubt: str) -> Finding:
+def doubted(finding: Finding, doubt: Doubt) -> Finding:
     """The finding as a warning that says what would have to be so."""
-    return replace(finding, severity=Severity.WARNING, message=f"{finding.message} ({doubt})")
+    if isinstance(doubt, str):
+        return replace(finding, severity=Severity.WARNING, message=f"{finding.message} ({doubt})")
+    return replace(finding, severity=Severity.WARNING, message=f"{finding.message} ({doubt.condition})", release=doubt)
 
 
 def definitely_reached(facts: ProgramFacts) -> dict[ContextId, tuple[ContextId, OpId] | None]:
@@ -95,6 +101,24 @@ def _way(
         path = program.modules[caller.function.module].path
         yield RelatedPlace(path, code.span_of(op), f"called from {code.qualname}")
         step = reached[caller.id]
+
+
+def _doubt_of_way(
+    facts: ProgramFacts,
+    reached: dict[ContextId, tuple[ContextId, OpId] | None],
+    proof: Proof,
+    context: ContextFacts,
+    failure: FailureFact,
+) -> Doubt | None:
+    """That the program ends before it gets there."""
+    at: tuple[ContextFacts, OpId] | None = (context, failure.op)
+    while at is not None:
+        missing = proof.missing_before(*at)
+        if missing is not None:
+            return f"if `{missing}`, which is used before, is defined: nothing here does that"
+        step = reached[at[0].id]
+        at = None if step is None else (facts.contexts[step[0]], step[1])
+    return None
 
 
 def _operands(view: ContextView, failure: FailureFact, path: str) -> Iterator[RelatedPlace]:

@@ -26,6 +26,7 @@ from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.record.record_file import Record, read_record
 from terra_refactor.syntax.modules import ModuleIndex
 from terra_refactor.syntax.source import Source, display_path, read_source
+from terra_refactor.workspace.at_releases import at_releases
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.evidence import (
     NO_EVIDENCE,
@@ -37,6 +38,7 @@ from terra_refactor.workspace.import_graph import ImportScan, connected_files, i
 from terra_refactor.workspace.judgement import RepeatedJudge
 from terra_refactor.workspace.kept_analysis import keep_analysis, place_of_analysis, resumed_judge
 from terra_refactor.workspace.loading import ProjectImports, index_sources, name_sources
+from terra_refactor.workspace.pins import PinReader, Pins, for_releases
 from terra_refactor.workspace.pool import Lowered, LoweringTask, available_jobs, lower_files
 from terra_refactor.workspace.project import DiscoveredFiles, discover_files
 from terra_refactor.workspace.results import FileError
@@ -117,6 +119,7 @@ class Session:
         """The components that were analysed to the end, and whose judges know that."""
         self._changes = 0
         """How often files changed on disk."""
+        self._pins = (0, PinReader([self.root]))
         self._made_of: tuple[Mapping[str, Source], int] | None = None
         """The texts that `_newest` speaks of."""
         self._newest: Mapping[str, Snapshot] = {}
@@ -378,7 +381,9 @@ class Session:
         own = {path: sources[path] for path in component}
         evidence = self._evidence(own)
         names = {path: name for path, _, name in name_sources(sources, index) if path in own}
-        identity = _identity(own, names, evidence.key(own))
+        pins = self._pins_of(own)
+        config = for_releases(self.config, (pins.get(path) for path in own))
+        identity = _identity(own, names, f"{evidence.key(own)}{pins}")
         for known in self._snapshots:
             if known.identity == identity:
                 self._snapshots = (*(other for other in self._snapshots if other is not known), known)
@@ -401,17 +406,17 @@ class Session:
         place = None
         if self._results is not None and not evidence.functions and not left_out:
             files = ((path, names[path], path in index.files and index.files[path].is_package) for path in own)
-            place = place_of_analysis(self.config, program.stubs, files)
-        judge = self._judge_of(component, program, place)
+            place = place_of_analysis(config, program.stubs, files)
+        judge = self._judge_of(component, program, place, config)
         lines = sum(module.line_count for module in modules.values())
         try:
-            facts, decisions, findings = watched(lambda: judge.judge(program, self.config, advance), Limits.of(lines))
+            facts, decisions, findings = watched(lambda: judge.judge(program, config, advance), Limits.of(lines))
         except OverLimitError as error:
             self._forget(tuple(component))  # it may have been ended anywhere
             message = f"could not be analysed: the analysis was ended: {error}"
             lowered = {path: FileError(path, 0, message, by_chance=True) for path in own}
             program = Program({}, imports)
-            facts, decisions, findings = RepeatedJudge().judge(program, self.config, None)
+            facts, decisions, findings = RepeatedJudge().judge(program, config, None)
         else:
             if not left_out:
                 self._whole.add(tuple(component))
@@ -429,13 +434,21 @@ class Session:
                 sorted(decisions, key=lambda decision: (decision.path, decision.line, decision.function))
             ),
             findings=_by_path(
-                without_known(select_findings(findings, decisions, self.config, own), self.config, own).findings
+                without_known(
+                    select_findings(at_releases(findings, own, pins), decisions, self.config, own), self.config, own
+                ).findings
             ),
             errors={path: result for path, result in lowered.items() if isinstance(result, FileError)},
             left_out=left_out,
         )
         self._snapshots = (*self._snapshots, snapshot)[-_KEPT_SNAPSHOTS:]
         return snapshot
+
+    def _pins_of(self, sources: Mapping[str, Source]) -> Mapping[str, Pins]:
+        """What the project asks for, as it was when a file on disk changed last."""
+        if self._pins[0] != self._changes:
+            self._pins = (self._changes, PinReader([self.root]))
+        return self._pins[1].pins_of(sources, self.config)
 
     def _evidence(self, sources: Mapping[str, Source]) -> Evidence:
         """What the records of the configuration say of some files; a record that cannot be read is a problem, and says nothing."""
@@ -457,12 +470,12 @@ class Session:
             self.problems = tuple(problems)
         return match_records(self._records[1], sources)
 
-    def _judge_of(self, component: Sequence[str], program: Program, place: str | None) -> RepeatedJudge:
+    def _judge_of(self, component: Sequence[str], program: Program, place: str | None, config: Config) -> RepeatedJudge:
         """The judge of these files, from this process or an earlier one."""
         key = tuple(component)
         judge = self._judges.pop(key, None)
         if judge is None and place is not None and self._results is not None and self._cache is not None:
-            judge = resumed_judge(self._results, self._cache, place, program, self.config)
+            judge = resumed_judge(self._results, self._cache, place, program, config)
         judge = judge or RepeatedJudge()
         self._judges[key] = judge
         while len(self._judges) > _KEPT_SNAPSHOTS:

@@ -27,6 +27,7 @@ from terra_refactor.domain.dim import Dim, eager, format_dim
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.report.places import CellPlace, Place, Places
 from terra_refactor.rules.rule import Finding
+from terra_refactor.workspace.pins import AssumedRelease
 from terra_refactor.workspace.results import FileError, WorkspaceReport
 
 SCHEMA: Final = "terra-refactor/report/1"
@@ -154,6 +155,16 @@ class ErrorEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class ReleaseEntry:
+    library: str
+    requirement: str
+    path: str | None
+    line: int | None
+    files: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     files: int
     lines: int
@@ -174,6 +185,7 @@ class Report:
     errors: tuple[ErrorEntry, ...]
     summary: Summary
     regions: tuple[RegionEntry, ...] | None = field(default=None, metadata=OPTIONAL)
+    releases: tuple[ReleaseEntry, ...] | None = field(default=None, metadata=OPTIONAL)
 
 
 def build_report(results: WorkspaceReport) -> Report:
@@ -201,6 +213,18 @@ def build_report(results: WorkspaceReport) -> Report:
             seconds=round(results.stats.seconds, 3),
         ),
         regions=tuple(_region(found.decision, places) for found in results.regions) or None,
+        releases=tuple(_release(assumed) for assumed in results.releases) or None,
+    )
+
+
+def _release(assumed: AssumedRelease) -> ReleaseEntry:
+    return ReleaseEntry(
+        library=assumed.library,
+        requirement=assumed.requirement,
+        path=assumed.path or None,
+        line=assumed.line or None,
+        files=assumed.files,
+        reason=assumed.why,
     )
 
 

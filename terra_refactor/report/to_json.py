@@ -22,7 +22,8 @@ def to_json(report: Report) -> str:
 
 
 def to_json_lines(report: Report) -> str:
-    """One object a line, each with a `type`: `run` first, then every `function`, `region`, `diagnostic` and `error`, then `summary`.
+    """One object a line, each with a `type`: `run` first, then every
+    `function`, `region`, `diagnostic`, `error` and `release`, then `summary`.
 
     But for `type`, the objects are those of the whole report.
     """
@@ -31,6 +32,7 @@ def to_json_lines(report: Report) -> str:
     lines.extend(("region", plain(entry)) for entry in report.regions or ())
     lines.extend(("diagnostic", plain(entry)) for entry in report.diagnostics)
     lines.extend(("error", plain(entry)) for entry in report.errors)
+    lines.extend(("release", plain(entry)) for entry in report.releases or ())
     lines.append(("summary", plain(report.summary)))
     return "".join(json.dumps({"type": kind, **entry}, ensure_ascii=False) + "\n" for kind, entry in lines)
 

@@ -177,7 +177,13 @@ def _rules_of(findings: Iterable[Finding]) -> str:
 
 
 def print_comparison(console: Console, report: WorkspaceReport) -> None:
-    """Counts of known, fixed and suppressed findings; prints nothing if there are none."""
+    """The releases that files ask for, and counts of known, fixed and suppressed findings; prints nothing if there are none."""
+    for assumed in report.releases:
+        if assumed.path:
+            place = f"{assumed.path}:{assumed.line}" if assumed.line else assumed.path
+            files = _plural(assumed.files, "file")
+            line = f"{files} read as for {assumed.library}{assumed.requirement} ({place})."
+            console.print(Text(line, style="dim"), soft_wrap=True)
     if report.comparison is not None:
         known, gone = len(report.comparison.known), len(report.comparison.gone)
         parts = [f"{_plural(known, 'finding')} known from {report.comparison.name}"] if known else []

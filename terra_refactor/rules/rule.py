@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from terra_refactor.ir.ids import OpId
 from terra_refactor.syntax.edit import Edit
 from terra_refactor.syntax.location import Span
+from terra_refactor.tf_model.releases import Behaviour
 from terra_refactor.tf_model.spec import ErrorKind
 
 if TYPE_CHECKING:
@@ -63,6 +64,15 @@ class CureKind(Enum):
     CREATION_OUTSIDE = "creation-moved-out"
     HOISTED_FUNCTION = "tf-function-out-of-loop"
     TENSOR_ARGUMENT = "python-scalar-to-tensor"
+
+
+Doubt: TypeAlias = "str | Behaviour"
+"""What an error needs beside what is proven: something about the program, in words, or a release that does so."""
+
+
+def in_words(in_use: Doubt | None) -> Doubt | None:
+    """What must be so for a graph that is in use to be wrong, as a doubt about it."""
+    return f"only if {in_use}" if isinstance(in_use, str) else in_use
 
 
 INTERNAL: Final = "internal error: "
@@ -127,6 +137,8 @@ class Finding:
     """Qualified name of the function that it is in or about; empty for a module's own code."""
     fix: tuple[Edit, ...] = ()
     """Edits of this file that remove what is found, where they do not follow from a decision."""
+    release: Behaviour | None = None
+    """Since which release of a library it is so, as far as that is known; None if it is so in every release."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +156,7 @@ class LocalHazard:
     """It is one only where this very function is traced, not where a graph calls it."""
     tensor: OpId | None = None
     """The value that makes it one by being a tensor; None for whatever its operation is given."""
-    in_use: str | None = None
+    in_use: Doubt | None = None
     """What must be so for a graph that is in use to be wrong because of it; None if it fails in every trace."""
     nature: Nature = Nature.FOUND
 
@@ -203,6 +215,10 @@ class Rule:
     """Whether a caller has the hazard, too. False for what only matters at the boundary of the graph, such as what is returned."""
     wrong_in_graph: bool | None = None
     """Whether a graph that has it is wrong; others only cost or surprise. None: as its family says."""
+    since: Behaviour | None = None
+    """Since which release a graph that has it is wrong; None: as long as there are such graphs."""
+    silent: bool = False
+    """Whether a graph that has it does something else without failing."""
     cured_by_shim: bool = False
     """Whether the shim's exact Python semantics take it away."""
     of_set_up: bool = False
@@ -229,6 +245,11 @@ class Rule:
     def family(self) -> Family:
         """What it is about."""
         return Family(self.id[2])
+
+    @property
+    def raises(self) -> bool:
+        """Whether what it finds ends the program where it runs."""
+        return self.family in (Family.GRAPH_FAILURES, Family.SHAPES, Family.MISUSE) and not self.silent
 
     @property
     def breaks_graph(self) -> bool:

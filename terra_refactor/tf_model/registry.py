@@ -45,6 +45,7 @@ from terra_refactor.tf_model.costs import DEFAULT_BY_BASE, OPERATIONS
 from terra_refactor.tf_model.effects import EFFECTS
 from terra_refactor.tf_model.packages import PACKAGE_EFFECTS, PACKAGE_TRAITS, PACKAGES
 from terra_refactor.tf_model.python_effects import PYTHON_EFFECTS
+from terra_refactor.tf_model.releases import BACKEND_OF_KERAS_3, KERAS, OLDER_PARAMETERS
 from terra_refactor.tf_model.spec import Entity, EntityKind, ParameterPassing, ParameterSpec, Rule, Trait
 from terra_refactor.tf_model.traits import TRAITS
 
@@ -228,6 +229,29 @@ def is_former(name: str, attr: str) -> bool:
         return True
     former = f"tensorflow.compat.v1{name.removeprefix('tensorflow')}"
     return _follow(name, attr) is None and full not in _declared_names() and _follow(former, attr) is not None
+
+
+@cache
+def is_of_older_keras(name: str, attr: str) -> bool:
+    """Whether an import of `keras` itself has no such member since Keras 3; `tf.keras`, which has kept more of them, is not meant.
+
+    All public names of Keras 2 and 3 are known, so a name of neither is one of a release before, or of the inside of one.
+    """
+    found = entry(name)
+    if name.partition(".")[0] != KERAS or attr in ("src", "api") or found is None or found[0] != "M":
+        return False
+    if name == "keras.backend":
+        return attr not in BACKEND_OF_KERAS_3
+    full = f"{name}.{attr}"
+    return full in FORMER_NAMES or full in FORMER_MODULES or attribute(name, attr) is None
+
+
+@cache
+def is_parameter_of_older_keras(name: str, keyword: str) -> bool:
+    """Whether the constructor of that canonical name had the parameter before Keras 3, which refuses it."""
+    older = next((names for prefix, names in OLDER_PARAMETERS.items() if name.startswith(prefix)), frozenset[str]())
+    found = lookup(name) if keyword in older else None
+    return found is not None and keyword not in {parameter.name for parameter in found.parameters or ()}
 
 
 @cache

@@ -22,6 +22,7 @@ from typing import Protocol, TypeAlias
 
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.value import Value
+from terra_refactor.tf_model.releases import Behaviour
 
 
 class EntityKind(Enum):
@@ -109,6 +110,8 @@ class Trait(Enum):
     """Gives None eagerly, and an operation in a graph."""
     READS_KEPT = "reads kept"
     """Reads a file, a data set, the command line: what is there stays, unless somebody replaces it. Advances nothing."""
+    KEEPS_SETTING = "keeps setting"
+    """Sets a default of the process to the object that it is given; to set the same one again changes nothing."""
     ON_FAILURE_ONLY = "on failure only"
     """Shows its texts only if something fails."""
     DROPPED_BY_XLA = "dropped by xla"
@@ -230,10 +233,12 @@ class OperationError(Exception):
         kind: which rule of the TR4xx family it is.
         message: one sentence that names both shapes (or dtypes) and the axis.
         arguments: names of the parameters whose values contradict each other.
-        only: under what else it fails, such as the release that refuses it; empty if it fails everywhere.
+        only: since when it is refused, where releases before are known to do something else; None if it fails everywhere.
     """
 
-    def __init__(self, kind: ErrorKind, message: str, arguments: tuple[str, ...] = (), only: str = "") -> None:
+    def __init__(
+        self, kind: ErrorKind, message: str, arguments: tuple[str, ...] = (), only: Behaviour | None = None
+    ) -> None:
         super().__init__(message)
         self.only = only
         self.kind = kind

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
 from terra_refactor.classify.decision import Decision
@@ -33,6 +34,7 @@ from terra_refactor.workspace.found_region import FoundRegion, may_have_regions,
 from terra_refactor.workspace.import_graph import components, imported_files, loaded_with, scan_imports
 from terra_refactor.workspace.judging import judge_program, judged_by
 from terra_refactor.workspace.loading import LoadedProgram, ReadProject, load_programs
+from terra_refactor.workspace.pins import Pins, for_releases
 from terra_refactor.workspace.relaid import keep_texts, relaid_result
 from terra_refactor.workspace.results import FileError
 from terra_refactor.workspace.watchdog import Limits, OverLimitError, watched
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
 LOGGER = logging.getLogger(__name__)
 
+_NO_PINS: Final[Mapping[str, Pins]] = MappingProxyType({})
 _TENSORS = re.compile("tensorflow|keras|numpy")
 
 
@@ -87,12 +90,14 @@ def judge_components(
     *,
     coverage: Coverage = Coverage.EVERY,
     evidence: Evidence = NO_EVIDENCE,
+    pins: Mapping[str, Pins] = _NO_PINS,
 ) -> tuple[ComponentResult, ...]:
     """The result of each component, by its first file.
 
     Where the coverage allows it, components in which nothing can be found are passed over: those of which no file names TensorFlow, Keras
     or NumPy. Their files that do not parse are still listed as errors, unless there are very many; then those files of the other
-    components are passed over, too, that no program loads together with tensors.
+    components are passed over, too, that no program loads together with tensors. What a component asks for decides tests of the release,
+    unless the configuration says for which one the program is.
     """
     imports = {
         path: imported_files(path, scan_imports(task.source.text), project.index)
@@ -117,9 +122,10 @@ def judge_components(
     modules = None if caches is None else caches.modules
     results = None if caches is None else caches.results
     found: dict[tuple[str, ...], ComponentResult] = {}
-    keys = {group: _key(project, config, group, imports, evidence) for group in groups}
+    configs = {group: for_releases(config, (pins.get(path) for path in group)) for group in groups}
+    keys = {group: _key(project, configs[group], group, imports, evidence) for group in groups}
     # what a run has shown of a function speaks of the text that ran
-    places = {} if evidence.functions else {group: _place(project, config, group, imports) for group in groups}
+    places = {} if evidence.functions else {group: _place(project, configs[group], group, imports) for group in groups}
     for group in groups:
         known = _known(project, group, keys[group], places.get(group), results)
         if known is not None:
@@ -132,8 +138,8 @@ def judge_components(
         analysing = partial(_advance, progress, done, len(group), total)
         keeper = None
         if caches is not None and caches.results is not None and judge is judge_program and not evidence.functions:
-            keeper = _Keeper(caches.modules, caches.results, _place_of_analysis(project, config, group))
-        made = _judged(project, programs.pop(0), config, judge, analysing, evidence, keeper)
+            keeper = _Keeper(caches.modules, caches.results, _place_of_analysis(project, configs[group], group))
+        made = _judged(project, programs.pop(0), configs[group], judge, analysing, evidence, keeper)
         done += len(group)
         if results is not None and not any(error.by_chance for error in made.errors):
             _keep(project, group, keys[group], places.get(group), results, made)

@@ -16,6 +16,7 @@ from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source
 from terra_refactor.verify.verdict import Verification
 from terra_refactor.workspace.found_region import FoundRegion
+from terra_refactor.workspace.pins import AssumedRelease
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -108,6 +109,8 @@ class WorkspaceReport:
     comparison: Comparison | None = None
     skipped_links: tuple[str, ...] = ()
     """Links that lead out of the given paths and were not followed."""
+    releases: tuple[AssumedRelease, ...] = ()
+    """The releases of libraries that the files are taken to be written for."""
     evidence_notices: tuple[str, ...] = ()
     """What is to be known of the records of runs: which of them speak of older texts."""
     regions: tuple[FoundRegion, ...] = ()

@@ -26,6 +26,7 @@ from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source
 from terra_refactor.verify.verdict import Status, Verification
+from terra_refactor.workspace.at_releases import at_releases
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.collection import collect_after_many, without_collection
 from terra_refactor.workspace.components import Caches, Coverage, Judge, judge_components
@@ -33,6 +34,8 @@ from terra_refactor.workspace.evidence import read_evidence
 from terra_refactor.workspace.found_region import LeftOut, chosen_regions
 from terra_refactor.workspace.judging import judge_program
 from terra_refactor.workspace.loading import StandardInput, read_project
+from terra_refactor.workspace.pins import assumed_releases, read_pins
+from terra_refactor.workspace.project import STDIN
 from terra_refactor.workspace.results import FixReport, Stats, VerifyReport, WorkspaceReport
 from terra_refactor.workspace.revision import baseline_at
 from terra_refactor.workspace.selection import Selection, check_selection, compared, select_findings, without_known
@@ -270,7 +273,9 @@ def _run(paths: Sequence[str], options: Options, texts: Mapping[str, str] = _AS_
             follow_links=options.follow_links,
             texts=texts,
         )
-        evidence = read_evidence(config, {path: task.source for path, task in project.tasks.items()})
+        texts_read = {path: task.source for path, task in project.tasks.items()}
+        evidence = read_evidence(config, texts_read)
+        pins = read_pins(texts_read, [path for path in paths if path != STDIN], config)
         results = judge_components(
             project,
             config,
@@ -279,14 +284,15 @@ def _run(paths: Sequence[str], options: Options, texts: Mapping[str, str] = _AS_
             progress,
             coverage=options.coverage,
             evidence=evidence,
+            pins=pins,
         )
         decisions = sorted(
             (decision for result in results for decision in result.decisions),
             key=lambda decision: (decision.path, decision.line, decision.function),
         )
-        findings = [finding for result in results for finding in result.findings]
         files = sorted(path for result in results for path in result.files)
         sources = {path: project.tasks[path].source for path in files}
+        findings = [*at_releases((finding for result in results for finding in result.findings), sources, pins)]
         selection = _select(paths, options, sources, decisions, findings)
     collect_after_many(len(files))
     return WorkspaceReport(
@@ -306,6 +312,7 @@ def _run(paths: Sequence[str], options: Options, texts: Mapping[str, str] = _AS_
         comparison=selection.comparison,
         skipped_links=project.skipped_links,
         evidence_notices=evidence.notices,
+        releases=assumed_releases(files, pins),
         regions=tuple(
             sorted(
                 (found for result in results for found in result.regions),

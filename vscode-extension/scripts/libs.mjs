@@ -13,7 +13,7 @@ import { PLATFORMS } from "./targets.mjs";
 const VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14"];
 /** What the server imports, in releases that run on every version above; typer and rich are only for the commands. */
 const PURE = [
-    ...["pygls>=2.0", "lsprotocol", "cattrs", "attrs", "networkx>=3.2,<3.5", "pathspec>=0.12", "platformdirs>=4", "typing-extensions>=4.10"],
+    ...["pygls>=2.0", "lsprotocol", "cattrs", "attrs", "networkx>=3.2,<3.5", "packaging>=22", "pathspec>=0.12", "platformdirs>=4", "typing-extensions>=4.10"],
     ...["tomli>=2", "exceptiongroup"],
 ];
 /** Nothing of these is ever imported by the server. */

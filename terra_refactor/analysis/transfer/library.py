@@ -14,7 +14,7 @@ from itertools import product
 from typing import Final
 
 from terra_refactor.analysis.annotations import annotated_value
-from terra_refactor.analysis.binding import bind_library_arguments
+from terra_refactor.analysis.binding import bind_library_arguments, is_refused
 from terra_refactor.analysis.configuration import (
     CONFIGURATION,
     CONFIGURED,
@@ -78,10 +78,10 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.factories import FACTORIES
-from terra_refactor.tf_model.keras.models import KERAS_1
 from terra_refactor.tf_model.packages import TENSOR_PACKAGES
 from terra_refactor.tf_model.probability import DEFERRED
 from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS, MUTATING_METHODS
+from terra_refactor.tf_model.releases import KERAS_1
 from terra_refactor.tf_model.spec import BoundCall, Entity, EntityKind, Trait
 from terra_refactor.tf_model.traced_sizes import result_of
 
@@ -342,6 +342,8 @@ PLACEHOLDERS: Final = frozenset(
 def _with_rule(site: Site, entity: Entity, arguments: CallArguments, receiver: Value | None) -> Value:
     engine, frame = site.engine, site.frame
     bound, extra, keywords, incomplete = bind_library_arguments(entity, arguments)
+    if is_refused(entity, bound, extra, keywords):
+        return UNKNOWN
     names = [*bound, *keywords]
     slots: list[tuple[Value, ...]] = []
     for value in [*bound.values(), *keywords.values(), *extra, *([receiver] if receiver is not None else [])]:

@@ -9,6 +9,7 @@ from terra_refactor.domain.value import TensorKind, TensorValue
 from terra_refactor.facts.records import AttributeRead, NameRead
 from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.releases import MODELS_KEEP_SYMBOLS_OUT
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -71,4 +72,5 @@ result = predict(tf.ones([2, 3]))
     cure="Build models outside of traced functions.",
     check=check,
     of_set_up=True,
+    since=MODELS_KEEP_SYMBOLS_OUT,
 )

@@ -127,4 +127,5 @@ rows = stack(width=tf.ones([2]), height=tf.zeros([2]))
     cure="Pass a list or a tuple where the order matters, or take the arguments by name.",
     check=check,
     inherited=False,
+    silent=True,
 )

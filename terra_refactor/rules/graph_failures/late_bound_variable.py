@@ -98,4 +98,5 @@ result = step(tf.ones([3]))
     ),
     cure="Give the value as a default (`lambda v, i=i: ...`), or with `functools.partial`.",
     check=check,
+    silent=True,
 )

@@ -112,4 +112,5 @@ results = [add(tf.ones([3])), add(tf.ones([3]))]
     only_effects=keeps_state,
     cured_by_shim=True,
     effect_message="`{done}` runs only while a graph is traced; later calls see `{changed}` as it was then",
+    silent=True,
 )

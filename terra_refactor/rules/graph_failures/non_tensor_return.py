@@ -285,4 +285,5 @@ step(tf.ones([3]))
     inherited=False,
     wrong_in_graph=False,  # callers of a graph take what it returns for a tensor: without it they would get something else
     needs_tensors=True,
+    silent=True,
 )

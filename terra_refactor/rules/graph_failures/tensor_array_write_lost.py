@@ -75,4 +75,5 @@ result = step(tf.ones([2]))
     ),
     cure="Assign the result: `array = array.write(i, value)`.",
     check=check,
+    silent=True,
 )

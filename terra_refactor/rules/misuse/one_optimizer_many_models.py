@@ -12,9 +12,9 @@ from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import LIST, ZIP
+from terra_refactor.tf_model.releases import OPTIMIZERS_HAVE_VARIABLES
 from terra_refactor.tf_model.spec import Trait
 
-_NEW: Final = "TensorFlow 2.11 or newer runs it: the optimizers before took any variables"
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
 
 
@@ -34,7 +34,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                     call.op,
                     f"`{view.written(call.owner)}` was given the variables of `{view.written(other.op)}` before: "
                     "an optimizer knows the variables of its first call only",
-                    in_use=_NEW,
+                    in_use=OPTIMIZERS_HAVE_VARIABLES,
                 )
                 continue
         seen.setdefault(key, model)
@@ -43,7 +43,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 call.op,
                 f"`{view.written(call.owner)}` gets the variables of several models (`{view.written(model.op)}` differs from call to "
                 "call): an optimizer knows the variables of its first call only",
-                in_use=_NEW,
+                in_use=OPTIMIZERS_HAVE_VARIABLES,
             )
 
 

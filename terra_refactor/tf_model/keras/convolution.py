@@ -14,7 +14,13 @@ from terra_refactor.domain.value import FrozenList, TupleValue
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.keras.layer_call import ResultDType, Settings, ShapeRule, single_input
 from terra_refactor.tf_model.keras.weights import WeightsRule, typed_weights
-from terra_refactor.tf_model.shape_rules.windows import check_positive, spatial_axes, transposed_output, window_output
+from terra_refactor.tf_model.shape_rules.windows import (
+    POOLS_FIT,
+    check_positive,
+    spatial_axes,
+    transposed_output,
+    window_output,
+)
 from terra_refactor.tf_model.spec import ErrorKind, OperationError, Rule
 
 
@@ -138,7 +144,7 @@ def _pooled_size(size: Dim, image: tuple[Dim, ...], axis: int, window: Dim, stri
         and isinstance(stride, int)
         and length - window <= -2 * stride
     ):
-        check_positive("pooling", size, image, axis, window)
+        check_positive("pooling", size, image, axis, window, POOLS_FIT)
     return None
 
 

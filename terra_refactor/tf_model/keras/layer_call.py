@@ -19,6 +19,7 @@ from terra_refactor.domain.shape import Shape, format_shape
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import FrozenList, TensorKind, TensorValue, TupleValue, Value
 from terra_refactor.tf_model import arguments as read
+from terra_refactor.tf_model.releases import KERAS, Behaviour
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
 
 
@@ -138,7 +139,7 @@ def layer_name(call: BoundCall) -> str:
 
 
 _CONVOLUTIONS: Final = ("Conv1D", "Conv2D", "Conv3D")
-_TAKES_MORE: Final = "under Keras 3, of TensorFlow 2.16 and newer: Keras 2 takes the first axes together for a batch"
+_TAKES_MORE: Final = Behaviour(KERAS, "3", "Keras 2 takes the first axes together for a batch")
 
 
 def require_rank(call: BoundCall, shape: Shape, *, exactly: int | None = None, at_least: int | None = None) -> None:
@@ -150,7 +151,7 @@ def require_rank(call: BoundCall, shape: Shape, *, exactly: int | None = None, a
             ErrorKind.RANK,
             f"{layer_name(call)} takes an input of rank {exactly}, but got rank {len(shape)}: {format_shape(shape)}",
             ("inputs",),
-            _TAKES_MORE if len(shape) > exactly and layer_name(call) in _CONVOLUTIONS else "",
+            _TAKES_MORE if len(shape) > exactly and layer_name(call) in _CONVOLUTIONS else None,
         )
     if at_least is not None and len(shape) < at_least:
         raise OperationError(

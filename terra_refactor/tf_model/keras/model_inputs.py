@@ -13,11 +13,11 @@ from terra_refactor.domain.shape import Shape, format_shape
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import TensorKind, TensorValue, Value
 from terra_refactor.tf_model import arguments as read
+from terra_refactor.tf_model.releases import KERAS, TENSORFLOW, Behaviour
 from terra_refactor.tf_model.spec import ErrorKind, OperationError
 
-_REFUSES_SCALARS: Final = (
-    "under Keras 3, of TensorFlow 2.16 and newer: Keras 2 compares the axes that are there, and a scalar has none"
-)
+_COMPARES: Final = Behaviour(TENSORFLOW, "2.4", "a model takes what its layers take", assumed=True)
+_REFUSES_SCALARS: Final = Behaviour(KERAS, "3", "Keras 2 compares the axes that are there, and a scalar has none")
 
 
 def adjusted_input(declared: Shape, given: Value, model: str) -> Value:
@@ -39,7 +39,7 @@ def adjusted_input(declared: Shape, given: Value, model: str) -> Value:
         f"{model}: an input of shape {format_shape(shape)} for a model that takes {format_shape(declared)}: rank {len(shape)} instead of "
         f"{len(declared)} (the first axis is the batch)",
         ("inputs",),
-        "" if shape else _REFUSES_SCALARS,
+        _COMPARES if shape else _REFUSES_SCALARS,
     )
 
 
@@ -55,4 +55,5 @@ def check_input(declared: Shape, given: Value, model: str) -> None:
                 f"{model}: an input of shape {format_shape(shape)} for a model that takes {format_shape(declared)}: axis {axis} is "
                 f"{format_dim(size)} instead of {wanted}",
                 ("inputs",),
+                _COMPARES,
             )

@@ -38,32 +38,6 @@ from terra_refactor.tf_model.keras.layer_call import Settings, layer_inputs
 from terra_refactor.tf_model.keras.model_inputs import adjusted_input, check_input
 from terra_refactor.tf_model.spec import BoundCall, Rule
 
-KERAS_1: Final = frozenset(
-    [
-        "border_mode",
-        "subsample",
-        "dim_ordering",
-        "nb_filter",
-        "nb_row",
-        "nb_col",
-        "nb_epoch",
-        "filter_length",
-        "subsample_length",
-        "atrous_rate",
-        "output_dim",
-        "init",
-        "inner_init",
-        "W_regularizer",
-        "b_regularizer",
-        "U_regularizer",
-        "W_constraint",
-        "b_constraint",
-        "consume_less",
-        "dropout_W",
-        "dropout_U",
-    ]
-)
-"""Parameters that layers had before Keras 2, where those beside them are others, and in another order."""
 BATCH: Final = symbol("N")
 """The batch size of every input of functional models. A call of the model puts the size in its place that its inputs have."""
 

@@ -32,6 +32,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.keras.layer_call import Settings, call_argument, output_kind
 from terra_refactor.tf_model.ops.control import minimize
+from terra_refactor.tf_model.releases import KERAS, TENSORFLOW, Behaviour
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
 
 
@@ -55,13 +56,13 @@ def _drop_or_add(longer: Shape, shorter: Shape) -> tuple[Shape, Shape] | None:
     return (longer, (*shorter, 1)) if len(shorter) == 1 else (longer[:-1], shorter)
 
 
-_OF_KERAS_3: Final = "under Keras 3, of TensorFlow 2.16 and newer: "
-_COUNTS: Final = _OF_KERAS_3 + "Keras 2 does not compare the numbers of examples"
-_BROADCASTS: Final = _OF_KERAS_3 + "Keras 2 broadcasts them, which may not be what is meant"
-_FLATTENS: Final = _OF_KERAS_3 + "Keras 2 takes all labels in a row, and all scores"
+_COUNTS: Final = Behaviour(KERAS, "3", "Keras 2 does not compare the numbers of examples")
+_BROADCASTS: Final = Behaviour(KERAS, "3", "Keras 2 broadcasts them, which may not be what is meant")
+_COMPARES: Final = Behaviour(TENSORFLOW, "2.2", "`fit` broadcasts the labels", assumed=True)
+_FLATTENS: Final = Behaviour(KERAS, "3", "Keras 2 takes all labels in a row, and all scores")
 
 
-def _mismatch(name: str, labels: Shape, predictions: Shape, only: str = "") -> OperationError:
+def _mismatch(name: str, labels: Shape, predictions: Shape, only: Behaviour | None = None) -> OperationError:
     kind = ErrorKind.SHAPE if labels and predictions and len(labels) == len(predictions) else ErrorKind.RANK
     return OperationError(
         kind,
@@ -71,8 +72,8 @@ def _mismatch(name: str, labels: Shape, predictions: Shape, only: str = "") -> O
     )
 
 
-def _broadcast_by_keras_2(labels: Shape, predictions: Shape) -> str:
-    """Under what else such shapes are refused: Keras 2 broadcasts labels as they are, and `fit` those of rank 1 as a column."""
+def _broadcast_by_keras_2(labels: Shape, predictions: Shape) -> Behaviour | None:
+    """Since when such shapes are refused: Keras 2 broadcasts labels as they are, and `fit` those of rank 1 as a column."""
     assert labels is not None
     for given in (labels, (*labels, 1)) if len(labels) == 1 else (labels,):
         try:
@@ -80,7 +81,7 @@ def _broadcast_by_keras_2(labels: Shape, predictions: Shape) -> str:
         except BroadcastError:
             continue
         return _BROADCASTS
-    return ""
+    return None
 
 
 def _broadcast_loss(name: str, labels: Shape, predictions: Shape) -> Shape:
@@ -103,7 +104,9 @@ def _same_shape_loss(name: str, labels: Shape, predictions: Shape, *, in_keras_2
     left, right = adjusted
     assert left is not None and right is not None
     if len(left) != len(right) or any(definitely_different(a, b) for a, b in zip(left, right, strict=True)):
-        raise _mismatch(name, labels, predictions, "" if in_keras_2 else _broadcast_by_keras_2(labels, predictions))
+        raise _mismatch(
+            name, labels, predictions, _COMPARES if in_keras_2 else _broadcast_by_keras_2(labels, predictions)
+        )
     if not right:
         return None
     return tuple(a if isinstance(a, int) and b is None else b for a, b in zip(left[:-1], right[:-1], strict=True))
@@ -114,14 +117,14 @@ def _binary_loss(name: str, labels: Shape, predictions: Shape) -> Shape:
     return _same_shape_loss(name, labels, predictions, in_keras_2=False)
 
 
-def _taken_in_a_row(labels: tuple[Dim, ...], predictions: tuple[Dim, ...]) -> str:
-    """Under what else labels of another rank than that of the scores are refused: Keras 2 flattens both, and counts."""
+def _taken_in_a_row(labels: tuple[Dim, ...], predictions: tuple[Dim, ...]) -> Behaviour | None:
+    """Since when labels of another rank than that of the scores are refused: Keras 2 flattens both, and counts."""
     given, wanted = labels, predictions[:-1]
     if labels and wanted and not definitely_different(labels[0], wanted[0]):
         given, wanted = labels[1:], wanted[1:]
     counts = [prod(axis for axis in shape if isinstance(axis, int)) for shape in (given, wanted)]
     known = all(isinstance(axis, int) for axis in (*given, *wanted))
-    return "" if known and counts[0] != counts[1] else _FLATTENS
+    return None if known and counts[0] != counts[1] else _FLATTENS
 
 
 def _sparse_loss(name: str, labels: Shape, predictions: Shape) -> Shape:

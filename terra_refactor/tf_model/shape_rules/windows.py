@@ -7,8 +7,11 @@ Source: the comments on convolution in TensorFlow's `tf.nn` guide (SAME and VALI
 
 from __future__ import annotations
 
+from typing import Final
+
 from terra_refactor.domain.dim import Dim, add, ceil_divide, floor_divide, format_dim, multiply, subtract
 from terra_refactor.domain.shape import Shape, format_shape
+from terra_refactor.tf_model.releases import TENSORFLOW, Behaviour
 from terra_refactor.tf_model.spec import ErrorKind, OperationError
 
 
@@ -67,11 +70,17 @@ def spatial_axes(rank: int, channels_first: bool) -> range:
     return range(2, rank) if channels_first else range(1, rank - 1)
 
 
-def check_positive(operation: str, size: Dim, shape: Shape, axis: int, window: Dim) -> None:
-    """Raises OperationError if a window certainly does not fit its axis."""
+POOLS_FIT: Final = Behaviour(TENSORFLOW, "2.12", "a window that does not fit gives nothing", assumed=True)
+
+
+def check_positive(
+    operation: str, size: Dim, shape: Shape, axis: int, window: Dim, since: Behaviour | None = None
+) -> None:
+    """Raises OperationError if a window certainly does not fit its axis, which is refused in some releases only if `since` is given."""
     if isinstance(size, int) and size <= 0:
         raise OperationError(
             ErrorKind.SHAPE,
             f"{operation}: a window of {format_dim(window)} does not fit axis {axis} of {format_shape(shape)}",
             ("inputs",),
+            since,
         )

@@ -16,8 +16,8 @@ from pygls.lsp.client import LanguageClient
 from tests.e2e.security.conftest import ROOT, Installed
 
 DEPENDENCIES = """
-attr attrs cattrs click dask distributed libcst lsprotocol markdown_it mdurl msgspec networkx pathspec platformdirs pyarrow pygls pygments
-pytest rich shellingham terra_refactor lsp_server tomli typer typing_extensions yaml
+attr attrs cattrs click dask distributed libcst lsprotocol markdown_it mdurl msgspec networkx packaging pathspec platformdirs pyarrow pygls
+pygments pytest rich shellingham terra_refactor lsp_server tomli typer typing_extensions yaml
 """
 ANALYSED = {"tensorflow", "keras", "numpy"}
 COMMANDS = {

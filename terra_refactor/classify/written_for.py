@@ -1,0 +1,99 @@
+"""For which releases of its libraries code is written, as far as that shows, and what that says of findings.
+
+Computes: of each file the releases that the names in its program are of; and findings as they are in some releases. Needs: facts. Gives:
+`written_for`, `in_releases`. Ignores: what projects ask for (`workspace.pins` knows that).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from terra_refactor.analysis.facts import ContextFacts
+from terra_refactor.classify.generation import programs_of_tensorflow_1
+from terra_refactor.classify.hazards import HazardMap
+from terra_refactor.domain.value import LibraryValue
+from terra_refactor.facts.records import AttributeRead, Call, Imported, Region, RegionKind
+from terra_refactor.rules.registry import all_rules
+from terra_refactor.rules.rule import Finding, Severity
+from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.releases import BEFORE_KERAS_3, BEFORE_TENSORFLOW_2, KERAS, NEWEST, OLDER_METHODS, Releases
+
+_ASKED_FOR = (RegionKind.TRY, RegionKind.IF, RegionKind.CHOICE)
+
+
+def written_for(hazards: HazardMap) -> dict[str, tuple[Releases, str]]:
+    """The releases of which the names in a program are, with a reason, by the path of each of its files that shows it or depends on it."""
+    program = hazards.whole_program
+    old = programs_of_tensorflow_1(hazards)
+    found = {
+        module.path: (BEFORE_TENSORFLOW_2, "the program is for TensorFlow 1, by the names that it uses")
+        for name, module in program.modules.items()
+        if name in old
+    }
+    if any(True for context in hazards.whole_facts.contexts for _ in _names_of_older_keras(hazards, context)):
+        for module in program.modules.values():
+            found.setdefault(
+                module.path, (BEFORE_KERAS_3, "the program is for an older Keras, by the names that it uses")
+            )
+    return found
+
+
+def _names_of_older_keras(hazards: HazardMap, context: ContextFacts) -> Iterator[str]:
+    """What of Keras is used that Keras 3 does not have: parameters, methods of models, and of Keras imported by itself also members.
+
+    Imports and members do not count where something around asks whether they are there.
+    """
+    view = hazards.view(context)
+    own = {call.op for call in context.calls if call.callees}
+    for call in view.code.of_kind(Call):
+        if call.owner is not None and call.method in OLDER_METHODS and call.op not in own:
+            yield call.method
+        for name in view.library_of(call.op):
+            for keyword in filter(None, (argument.keyword for argument in call.arguments)):
+                if registry.is_parameter_of_older_keras(name, keyword):
+                    yield f"{name}({keyword}=...)"
+    imports = [each for each in view.code.of_kind(Imported) if not each.level]
+    for each in imports:
+        if each.module.partition(".")[0] == KERAS and not _is_asked_for(view.enclosing(each.op)):
+            *owners, last = each.module.split(".")
+            parts = [(".".join(owners[:end]), owners[end]) for end in range(1, len(owners))]
+            parts += [(".".join(owners), last)] if owners else []
+            parts += [(each.module, each.name)] if each.name not in (None, "*") else []
+            yield from (f"{owner}.{name}" for owner, name in parts if registry.is_of_older_keras(owner, str(name)))
+    body = hazards.index(hazards.whole_program.modules[context.function.module].body.id)
+    imported = {each.module for each in body.of_kind(Imported) if not each.level}
+    by_itself = any(module.partition(".")[0] == KERAS for module in imported)
+    if not by_itself or any(f".{KERAS}" in module for module in imported):
+        return
+    for read in view.code.of_kind(AttributeRead):
+        owner = context.value(read.owner)
+        if isinstance(owner, LibraryValue) and registry.is_of_older_keras(owner.name, read.name):
+            if f".{KERAS}" not in view.written(read.owner) and not _is_asked_for(view.enclosing(read.op)):
+                yield f"{owner.name}.{read.name}"
+
+
+def _is_asked_for(around: Iterable[Region]) -> bool:
+    return any(region.kind in _ASKED_FOR for region in around)
+
+
+def in_releases(finding: Finding, releases: Releases, why: str) -> Finding | None:
+    """The finding as it is where these releases run the code; None if none of them has what it says.
+
+    `why` says what shows which releases these are. What is certain of the newest release only is an error as long as that is one of them.
+    """
+    behaviour = finding.release
+    if behaviour is None:
+        return finding
+    has = releases.have(behaviour)
+    if has is True and behaviour.is_condition:
+        message = finding.message.removesuffix(f" ({behaviour.condition})")
+        if message == finding.message:
+            return finding
+        return replace(finding, severity=all_rules()[finding.rule].severity, message=message)
+    if has is False and behaviour.before:
+        return None
+    is_other = has is False or (has is None and bool(behaviour.before))
+    if finding.severity is not Severity.ERROR or not is_other or not releases.excludes_newest(behaviour.library):
+        return finding
+    return replace(finding, severity=Severity.WARNING, message=f"{finding.message} (in TensorFlow {NEWEST}: {why})")

@@ -1,0 +1,237 @@
+"""What libraries do since which of their releases, and which releases a program may be written for.
+
+The tool knows TensorFlow 2.16 to 2.21, Keras 3 and NumPy 2. Code that runs in an older release may be refused by these, and an error is
+one in the release that the code runs in.
+
+Computes: whether releases that a program asks for all have, partly have or do not have a behaviour. Needs: requirements as packaging tools
+write them. Gives: `Behaviour`, `Releases`, `behaviour_of`. Ignores: what is installed.
+
+Sources: the release notes of TensorFlow 1.15 to 2.21, Keras 2.0 to 3.15 and NumPy 1.20 to 2.4, and `tests/conformance` run in TensorFlow
+2.0.4, 2.4.4 and 2.12.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from terra_refactor.tf_model.name_table import words
+from terra_refactor.tf_model.versions import CATALOGUE_FILES
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+
+TENSORFLOW: Final = "tensorflow"
+KERAS: Final = "keras"
+NUMPY: Final = "numpy"
+
+DISTRIBUTIONS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        words("tensorflow tensorflow-gpu tensorflow-cpu tensorflow-macos tensorflow-intel tensorflow-rocm"), TENSORFLOW
+    ),
+    "keras": KERAS,
+    "numpy": NUMPY,
+}
+"""What is installed, by its name in lower case with `-`, and the library that it brings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """Something that a library does since one of its releases.
+
+    Attributes:
+        library: its name.
+        since: the first release of which it is known, `X` or `X.Y`.
+        before: what the releases before that do instead; empty if that is not known.
+        assumed: whether a program of which nothing says for which release it is written is taken to be for one that has it. What is not
+            known of the releases before is always taken so.
+    """
+
+    library: str
+    since: str
+    before: str = ""
+    assumed: bool = False
+
+    @property
+    def condition(self) -> str:
+        """Under which releases it is so, as the end of a sentence."""
+        return f"{_UNDER.get((self.library, self.since), f'under {_NAMES[self.library]} {self.since} and newer')}: {self.before}"
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether it is a doubt about a program of which nothing says for which release it is written."""
+        return bool(self.before) and not self.assumed
+
+
+_NAMES: Final = {TENSORFLOW: "TensorFlow", KERAS: "Keras", NUMPY: "NumPy"}
+_UNDER: Final = {(KERAS, "3"): "under Keras 3, of TensorFlow 2.16 and newer"}
+
+_MINORS: Final[Mapping[str, tuple[tuple[int, int], ...]]] = {
+    TENSORFLOW: (*((1, minor) for minor in range(16)), *((2, minor) for minor in range(22))),
+    KERAS: (
+        *((0, minor) for minor in range(1, 4)),
+        *((1, minor) for minor in range(3)),
+        *((2, minor) for minor in range(16)),
+        *((3, minor) for minor in range(16)),
+    ),
+    NUMPY: (*((1, minor) for minor in range(27)), *((2, minor) for minor in range(5))),
+}
+"""The releases that there are, without their last numbers, older first."""
+_PATCHES: Final = 12
+"""No release `X.Y` has had more versions `X.Y.Z`."""
+
+_OF_KERAS_3: Final = (2, 16)
+"""The first TensorFlow whose Keras is Keras 3."""
+_KERAS_OF_TENSORFLOW: Final = {
+    (1, 0): ((2, 0), (2, 4)),
+    (2, 0): ((2, 4), (3, 0)),
+    _OF_KERAS_3: ((3, 0), (4, 0)),
+}
+"""What Keras does in a TensorFlow from this release on: what the releases of Keras of this range do."""
+_NUMPY_OF_TENSORFLOW: Final = (((2, 13), (1, 24)), ((2, 18), (2, 0)))
+"""TensorFlow before the first of a pair requires a NumPy before the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """The releases that a program may be written for: of each library those that are listed, of others any."""
+
+    admitted: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+
+    def have(self, behaviour: Behaviour) -> bool | None:
+        """Whether all of these releases have a behaviour (True), none (False), or some (None)."""
+        since = tuple(int(part) for part in behaviour.since.split("."))
+        releases = self._of(behaviour.library)
+        if not releases:
+            return None
+        has = {release >= since for release in releases}
+        return has.pop() if len(has) == 1 else None
+
+    def excludes_newest(self, library: str) -> bool:
+        """Whether the newest release of a library is none of these."""
+        releases = self._of(library)
+        return bool(releases) and _MINORS[library][-1] not in releases
+
+    @property
+    def tensorflow(self) -> str | None:
+        """The one release `X.Y` of TensorFlow that they are; None if there are several."""
+        found = self.admitted.get(TENSORFLOW, ())
+        return f"{found[0][0]}.{found[0][1]}" if len(found) == 1 else None
+
+    def _of(self, library: str) -> tuple[tuple[int, int], ...]:
+        """The releases of a library, also those that follow from those of TensorFlow."""
+        found, tensorflow = self.admitted.get(library, ()), self.admitted.get(TENSORFLOW, ())
+        if library == KERAS and not found and tensorflow:
+            spans = {max(span for span in _KERAS_OF_TENSORFLOW if span <= release) for release in tensorflow}
+            bounds = [_KERAS_OF_TENSORFLOW[span] for span in spans]
+            return tuple(release for release in _MINORS[KERAS] if any(low <= release < end for low, end in bounds))
+        if library == TENSORFLOW and not found and (keras := self.admitted.get(KERAS, ())):
+            if all(release < (3, 0) for release in keras):
+                return tuple(release for release in _MINORS[TENSORFLOW] if release < _OF_KERAS_3)
+        if library == NUMPY and not found:
+            for before, numpy in _NUMPY_OF_TENSORFLOW:
+                if tensorflow and all(release < before for release in tensorflow):
+                    return tuple(release for release in _MINORS[NUMPY] if release < numpy)
+        return found
+
+
+NEWEST: Final = max(
+    (name.removeprefix("tensorflow-") for name in CATALOGUE_FILES if name.startswith("tensorflow-")),
+    key=lambda release: tuple(map(int, release.split("."))),
+)
+"""The release of TensorFlow that is known best, and assumed where nothing says which one a program is for."""
+UNKNOWN_BEFORE: Final = Behaviour(TENSORFLOW, "2.16")
+"""Of what is only known of the releases of the catalogue."""
+OF_GRAPHS: Final = Behaviour(TENSORFLOW, "2.0")
+"""What functions do that become graphs; releases before run most programs in sessions."""
+KERAS_LEAVES_CALL: Final = Behaviour(KERAS, "3", "Keras 2 has `call` and `train_step` converted")
+SEEDED_LAYERS_HAVE_VARIABLES: Final = Behaviour(KERAS, "3", "in Keras 2 these layers have no variables")
+OPTIMIZERS_HAVE_VARIABLES: Final = Behaviour(TENSORFLOW, "2.11", "the optimizers before take any variables")
+"""Optimizers make their variables for those that they are given first."""
+MODELS_KEEP_SYMBOLS_OUT: Final = Behaviour(
+    KERAS, "2.4", "Keras before takes such a tensor into the graph of the model", assumed=True
+)
+"""Functions that become graphs may not use tensors of functional models."""
+BEFORE_TENSORFLOW_2: Final = Releases(
+    {TENSORFLOW: tuple(release for release in _MINORS[TENSORFLOW] if release < (2, 0))}
+)
+BEFORE_KERAS_3: Final = Releases({KERAS: tuple(release for release in _MINORS[KERAS] if (2, 0) <= release < (3, 0))})
+_CHOOSES_ELEMENTS: Final = Behaviour(TENSORFLOW, "2.0", "`tf.where` chooses whole rows by a vector", assumed=True)
+_OF_LAYERS: Final = Behaviour(KERAS, "2.0")
+"""What layers take: their specifications of inputs."""
+
+KERAS_1: Final = words(
+    "border_mode subsample dim_ordering nb_filter nb_row nb_col nb_epoch filter_length subsample_length atrous_rate output_dim init "
+    "inner_init W_regularizer b_regularizer U_regularizer W_constraint b_constraint consume_less dropout_W dropout_U"
+)
+"""Parameters that layers had before Keras 2, where those beside them are others, and in another order."""
+OLDER_PARAMETERS: Final = {"keras.layers.": KERAS_1, "keras.optimizers.": frozenset({"lr"})}
+"""Parameters of constructors that Keras 3 refuses, by how the name of the class begins."""
+OLDER_METHODS: Final = words("fit_generator evaluate_generator predict_generator predict_classes")
+"""Methods of models that Keras 3 does not have."""
+BACKEND_OF_KERAS_3: Final = words(
+    "backend clear_session epsilon floatx get_uid image_data_format is_float_dtype is_int_dtype is_keras_tensor result_type set_epsilon "
+    "set_floatx set_image_data_format standardize_dtype"
+)
+"""What `keras.backend` has since Keras 3; `tf.keras.backend` has kept the rest."""
+_PACKAGES: Final = words("tensorflow tf")
+_IN_EVERY_RELEASE: Final = words(
+    "abs add add_n argmax argmin batch_to_space broadcast_to cast clip_by_value concat constant convert_to_tensor cumsum divide "
+    "einsum equal expand_dims fill gather gather_nd greater greater_equal less less_equal linalg.matmul linalg.matvec "
+    "logical_and logical_not logical_or math.add math.add_n math.argmax math.argmin math.cumsum math.divide math.divide_no_nan "
+    "math.equal math.exp math.floordiv math.greater math.greater_equal math.less math.less_equal math.log math.maximum "
+    "math.minimum math.mod math.multiply math.not_equal math.pow math.reduce_max math.reduce_mean math.reduce_min math.reduce_prod "
+    "math.reduce_sum math.scalar_mul math.square math.squared_difference math.sqrt math.subtract math.truediv matmul maximum minimum "
+    "multiply nn.bias_add nn.conv1d nn.conv2d nn.conv3d nn.relu nn.sigmoid_cross_entropy_with_logits nn.softmax "
+    "nn.softmax_cross_entropy_with_logits nn.sparse_softmax_cross_entropy_with_logits not_equal one_hot ones pad pow range "
+    "reduce_max reduce_mean reduce_min reduce_prod reduce_sum repeat reshape reverse scatter_nd slice split sqrt square squeeze stack "
+    "strided_slice subtract tensordot tile transpose truediv unstack zeros"
+)
+"""Functions whose arithmetic of shapes and dtypes has been the same since TensorFlow 1."""
+
+
+def behaviour_of(operation: str) -> Behaviour | None:
+    """Since when an operation refuses what the tool knows it to refuse; None if every release does.
+
+    Operators, and the functions that every release has, do the same arithmetic in all of them. Other functions may have had other
+    parameters, or none of that name.
+    """
+    package, _, name = operation.partition(".")
+    if package == KERAS:
+        return _OF_LAYERS if name.startswith("layers.") else UNKNOWN_BEFORE
+    if package in _PACKAGES:
+        if name == "where":
+            return _CHOOSES_ELEMENTS
+        return None if name in _IN_EVERY_RELEASE else OF_GRAPHS
+    return None
+
+
+@cache
+def admitted_by(library: str, requirement: str) -> tuple[tuple[int, int], ...]:
+    """The releases `X.Y` of a library that a version specifier such as `>=2.3,<2.5` admits, older first; () if it is none.
+
+    A specifier without an upper end admits every later release.
+    """
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 - most programs ask for no release
+
+    try:
+        specifiers = SpecifierSet(requirement)
+    except InvalidSpecifier:
+        return ()
+    return tuple(release for release in _MINORS[library] if _admits(specifiers, release))
+
+
+def _admits(specifiers: SpecifierSet, release: tuple[int, int]) -> bool:
+    from packaging.version import InvalidVersion, Version  # noqa: PLC0415
+
+    candidates = [f"{release[0]}.{release[1]}.{patch}" for patch in range(_PATCHES)]
+    for each in specifiers:
+        try:
+            named = Version(each.version.removesuffix(".*"))
+        except InvalidVersion:
+            continue
+        if (named.major, named.minor) == release:
+            candidates.append(str(named))
+    return any(specifiers.contains(candidate, prereleases=True) for candidate in candidates)

@@ -1,0 +1,45 @@
+"""Findings in the release of the libraries that a file is written for, and in cells that are known to have run.
+
+Computes: the findings that remain, and how severe they are. Needs: findings, the sources, and what the files ask for. Gives:
+`at_releases`.
+
+The tool knows what its releases refuse. Where a file asks for others, an error of which it is known that they do not have it is none; one
+of which only the known releases are certain is a warning; and one that every release has, such as a product of (2, 3) and (4, 5), stays
+what it is. A cell of a notebook whose output is kept, and is no error, has run to its end: what would have ended it is a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from terra_refactor.classify.written_for import in_releases
+from terra_refactor.rules.registry import all_rules
+from terra_refactor.rules.rule import Finding, Severity
+from terra_refactor.syntax.source import Source
+from terra_refactor.workspace.pins import NO_PINS, Pins
+from terra_refactor.workspace.ran_cells import RanCells
+
+
+def at_releases(
+    findings: Iterable[Finding], sources: Mapping[str, Source], pins: Mapping[str, Pins]
+) -> Iterator[Finding]:
+    """The findings as they are in the releases that their files are written for."""
+    ran: dict[str, RanCells] = {}
+    for finding in findings:
+        asked = pins.get(finding.path, NO_PINS)
+        found = in_releases(finding, asked.releases, f"the file is for {'; '.join(map(str, asked.asked))}")
+        if found is not None and found.severity is Severity.ERROR:
+            source = sources.get(found.path)
+            if source is not None and source.notebook is not None and all_rules()[found.rule].raises:
+                if found.path not in ran:
+                    ran[found.path] = RanCells.of(source.notebook)
+                shown = ran[found.path].shows_success(found)
+                if shown is not None:
+                    found = _as_warning(found, shown)
+        if found is not None:
+            yield found
+
+
+def _as_warning(finding: Finding, why: str) -> Finding:
+    return replace(finding, severity=Severity.WARNING, message=f"{finding.message} ({why})")

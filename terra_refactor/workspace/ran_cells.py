@@ -1,0 +1,80 @@
+"""What the outputs that a notebook keeps show of its cells: which have run to their end.
+
+Computes: whether code that a finding says would have failed has run without failing. Needs: the document. Gives: `RanCells`.
+
+A cell that has run has a number, and an error that ended it is among its outputs. What a cell does itself has not failed if it has run.
+What a function does has not failed if everything from the cell that defines it to the end of the notebook has run, so that whatever calls
+it has. A cell may have been edited since: nothing shows that, so what follows is a doubt and no proof. Ignores: what outputs say.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from terra_refactor.rules.rule import Finding
+from terra_refactor.syntax.notebook import Notebook
+
+
+@dataclass(frozen=True, slots=True)
+class RanCells:
+    """The code cells of a notebook in order: the place of each in the document, and whether it has run to its end (None: it is empty)."""
+
+    notebook: Notebook
+    ran: Mapping[int, bool | None]
+
+    @staticmethod
+    def of(notebook: Notebook) -> RanCells:
+        """What the document of a notebook shows."""
+        try:
+            document = json.loads(notebook.document)
+        except (ValueError, RecursionError):
+            document = {}
+        return RanCells(notebook, {place: _has_run(cell) for place, cell in _code_cells(document)})
+
+    def shows_success(self, finding: Finding) -> str | None:
+        """Why the outputs show that what is found has run without failing, as the end of a sentence; None if they do not."""
+        lines = [finding.span.line]
+        # the calls that lead there, the outermost too
+        lines += [place.span.line for place in finding.related if place.path == finding.path]
+        cells = [found[0] for line in lines if (found := self.notebook.cell_line(line)) is not None]
+        if not cells:
+            return None
+        first = cells[0]
+        if finding.function:
+            later = [ran for place, ran in self.ran.items() if place >= first and ran is not None]
+            return "but the notebook shows that all cells from this one on have run" if later and all(later) else None
+        return "but the notebook shows that this cell has run" if self.ran.get(first) else None
+
+
+def _code_cells(document: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The code cells with their places, as `Notebook` counts them."""
+    cells = document.get("cells") if isinstance(document, dict) else None
+    if cells is None and isinstance(document, dict):
+        cells = [
+            cell
+            for sheet in document.get("worksheets") or ()
+            if isinstance(sheet, dict)
+            for cell in sheet.get("cells") or ()
+        ]
+    for place, cell in enumerate(cells if isinstance(cells, list) else ()):
+        if isinstance(cell, dict) and cell.get("cell_type") == "code":
+            yield place, cell
+
+
+def _has_run(cell: Mapping[str, Any]) -> bool | None:
+    source = cell.get("source", cell.get("input", ""))
+    text = "".join(part for part in source if isinstance(part, str)) if isinstance(source, list) else str(source)
+    if not text.strip():
+        return None
+    number, outputs = cell.get("execution_count", cell.get("prompt_number")), cell.get("outputs")
+    kinds = (
+        [output.get("output_type") for output in outputs if isinstance(output, dict)]
+        if isinstance(outputs, list)
+        else []
+    )
+    if {"error", "pyerr"} & set(kinds):
+        return False
+    return (isinstance(number, int) and number > 0) or bool(kinds)
