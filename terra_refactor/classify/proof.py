@@ -277,7 +277,11 @@ class Proof:
     def _doubt_of_host(self, context: ContextFacts, hazard: ReachedHazard) -> str | None:
         """Doubt about an effect during a trace: whether a later call would do something else."""
         read = self.hazards.library_at(hazard.site)
-        if read and all(has_trait(name, Trait.READS_KEPT) for name in read):
+        if read and all(
+            has_trait(name, Trait.READS_KEPT)
+            or (has_trait(name, Trait.OPENS_FILE) and self._opens_to_read(hazard.site))
+            for name in read
+        ):
             return "if what it reads changes between the calls"
         if read and all(has_trait(name, Trait.KEEPS_SETTING) for name in read):
             places = self._contexts_at(context, hazard.via)
@@ -288,6 +292,18 @@ class Proof:
         if self._is_called_once(context.function):
             return "if it is called again: the program calls it once"
         return None
+
+    def _opens_to_read(self, site: EffectSite) -> bool:
+        """Whether a call opens a file in a mode that is written there, and that only reads."""
+        call = self.hazards.index(FunctionId(site.module, site.function)).facts[site.op]
+        if not isinstance(call, Call) or not call.is_plain:
+            return False
+        named = [argument.value for argument in call.arguments if argument.keyword == "mode"]
+        modes = [*call.positional[1:2], *named]
+        if not modes:
+            return True
+        mode = self.hazards.index(FunctionId(site.module, site.function)).facts[modes[0]]
+        return isinstance(mode, Literal) and isinstance(mode.value, str) and set(mode.value) <= set("rbtU")
 
     def _is_given_value(self, context: ContextFacts, place: OpId) -> bool:
         """Whether a call is certainly given a value of this call, and no variable or other object that a later call may have again."""

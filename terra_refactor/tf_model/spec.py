@@ -110,6 +110,8 @@ class Trait(Enum):
     """Gives None eagerly, and an operation in a graph."""
     READS_KEPT = "reads kept"
     """Reads a file, a data set, the command line: what is there stays, unless somebody replaces it. Advances nothing."""
+    OPENS_FILE = "opens file"
+    """Opens a file; its second parameter, `mode`, says whether to read it."""
     KEEPS_SETTING = "keeps setting"
     """Sets a default of the process to the object that it is given; to set the same one again changes nothing."""
     ON_FAILURE_ONLY = "on failure only"

@@ -309,6 +309,13 @@ def index_rule(value: Value, index: Value) -> Value:
     if array and isinstance(index, FrozenList) and any(map(_is_text, members(list_element(index)))):
         # several fields of each element
         return TensorValue(TensorType(None, shape), TensorKind.NDARRAY)
+    if isinstance(index, FrozenList) and not array:
+        # TensorFlow takes the items of a list one for each axis, as those of a tuple
+        if index.elements is None:
+            return TensorValue(
+                TensorType(dtype, None), kind, traced=Traced(content=content_roots(value), rank=value.traced.rank)
+            )
+        parts = index.elements
     mask = _mask_shape(index)
     roots = content_roots(value) | content_roots(index)
     if mask is not False:

@@ -301,3 +301,42 @@ def test_a_definition_that_has_run_does_not_show_that_its_function_has(folder: P
     assert severities(run()) == [Severity.ERROR]
     write_notebook(folder, cell(text, 1), cell("product()", 2))
     assert severities(run()) == [Severity.WARNING]
+
+
+@pytest.mark.parametrize(
+    ("mode", "found"),
+    [("", Severity.WARNING), (", 'rb'", Severity.WARNING), (", 'a'", Severity.ERROR), (", mode='w'", Severity.ERROR)],
+)
+def test_a_file_that_is_only_read_is_there_in_each_call(folder: Path, mode: str, found: Severity) -> None:
+    text = f"""\
+import tensorflow as tf
+
+
+@tf.function
+def step(x):
+    handle = open("settings"{mode})
+    return x * 2.0
+
+
+for _ in range(3):
+    step(tf.ones([2]))
+"""
+    (folder / "train.py").write_text(text)
+    assert {finding.severity for finding in run().findings if finding.rule == "TR103"} == {found}
+
+
+def test_items_of_a_list_are_indices_one_for_each_axis(folder: Path) -> None:
+    text = """\
+import tensorflow as tf
+
+x = tf.zeros([3, 4])
+places = [slice(None), slice(None)]
+axis = int(input())
+places[axis] = slice(1, None)
+y = x[places]
+z = x[[0, 1]]
+u = x[[0, 1, 2]]
+v = x[:, [0, 1]]
+"""
+    (folder / "train.py").write_text(text)
+    assert [finding.span.line for finding in run().findings if finding.severity is Severity.ERROR] == [9, 10]
