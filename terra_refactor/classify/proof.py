@@ -118,6 +118,9 @@ class Proof:
         if failure.only is not None and failure.only.is_condition:
             return failure.only
         code = self.values.code(context)
+        if not context.in_graph and self._is_up_to_tensor(context, failure.op):
+            # a graph has both sides; eager code may ask for the rank of what it would fail on
+            return "if the condition on a tensor around it lets it run"
         fact = code.facts[failure.op]
         asked = [*code.inputs(failure.op)]
         if isinstance(fact, Call) and fact.owner is not None:
@@ -247,6 +250,14 @@ class Proof:
         for region in code.around(place):
             if kinds.get(region.op) is BranchKind.TENSOR:
                 yield from code.inputs(region.op, results=True)
+
+    def _is_up_to_tensor(self, context: ContextFacts, place: OpId) -> bool:
+        """Whether a condition on a tensor, within the function, decides if an operation runs."""
+        kinds = {branch.op: branch.kind for branch in context.branches}
+        return any(
+            region.kind in (RegionKind.IF, RegionKind.CHOICE) and kinds.get(region.op) is BranchKind.TENSOR
+            for region in self.values.code(context).around(place)
+        )
 
     def _doubt_of_effect(self, context: ContextFacts, hazard: ReachedHazard) -> Doubt | None:
         effects = [each for each in context.effects if each.site == hazard.site and each.via == hazard.via]

@@ -443,8 +443,11 @@ def _is_python_bool(value: Value) -> bool:
 def mismatch(first: Value, second: Value) -> str | None:
     """How the values of one variable on the two sides of a branch certainly disagree."""
     firsts, seconds = members(first), members(second)
-    if (UNBOUND in firsts) is not (UNBOUND in seconds):
-        return "is not defined on one side"
+    if UNBOUND in firsts or UNBOUND in seconds:
+        # where a side has it on some ways only, which of these a trace takes may be a matter of Python
+        unset = (UNBOUND,)
+        one_sided = (firsts == unset and UNBOUND not in seconds) or (seconds == unset and UNBOUND not in firsts)
+        return "is not defined on one side" if one_sided else None
     if (firsts == (NONE,)) is not (seconds == (NONE,)) and all(_is_definite(value) for value in (*firsts, *seconds)):
         return "is None on one side only"
     if len(firsts) == len(seconds) == 1:

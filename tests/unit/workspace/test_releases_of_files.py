@@ -340,3 +340,25 @@ v = x[:, [0, 1]]
 """
     (folder / "train.py").write_text(text)
     assert [finding.span.line for finding in run().findings if finding.severity is Severity.ERROR] == [9, 10]
+
+
+@pytest.mark.parametrize(
+    ("decorator", "found"), [("", Severity.WARNING), ("@tf.function", Severity.ERROR)], ids=["eager", "graph"]
+)
+def test_what_a_tensor_decides_runs_or_does_not_but_in_a_graph(folder: Path, decorator: str, found: Severity) -> None:
+    text = f"""\
+import tensorflow as tf
+
+
+{decorator}
+def first(q):
+    if tf.equal(tf.rank(q), 0):
+        return tf.reshape(q, [1])
+    else:
+        return tf.slice(tf.shape(q), begin=(0,), size=(1,))
+
+
+first(tf.constant(1))
+"""
+    (folder / "train.py").write_text(text)
+    assert [finding.severity for finding in run().findings if finding.rule == "TR401"] == [found]
