@@ -78,6 +78,7 @@ class DecisionOptions:
     min_ops: int | None = None
     """Least estimated operations per call for which converting pays; 0 converts whatever does tensor work; None is the default."""
     tf_version: str | None = None
+    """The release `X.Y` of TensorFlow that the program is for; None if it is not known. Programs for TensorFlow 1 are left as they are."""
 
 
 _NONE_WANTED: Final[Mapping[FunctionId, Judgement]] = {}
@@ -114,7 +115,8 @@ class _Decider:
         self.graph_contexts = frozenset(context.id for context in facts.contexts if context.in_graph)
         """What runs in graphs without them."""
         self.eager = run_eagerly_all_the_same(facts)
-        self.old = programs_of_tensorflow_1(hazards)
+        is_old = (options.tf_version or "").startswith("1.")
+        self.old = frozenset(self.program.modules) if is_old else programs_of_tensorflow_1(hazards)
         self.of_sessions = tensorflow_1_modules(facts)
         self.piped: frozenset[FunctionId] = frozenset()
         """Functions that data sets seem to trace. Where something would be taken away, none."""

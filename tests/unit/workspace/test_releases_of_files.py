@@ -362,3 +362,12 @@ first(tf.constant(1))
 """
     (folder / "train.py").write_text(text)
     assert [finding.severity for finding in run().findings if finding.rule == "TR401"] == [found]
+
+
+@pytest.mark.parametrize(("requirement", "action"), [("", "add_tf_function"), ("tensorflow==1.15", "none")])
+def test_a_program_for_tensorflow_1_gets_no_decorators(folder: Path, requirement: str, action: str) -> None:
+    steps = "".join(f"    x = tf.tanh(x) * {number}.0 + x\n" for number in range(20))
+    text = f"import tensorflow as tf\n\n\ndef step(x):\n{steps}    return x\n\n\nfor _ in range(100):\n    step(tf.ones([2]))\n"
+    (folder / "requirements.txt").write_text(requirement)
+    (folder / "train.py").write_text(text)
+    assert [decision.action.value for decision in run().decisions] == [action]
