@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from corpus.expectations import programs
+from corpus.messages import message_programs
 from corpus.released.manifest import CORPUS, packages
 from corpus.shape_bugs import shape_bugs
 from terra_refactor.rules.registry import all_rules
@@ -36,7 +37,7 @@ def write_index() -> int:
 
 def index() -> str:
     """The page."""
-    parts = [_head(), _programs(), _hazards(), _shape_bugs(), _co_execution(), _typed(), _packages()]
+    parts = [_head(), _programs(), _hazards(), _shape_bugs(), _messages(), _co_execution(), _typed(), _packages()]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
@@ -133,6 +134,16 @@ def _shape_bugs() -> list[str]:
         f"{sum(bug.silent for bug in found)} of them wrong without an error.",
         "",
         *_table(("pair", "TensorFlow", "TensorFlow says", "why it is wrong"), rows),
+    ]
+
+
+def _messages() -> list[str]:
+    return [
+        "## Programs that print an error message",
+        "",
+        f"`messages/` holds {len(message_programs())} programs, each with the message that TensorFlow gives it and the rule that finds the cause "
+        "([the page](../docs/rules/messages.md), `tests/proof/test_messages.py`). `tutorial/` holds the script of "
+        "[the tutorial](../docs/tutorial.md).",
     ]
 
 
