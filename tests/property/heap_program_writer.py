@@ -129,3 +129,172 @@ class HeapProgramWriter:
     def mark(self, expression: str) -> str:
         self.marks += 1
         return f"mark({self.marks}, {expression})"
+
+
+WIDER_PRELUDE = """
+class Leaf(Node):
+    def raised(self):
+        self.n = self.n + 10
+        return self.b
+
+shelf = [Node(200), Leaf(201)]
+
+def capture(x, y):
+    def inner():
+        x.n = x.n + 1
+        return y
+    return inner
+
+def keep_in(x):
+    held = x
+    def swap(y):
+        nonlocal held
+        before = held
+        held = y
+        return before
+    return swap
+
+def made(n):
+    return Node(n)
+
+def made_far(n):
+    return made(n)
+
+def made_farther(n):
+    return made_far(n)
+
+def made_farthest(n):
+    return (made_farther(n), made_farther(n + 1))
+
+def pair_of(n):
+    return made_farthest(n)
+
+def pair_from(n):
+    return pair_of(n)
+
+def chain(x, d):
+    if d <= 0:
+        return x
+    link = Node(d)
+    link.a = x
+    x.b = link
+    return chain(link, d - 1)
+
+def even(x, y, d):
+    x.n = x.n + 1
+    return odd(y, x, d - 1) if d > 0 else x
+
+def odd(x, y, d):
+    y.n = y.n * 2
+    return even(x, y, d - 1) if d > 0 else y
+
+def each_of(x, k):
+    last = x
+    for i in range(k):
+        last = Node(i).link(last, x)
+        yield last
+"""
+
+
+class WiderHeapProgramWriter(HeapProgramWriter):
+    """The same, and closures, fields that hold lists and dicts of objects, attributes by computed names, two classes, loops that make
+    objects, generators, recursion of two functions, objects from far down, and functions that are called with many patterns of aliases."""
+
+    def program(self) -> str:
+        text = super().program()
+        return text.replace(PRELUDE, PRELUDE + WIDER_PRELUDE, 1)
+
+    def caller(self, number: int) -> str:
+        text = super().caller(number)
+        if self.random.random() < 0.5:
+            return text
+        names = self.random.choices(("o0", "o1", "o0.a", "o0.b", "o1.a", "o1.b", "kept", "o0.a.b"), k=5)
+        function = f"f{self.random.randrange(self.functions)}"
+        calls = []
+        for _ in range(self.random.randint(14, 18)):
+            first, second = self.random.choice(names), self.random.choice(names)
+            calls.append(f"    {self.mark(f'{function}({first}, {second}, {self.random.randint(0, 1)}).n')}")
+            if self.random.random() < 0.3:
+                calls.append(f"    {self.linking(['o0', 'o1'])}")
+            if self.random.random() < 0.3:
+                calls.append(f"    {self.mark(f'{self.random.choice(names)}.n')}")
+        return text + "\n".join(calls) + "\n"
+
+    def statement(self, names: list[str], *, inside: bool) -> str:
+        if self.random.random() < 0.5:
+            return super().statement(names, inside=inside)
+        here, there = self.path(names), self.path(names)
+        name = self.new_name()
+        number = self.random.randint(5, 9)
+        match self.random.randrange(22):
+            case 0:
+                lines = [f"{here}.call = capture({there}, {self.path(names)})", f"{name} = {here}.call()"]
+            case 1:
+                other = self.new_name()
+                lines = [f"{other} = keep_in({here})", f"{other}({there})", f"{name} = {other}({here})"]
+            case 2:
+                lines = [f"{here}.items = [{there}, {self.path(names)}]", f"{name} = {here}.items[{self.index()}]"]
+            case 3:
+                lines = [f"for each in {here}.items:", f"    each.n = {there}.n + 1", f"{name} = {here}"]
+            case 4:
+                lines = [f"{here}.items.append({there})", f"{name} = {here}.items.pop()"]
+            case 5:
+                lines = [
+                    f"{here}.table = {{'a': {there}, 'b': {self.path(names)}}}",
+                    f"{name} = {here}.table[{self.key()}]",
+                ]
+            case 6:
+                table = self.new_name()
+                lines = [f"{table} = {{}}", f"{table}[{self.key()}] = {here}", f"{table}[{self.key()}] = {there}"]
+                lines += [f"for each in {table}.values():", "    each.n = each.n + 2"]
+                lines += [f"{name} = {table}.get({self.key()}, {here})"]
+            case 7:
+                lines = [f"{name} = getattr({here}, {self.key()})"]
+            case 8:
+                lines = [f"{name} = Leaf({number}).link({here}, {there})"]
+            case 9:
+                lines = [f"{name} = {here}", "while flip():", f"    {name} = Node({number}).link({name}, {there})"]
+                lines += [f"    {self.mark(f'{name}.a.n')}", f"    {name}.n = {name}.n + 1"]
+            case 10:
+                lines = [
+                    f"for {name} in each_of({here}, {self.random.randint(1, 3)}):",
+                    f"    {name}.n = {name}.n + 20",
+                ]
+                lines += [f"    {self.mark(f'{name}.a.n')}"]
+            case 11:
+                lines = [
+                    f"{name} = {self.random.choice(('even', 'odd'))}({here}, {there}, {self.random.randint(0, 4)})"
+                ]
+            case 12:
+                lines = [f"{name} = even({here}, {there}, 1 if flip() else 3)"]
+            case 13:
+                lines = [f"{name} = chain({here}, {self.random.randint(1, 3)})"]
+            case 14:
+                other = self.new_name()
+                function = self.random.choice(("made_farthest", "pair_of", "pair_from"))
+                lines = [f"{name}, {other} = {function}({number})", f"{name}.n = {here}.n", self.mark(f"{other}.n")]
+                lines += [f"{here}.a = {other}"]
+            case 15:
+                lines = [f"shelf.append({here})", f"{name} = shelf[{self.index()}]"]
+            case 16:
+                lines = [f"{name} = [Node(i).link({here}, {there}) for i in range({self.random.randint(2, 4)})]"]
+                lines += [f"{name}[0].n = 50", self.mark(f"{name}[1].n"), f"{name} = {name}[-1]"]
+            case 17:
+                lines = [f"{name} = {here} if {there}.n > {number} else {self.path(names)}"]
+            case 18:
+                lines = ["try:", f"    {here}.n = {there}.n // ({self.path(names)}.n - {number})"]
+                lines += ["except ZeroDivisionError:", f"    {here}.n = 0", f"{name} = {there}"]
+            case 19:
+                lines = [f"{name} = {here}.raised", f"{name}()", f"{name} = {name}()"]
+            case 20:
+                lines = [f"{name} = (lambda v, w={here}: v.link(w, v))({there})"]
+            case _:
+                lines = [f"{name}, {self.new_name()} = {here}, {there}", f"{name}.a, {here}.b = {there}, {name}"]
+        names.append(name)
+        return "\n".join([*lines, self.mark(f"{name}.n"), self.mark(f"{self.path(names)}.n")])
+
+    def index(self) -> str:
+        return self.random.choice(("0", "1", "-1", "0 if flip() else 1"))
+
+    def key(self) -> str:
+        return self.random.choice(("'a'", "'b'", "'a' if flip() else 'b'"))
