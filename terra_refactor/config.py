@@ -205,6 +205,16 @@ def parse_toml(text: str, file: str = "<toml>") -> dict[str, Any]:
     return data
 
 
+def table_in(data: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    """The table under nested keys of TOML data; empty where there is none."""
+    for key in keys:
+        inner = data.get(key)
+        if not isinstance(inner, dict):
+            return {}
+        data = inner
+    return data
+
+
 _LARGEST: Final = 1_000_000
 """Bytes of a configuration: what a repository brings is read before anything limits it."""
 

@@ -97,9 +97,7 @@ class AbstractHeap:
         """Writes an attribute of which only is known how its name begins: any such attribute that the object has, or gets, may hold it."""
         if len(members(value)) > _FEW:
             value = UNKNOWN
-        settled = self.world.settled
-        for key in [key for key in settled.fields if key[0] == number] or [(number, ANY_NAME)]:
-            self.unsettle(key)
+        self.unsettle((number, ANY_NAME))
         for name, held in self.fields_here(frame, number).items():
             if may_be_named(name, beginning):
                 frame.state.set((number, name), join(held, value))

@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from terra_refactor.config import parse_toml
+from terra_refactor.config import parse_toml, table_in
 from terra_refactor.errors import UsageError
 
 
@@ -38,27 +38,18 @@ def _dirs_of_setup_cfg(parser: configparser.ConfigParser) -> Iterator[str]:
 
 
 def _dirs_of_pyproject(data: Mapping[str, Any]) -> Iterator[str]:
-    tool = _table(data, "tool")
-    setuptools = _table(tool, "setuptools")
-    yield from _strings([_table(setuptools, "package-dir").get("")])
-    yield from _strings(_table(setuptools, "packages", "find").get("where"))
-    for package in _list(_table(tool, "poetry").get("packages")):
+    tool = table_in(data, "tool")
+    setuptools = table_in(tool, "setuptools")
+    yield from _strings([table_in(setuptools, "package-dir").get("")])
+    yield from _strings(table_in(setuptools, "packages", "find").get("where"))
+    for package in _list(table_in(tool, "poetry").get("packages")):
         if isinstance(package, dict):
             yield from _strings([package.get("from")])
     for target in ("wheel", "sdist"):
-        hatch = _table(tool, "hatch", "build", "targets", target)
+        hatch = table_in(tool, "hatch", "build", "targets", target)
         yield from (posixpath.dirname(path) or "." for path in _strings(hatch.get("packages")))
         yield from _strings(hatch.get("dev-mode-dirs"))
-    yield from _strings(_list(_table(tool, "pytest", "ini_options").get("pythonpath")))
-
-
-def _table(data: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    for key in keys:
-        inner = data.get(key)
-        if not isinstance(inner, dict):
-            return {}
-        data = inner
-    return data
+    yield from _strings(_list(table_in(tool, "pytest", "ini_options").get("pythonpath")))
 
 
 def _list(value: Any) -> list[Any]:

@@ -11,11 +11,11 @@ import ast
 import configparser
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from terra_refactor.config import parse_toml
+from terra_refactor.config import parse_toml, table_in
 from terra_refactor.errors import UsageError
 from terra_refactor.tf_model.releases import DISTRIBUTIONS, TENSORFLOW
 
@@ -151,12 +151,12 @@ def _setup_cfg(text: str) -> Iterator[Requirement]:
 def _toml(text: str) -> Iterator[Requirement]:
     """`project.dependencies`, and those of Poetry; also a `Pipfile`."""
     data = parse_toml(text)
-    declared = _table(data, "project").get("dependencies")
+    declared = table_in(data, "project").get("dependencies")
     for each in declared if isinstance(declared, list) else ():
         found = _parsed(each, _line_of(text, each)) if isinstance(each, str) else None
         if found is not None:
             yield found
-    for table in (_table(data, "tool", "poetry", "dependencies"), _table(data, "packages")):
+    for table in (table_in(data, "tool", "poetry", "dependencies"), table_in(data, "packages")):
         for name, wanted in table.items():
             version = wanted.get("version") if isinstance(wanted, dict) else wanted
             if isinstance(version, str):
@@ -214,15 +214,6 @@ def _line_of(text: str, part: str) -> int:
     """The first line that has a text; 0 if none has."""
     wanted = part.strip()
     return next((number for number, line in enumerate(text.splitlines(), 1) if wanted and wanted in line), 0)
-
-
-def _table(data: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    for key in keys:
-        inner = data.get(key)
-        if not isinstance(inner, dict):
-            return {}
-        data = inner
-    return data
 
 
 _READERS: Final[tuple[tuple[re.Pattern[str], Callable[[str], Iterable[Requirement]]], ...]] = (
