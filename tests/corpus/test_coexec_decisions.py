@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_programs
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -40,7 +41,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tool(project: Path, command: str, *arguments: str) -> str:
-    line = [sys.executable, "-m", "terra_refactor", command, "--isolated", "--no-cache", "--quiet", *arguments, "corpus"]
+    line = warm_programs.tool(command, "--isolated", "--no-cache", "--quiet", *arguments, "corpus")
     return subprocess.run(line, cwd=project, capture_output=True, text=True, check=False).stdout
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_programs
 
 pytest.importorskip("tensorflow")
 
@@ -75,7 +75,7 @@ for number in range(1, 5):
 
 
 def test_a_process_forked_with_work_in_flight_goes_on() -> None:
-    done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(warm_programs.with_tensorflow(FORK), capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
 
 
@@ -257,7 +257,7 @@ assert threading.Condition.notify is notify and pywrap_tfe.TFE_ContextClearCache
 
 def test_while_a_function_rests_nothing_of_the_shim_is_in_place_that_nobody_needs() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", HOOKS_AT_REST], capture_output=True, text=True, check=False, timeout=120
+        warm_programs.with_tensorflow(HOOKS_AT_REST), capture_output=True, text=True, check=False, timeout=120
     )
     assert done.returncode == 0, done.stderr[-2000:]
 

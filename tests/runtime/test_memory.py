@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import warm_programs
 
 tf = pytest.importorskip("tensorflow")
 
@@ -63,7 +64,7 @@ print(float(before) - counted[0], float(after) - counted[1])
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="sets a limit as Linux does")
 def test_a_segment_that_runs_out_of_memory_says_so_and_later_ones_run() -> None:
-    done = subprocess.run([sys.executable, "-c", OUT_OF_MEMORY], capture_output=True, text=True, check=False)
+    done = subprocess.run(warm_programs.with_tensorflow(OUT_OF_MEMORY), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.splitlines() == ["out of memory", "out of memory", "True True", "3.0 3.0"]
 
@@ -141,7 +142,9 @@ def test_long_training_takes_no_more_memory_than_eager_execution() -> None:
     steps = os.environ.get("TERRA_REFACTOR_SOAK", "1000")
     growth = {}
     for mode in ("eager", "shim"):
-        done = subprocess.run([sys.executable, "-c", SOAK, mode, steps], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            warm_programs.with_tensorflow(SOAK, mode, steps), capture_output=True, text=True, check=True
+        )
         growth[mode] = float(done.stdout)
     assert growth["shim"] <= growth["eager"] + 8.0, growth  # MB; the kernels of random numbers grow for eager execution
     print(growth)

@@ -272,9 +272,12 @@ assert "not as the shim expects" not in report(), report()
 def test_threads_in_a_process_of_their_own(program: str) -> None:
     """`next` of an iterator gives its thread another executor for a moment, and frees it: a segment submitted there must not keep it."""
     import subprocess
-    import sys
 
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    import warm_programs
+
+    done = subprocess.run(
+        warm_programs.with_tensorflow(program), capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr[-2000:]
 
 

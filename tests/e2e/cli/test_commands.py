@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+import warm_programs
 from typer.testing import CliRunner, Result
 
 from terra_refactor.cli import fix as fix_module
@@ -263,7 +264,7 @@ def test_a_full_disk_is_one_line(folder: Path) -> None:
     for arguments in (("--format", "json"), ("--format", "html"), ()):
         with open("/dev/full", "w") as full:
             done = subprocess.run(
-                command("analyze", ".", *arguments),
+                warm_programs.tool("analyze", ".", *arguments) if arguments else command("analyze", "."),
                 env=environment(),
                 stdout=full,
                 stderr=subprocess.PIPE,

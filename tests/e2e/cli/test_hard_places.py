@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import warm_programs
 
 CODE = """\
 import tensorflow as tf
@@ -24,17 +25,13 @@ noisy(tf.zeros([2]))
 """
 
 
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "terra_refactor", *arguments]
-
-
 def environment(cache: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3]), "XDG_CACHE_HOME": str(cache)}
 
 
 def run(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(*arguments), env=environment(cache), capture_output=True, encoding="utf-8", check=False
+        warm_programs.tool(*arguments), env=environment(cache), capture_output=True, encoding="utf-8", check=False
     )
 
 
@@ -80,7 +77,7 @@ def test_two_runs_at_once_share_a_cache(tmp_path: Path) -> None:
     for _ in range(2):  # cold, then warm
         runs = [
             subprocess.Popen(
-                command("lint", ".", "--jobs", str(jobs)),
+                warm_programs.tool("lint", ".", "--jobs", str(jobs)),
                 env=environment(tmp_path / "shared"),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

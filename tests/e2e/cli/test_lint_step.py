@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm_programs
 from typer.testing import CliRunner, Result
 
 from terra_refactor.cli.main import app
@@ -194,7 +195,7 @@ def test_watching_runs_again_when_a_file_changes(folder: Path) -> None:
 )
 def test_a_shell_completes_commands_and_values(folder: Path, words: str, offered: str, not_offered: str) -> None:
     done = subprocess.run(
-        command(),
+        command() if words == "li" else warm_programs.tool(),
         env={
             **environment(),
             "_TERRA_REFACTOR_COMPLETE": "complete_bash",

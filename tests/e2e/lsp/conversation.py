@@ -1,6 +1,6 @@
 """A real client that talks to the server over standard input and output: with what VS Code can do, or with next to nothing.
 
-The server is one that has its imports behind it (`warm_servers`).
+The server is one that has its imports behind it (`warm_programs`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import warm_servers
+import warm_programs
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
@@ -128,7 +128,7 @@ class Conversation:
             "PYTHONPATH": str(ROOT),
             "XDG_CACHE_HOME": str(self.folder.parent / "cache"),
         }
-        await self.client.start_io(*warm_servers.command(), env=environment, cwd=str(self.folder))
+        await self.client.start_io(*warm_programs.server(), env=environment, cwd=str(self.folder))
         result = await self.client.initialize_async(
             types.InitializeParams(
                 capabilities=self.capabilities,

@@ -10,10 +10,11 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+import warm_programs
 
 ROOT = Path(__file__).parents[3]
 PACKAGES = ("terra_refactor", "lsp_server")
@@ -50,11 +51,18 @@ class Installed:
 
     python: Path
     home: Path
+    copies: bool = False
+    """Whether commands are copies of a process of the environment that has its imports behind it."""
 
     @property
     def environment(self) -> dict[str, str]:
         kept = ("PATH", "SYSTEMROOT", "LANG", "TMPDIR")
         return {**{name: os.environ[name] for name in kept if name in os.environ}, "HOME": str(self.home)}
+
+    @property
+    def started(self) -> list[str]:
+        """How a user starts the tool."""
+        return [self.script("terra-refactor")]
 
     def script(self, name: str) -> str:
         return str(self.python.parent / name)
@@ -67,9 +75,12 @@ class Installed:
         variables: Mapping[str, str] | None = None,
         start: Sequence[str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """A command, started in a folder by the console script, or as `start` says."""
+        """A command, started in a folder by the console script or a copy, or as `start` says."""
+        command = [*(start or self.started), *arguments]
+        if self.copies and start is None:
+            command = warm_programs.tool(*arguments, python=str(self.python))
         return subprocess.run(
-            [*(start or [self.script("terra-refactor")]), *arguments],
+            command,
             cwd=folder,
             env={**self.environment, **(variables or {})},
             capture_output=True,
@@ -105,7 +116,7 @@ def environment_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     purelib = packages_of(python)
     for package in PACKAGES:
-        shutil.copytree(ROOT / package, purelib / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / package, purelib / package, ignore=shutil.ignore_patterns("*.pyc.*"))
     install_needed(python)
     for name, module in SCRIPTS.items():
         script = python.parent / name
@@ -122,10 +133,16 @@ def installed(environment_python: Path, tmp_path: Path) -> Installed:
 
 
 @pytest.fixture
-def repository(tmp_path: Path) -> Callable[..., Path]:
-    """Makes a repository with models in it, so many that worker processes are worth starting."""
+def copied(installed: Installed) -> Installed:
+    """The same, for tests of what the tool does once it runs: each command is spared the imports."""
+    return replace(installed, copies=True)
 
-    def make(models: int = 40, name: str = "repository") -> Path:
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Callable[..., Path]:
+    """Makes a repository with so many models in it."""
+
+    def make(models: int, name: str = "repository") -> Path:
         folder = tmp_path / name
         folder.mkdir()
         for number in range(models):

@@ -7,6 +7,7 @@ import pickle
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 
@@ -60,55 +61,55 @@ LINT = ["lint", "--jobs", "1", "."]
 
 
 def test_forged_entries_in_the_users_own_cache(
-    installed: Installed, repository: Callable[..., Path], marker: Path
+    copied: Installed, repository: Callable[..., Path], marker: Path
 ) -> None:
     folder = repository(2)
-    first = installed.run(LINT, folder)
+    first = copied.run(LINT, folder, start=copied.started)
     for forged in poisons(marker):
-        poison(installed.home, forged)
-        assert installed.run(LINT, folder).stdout == first.stdout
+        poison(copied.home, forged)
+        assert copied.run(LINT, folder).stdout == first.stdout
         assert not marker.exists()
 
 
 def test_the_entry_of_another_key_does_not_stand_for_this_one(
-    installed: Installed, repository: Callable[..., Path], marker: Path
+    copied: Installed, repository: Callable[..., Path], marker: Path
 ) -> None:
     """Also signed entries count only for what they were made of."""
     folder = repository(2)
-    installed.run(LINT, folder)
+    copied.run(LINT, folder)
     for suffix in (".ir", ".result"):
-        one, other, *_ = [file for file in entries(installed.home) if file.suffix == suffix] * 2
+        one, other, *_ = [file for file in entries(copied.home) if file.suffix == suffix] * 2
         one.write_bytes(other.read_bytes())
-    assert "Traceback" not in installed.run(LINT, folder).stderr
+    assert "Traceback" not in copied.run(LINT, folder).stderr
 
 
 @pytest.mark.parametrize("place", [".cache", "../repository/.cache"])
 def test_a_cache_that_is_committed(
-    place: str, installed: Installed, repository: Callable[..., Path], marker: Path
+    place: str, copied: Installed, repository: Callable[..., Path], marker: Path
 ) -> None:
     """Whoever committed it ran the same tool on the same files, with a key of their own."""
     folder = repository(2)
-    installed.run([*LINT, "--cache-dir", ".cache"], folder)
+    copied.run([*LINT, "--cache-dir", ".cache"], folder)
     assert entries(folder / ".cache")
     for forged in poisons(marker):
         poison(folder / ".cache", forged)
         (folder / "terra-refactor.toml").write_text(f'cache-dir = "{place}"\n')
-        finished = installed.run(LINT, folder)
+        finished = copied.run(LINT, folder)
         assert "`cache-dir` is not followed; use --cache-dir" in finished.stderr
         # even if the user wants that folder
-        installed.run(LINT, folder, variables={"TERRA_REFACTOR_CACHE_DIR": str(folder / ".cache")})
+        copied.run(LINT, folder, variables={"TERRA_REFACTOR_CACHE_DIR": str(folder / ".cache")})
         assert not marker.exists()
 
 
 def test_entries_of_another_user_of_the_tool_are_not_read(
-    installed: Installed, repository: Callable[..., Path], tmp_path: Path
+    copied: Installed, repository: Callable[..., Path], tmp_path: Path
 ) -> None:
     """A whole cache folder that is moved to another home has no key there."""
     folder = repository(2)
-    installed.run(LINT, folder)
-    other = Installed(installed.python, tmp_path / "other")
-    place = other.home / cache_of(installed.home).relative_to(installed.home)
-    shutil.copytree(cache_of(installed.home), place)
+    copied.run(LINT, folder)
+    other = replace(copied, home=tmp_path / "other")
+    place = other.home / cache_of(copied.home).relative_to(copied.home)
+    shutil.copytree(cache_of(copied.home), place)
     before = {file: file.stat().st_ino for file in entries(place)}
     other.run(LINT, folder)
     assert {file: file.stat().st_ino for file in entries(place)}.keys() == before.keys()
@@ -118,11 +119,11 @@ def test_entries_of_another_user_of_the_tool_are_not_read(
 @pytest.mark.skipif(sys.platform == "win32", reason="modes and owners are those of POSIX")
 @pytest.mark.parametrize("wrong", ["readable", "link", "short", "folder", "owner", "fifo"])
 def test_a_key_that_others_may_know_is_none(
-    wrong: str, installed: Installed, repository: Callable[..., Path], marker: Path
+    wrong: str, copied: Installed, repository: Callable[..., Path], marker: Path
 ) -> None:
     folder = repository(2)
-    installed.run(LINT, folder)
-    (key,) = installed.home.rglob("cache.key")
+    copied.run(LINT, folder)
+    (key,) = copied.home.rglob("cache.key")
     assert key.stat().st_mode & 0o777 == 0o600
     assert key.parent.stat().st_mode & 0o777 == 0o700
     known = key.read_bytes()
@@ -145,32 +146,32 @@ def test_a_key_that_others_may_know_is_none(
         case "fifo":
             key.unlink()
             os.mkfifo(key, 0o600)
-    poison(installed.home, MAGICS[1] + blake2b(b"", key=known, digest_size=32).digest() + pickle.dumps(Payload(marker)))
-    assert installed.run(LINT, folder).returncode == 1, "it has findings, and ends as ever"
+    poison(copied.home, MAGICS[1] + blake2b(b"", key=known, digest_size=32).digest() + pickle.dumps(Payload(marker)))
+    assert copied.run(LINT, folder).returncode == 1, "it has findings, and ends as ever"
     assert not marker.exists()
-    assert "not used: there is no key of your own" in installed.run(["cache", "info"], folder).stdout
+    assert "not used: there is no key of your own" in copied.run(["cache", "info"], folder).stdout
 
 
-def test_the_folder_of_the_cache_is_private(installed: Installed, repository: Callable[..., Path]) -> None:
+def test_the_folder_of_the_cache_is_private(copied: Installed, repository: Callable[..., Path]) -> None:
     folder = repository(2)
-    installed.run(LINT, folder)
-    cache = cache_of(installed.home)
+    copied.run(LINT, folder)
+    cache = cache_of(copied.home)
     for place in (cache, *(place for place in cache.rglob("*") if place.is_dir())):
         assert place.stat().st_mode & 0o077 == 0
     open_to_all = folder / "open"
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
-    installed.run([*LINT, "--cache-dir", "open"], folder)
+    copied.run([*LINT, "--cache-dir", "open"], folder)
     assert not entries(open_to_all)
     assert (
         "not used: others may write to its folder"
-        in installed.run(["cache", "info", "--cache-dir", "open"], folder).stdout
+        in copied.run(["cache", "info", "--cache-dir", "open"], folder).stdout
     )
 
 
 @pytest.mark.parametrize("place", ["..", "precious"])
 def test_cleaning_removes_nothing_but_entries(
-    place: str, installed: Installed, repository: Callable[..., Path], tmp_path: Path
+    place: str, copied: Installed, repository: Callable[..., Path], tmp_path: Path
 ) -> None:
     folder = repository(2)
     precious = [tmp_path / "precious" / "a" / "b" / "thesis.tex", folder / "precious" / "a" / "b" / "c.ir"]
@@ -178,6 +179,6 @@ def test_cleaning_removes_nothing_but_entries(
         file.parent.mkdir(parents=True)
         file.write_text("years of work")
     (folder / "terra-refactor.toml").write_text(f'cache-dir = "{place}"\n')
-    installed.run(["cache", "clean"], folder)
-    installed.run(["cache", "clean", "--cache-dir", place], folder)  # even by the user's own mistake
+    copied.run(["cache", "clean"], folder)
+    copied.run(["cache", "clean", "--cache-dir", place], folder)  # even by the user's own mistake
     assert all(file.read_text() == "years of work" for file in precious)

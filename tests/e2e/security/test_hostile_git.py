@@ -60,7 +60,7 @@ CONFIGURATIONS: dict[str, list[tuple[str, str]]] = {
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
 @pytest.mark.parametrize("command", ["lint", "analyze"])
 def test_the_configuration_of_a_repository_runs_nothing(
-    command: str, configuration: str, committed: Path, installed: Installed, tmp_path: Path
+    command: str, configuration: str, committed: Path, copied: Installed, tmp_path: Path
 ) -> None:
     marker, program, hooks = tmp_path / "executed", tmp_path / "program", tmp_path / "hooks"
     script = f"#!/bin/sh\ntouch '{marker}'\ncat\n"
@@ -86,15 +86,15 @@ def test_the_configuration_of_a_repository_runs_nothing(
         for file in objects[1:]:  # most objects are missing: git would fetch them
             file.unlink()
     marker.unlink(missing_ok=True)
-    finished = installed.run([command, "--diff-base", "HEAD", "."], committed)
+    # one case as a user starts the tool
+    start = copied.started if configuration == "fsmonitor" else None
+    finished = copied.run([command, "--diff-base", "HEAD", "."], committed, start=start)
     assert not marker.exists()
     if configuration != "promisor":
         assert finished.returncode == 0, finished.stderr
 
 
-def test_a_bare_repository_among_the_files_is_not_followed(
-    committed: Path, installed: Installed, tmp_path: Path
-) -> None:
+def test_a_bare_repository_among_the_files_is_not_followed(committed: Path, copied: Installed, tmp_path: Path) -> None:
     marker, program = tmp_path / "executed", tmp_path / "program"
     program.write_text(f"#!/bin/sh\ntouch '{marker}'\n", encoding="utf-8")
     program.chmod(0o755)
@@ -105,27 +105,27 @@ def test_a_bare_repository_among_the_files_is_not_followed(
         f"[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = {inner}\n\tfsmonitor = {program}\n",
         "utf-8",
     )
-    installed.run(["lint", "--diff-base", "HEAD", "."], inner)
+    copied.run(["lint", "--diff-base", "HEAD", "."], inner)
     assert not marker.exists()
 
 
-def test_a_program_called_git_in_the_folder_is_not_run(committed: Path, installed: Installed, tmp_path: Path) -> None:
+def test_a_program_called_git_in_the_folder_is_not_run(committed: Path, copied: Installed, tmp_path: Path) -> None:
     marker = tmp_path / "executed"
     for name in ("git", "git.exe", "git.bat"):
         (committed / name).write_text(f"#!/bin/sh\ntouch '{marker}'\n", encoding="utf-8")
         (committed / name).chmod(0o755)
-    path = f".:{installed.environment['PATH']}"
-    assert installed.run(["lint", "--diff-base", "HEAD", "."], committed, variables={"PATH": path}).returncode == 0
+    path = f".:{copied.environment['PATH']}"
+    assert copied.run(["lint", "--diff-base", "HEAD", "."], committed, variables={"PATH": path}).returncode == 0
     assert not marker.exists()
 
 
-def test_what_was_renamed_is_still_known(committed: Path, installed: Installed) -> None:
+def test_what_was_renamed_is_still_known(committed: Path, copied: Installed) -> None:
     text = "import tensorflow as tf\n\n\n@tf.function\ndef f(x):\n    print(x)\n    return tf.tanh(x)\n"
     (committed / "old.py").write_text(text, encoding="utf-8")
     git(committed, "add", ".")
     git(committed, "commit", "--quiet", "--message", "more")
     git(committed, "mv", "old.py", "new.py")
-    finished = installed.run(["lint", "--diff-base", "HEAD", "."], committed)
+    finished = copied.run(["lint", "--diff-base", "HEAD", "."], committed)
     assert (finished.returncode, "No findings." in finished.stdout, "known from HEAD" in finished.stdout) == (
         0,
         True,
@@ -138,7 +138,7 @@ EVIL = "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = {0}\n\thooksPath = 
 
 @pytest.mark.parametrize("through", ["gitdir", "commondir"])
 def test_a_file_that_leads_to_the_repository_runs_nothing(
-    through: str, committed: Path, installed: Installed, tmp_path: Path
+    through: str, committed: Path, copied: Installed, tmp_path: Path
 ) -> None:
     """`.git` may be a file, as of worktrees and submodules; what it names may name a further folder."""
     marker, program, store = tmp_path / "executed", tmp_path / "program", committed / "store"
@@ -161,13 +161,13 @@ def test_a_file_that_leads_to_the_repository_runs_nothing(
     git(committed, "status")
     assert marker.exists(), "git itself runs it: there is something to defend against"
     marker.unlink()
-    finished = installed.run(["lint", "--diff-base", "HEAD", "."], committed)
+    finished = copied.run(["lint", "--diff-base", "HEAD", "."], committed)
     assert finished.returncode == 0, finished.stderr
     assert not marker.exists()
 
 
 def test_a_file_that_leads_to_no_repository_is_not_quoted(
-    repository: Callable[..., Path], installed: Installed, tmp_path: Path
+    repository: Callable[..., Path], copied: Installed, tmp_path: Path
 ) -> None:
     secret = tmp_path / "secret"
     secret.mkdir()
@@ -177,17 +177,17 @@ def test_a_file_that_leads_to_no_repository_is_not_quoted(
         (secret / name).mkdir()
     folder = repository(2)
     (folder / ".git").write_text(f"gitdir: {secret}\n", encoding="utf-8")
-    finished = installed.run(["lint", "--diff-base", "HEAD", "."], folder)
+    finished = copied.run(["lint", "--diff-base", "HEAD", "."], folder)
     assert "hunter2" not in finished.stdout + finished.stderr
     assert finished.returncode == 2
-    assert "TR506" in installed.run(["lint", "."], folder).stdout  # without a question to git all is answered
+    assert "TR506" in copied.run(["lint", "."], folder).stdout  # without a question to git all is answered
 
 
-def test_a_worktree_is_compared_with_its_repository(committed: Path, installed: Installed, tmp_path: Path) -> None:
+def test_a_worktree_is_compared_with_its_repository(committed: Path, copied: Installed, tmp_path: Path) -> None:
     git(committed, "worktree", "add", "--quiet", str(tmp_path / "other"))
     other = tmp_path / "other"
     (other / "added.py").write_text(
         "import tensorflow as tf\n\n\n@tf.function\ndef f(x):\n    return x.numpy()\n\n\nf(tf.ones([2]))\n", "utf-8"
     )
-    finished = installed.run(["lint", "--diff-base", "HEAD", "."], other)
+    finished = copied.run(["lint", "--diff-base", "HEAD", "."], other)
     assert "added.py" in finished.stdout and "model0.py" not in finished.stdout, finished.stderr

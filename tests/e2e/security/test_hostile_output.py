@@ -65,9 +65,9 @@ class Elements(HTMLParser):
 
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_no_report_has_a_control_character_or_a_command_in_it(
-    format_name: str, hostile: Path, installed: Installed
+    format_name: str, hostile: Path, copied: Installed
 ) -> None:
-    finished = installed.run(
+    finished = copied.run(
         ["lint", "--format", format_name, "--verbose", "."], hostile, variables={"GITHUB_ACTIONS": "true"}
     )
     assert finished.returncode == 3, finished.stderr
@@ -91,7 +91,7 @@ def test_no_report_has_a_control_character_or_a_command_in_it(
         assert "script-src 'sha256-" in finished.stdout
 
 
-def test_a_terminal_is_sent_nothing_of_the_repository(hostile: Path, installed: Installed) -> None:
+def test_a_terminal_is_sent_nothing_of_the_repository(hostile: Path, copied: Installed) -> None:
     """With colours, Rich's own sequences are those that select a style, and no others."""
     import pty  # noqa: PLC0415 - not on every system
 
@@ -100,9 +100,9 @@ def test_a_terminal_is_sent_nothing_of_the_repository(hostile: Path, installed: 
         if not pid:
             os.chdir(hostile)
             os.execve(
-                installed.script("terra-refactor"),
+                copied.script("terra-refactor"),
                 ["terra-refactor", *command],
-                {**installed.environment, "TERM": "xterm-256color"},
+                {**copied.environment, "TERM": "xterm-256color"},
             )
         shown = b""
         try:
@@ -133,11 +133,11 @@ BOMBS = {
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_file_that_is_made_to_break_costs_itself_only(
-    name: str, installed: Installed, repository: Callable[..., Path]
+    name: str, copied: Installed, repository: Callable[..., Path]
 ) -> None:
     folder = repository(1)
     (folder / name).write_text(BOMBS[name], encoding="utf-8", errors="surrogatepass")
-    finished = installed.run(["analyze", "--jobs", "1", "."], folder)
+    finished = copied.run(["analyze", "--jobs", "1", "."], folder)
     assert finished.returncode in (0, 3), finished.stderr[-2000:]
     assert "step0" in finished.stdout
     assert "Traceback" not in finished.stderr
@@ -155,21 +155,21 @@ CONFIGURATIONS = {
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_a_configuration_that_is_made_to_break_is_a_wrong_configuration(
-    name: str, installed: Installed, repository: Callable[..., Path]
+    name: str, copied: Installed, repository: Callable[..., Path]
 ) -> None:
     folder = repository(1)
     (folder / ("a" * 120 + ".py")).write_text(TEXT, encoding="utf-8")
     (folder / "terra-refactor.toml").write_text(CONFIGURATIONS[name] + "\n", encoding="utf-8")
-    finished = installed.run(["lint", "."], folder)
+    finished = copied.run(["lint", "."], folder)
     assert finished.returncode == 2, finished.stderr[-2000:]
     assert "Traceback" not in finished.stderr
 
 
-def test_ignored_patterns_are_not_slow(installed: Installed, repository: Callable[..., Path]) -> None:
+def test_ignored_patterns_are_not_slow(copied: Installed, repository: Callable[..., Path]) -> None:
     folder = repository(1)
     (folder / ("a" * 120 + ".py")).write_text(TEXT, encoding="utf-8")
     (folder / ".gitignore").write_text("*a" * 30 + "b\n" + "*a" * 4 + "b\n" + "**/" * 200 + "x\n", encoding="utf-8")
-    assert installed.run(["lint", "."], folder).returncode == 1
+    assert copied.run(["lint", "."], folder).returncode == 1
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a file has holes only where the system knows them")
@@ -178,7 +178,7 @@ def test_ignored_patterns_are_not_slow(installed: Installed, repository: Callabl
     [("big.py", 3), ("pyproject.toml", 2), ("terra-refactor.toml", 2), (".gitignore", 1), ("baseline.json", 2)],
 )
 def test_a_file_of_gigabytes_is_not_read_whole(
-    name: str, code: int, installed: Installed, repository: Callable[..., Path]
+    name: str, code: int, copied: Installed, repository: Callable[..., Path]
 ) -> None:
     folder = repository(1)
     (folder / "clear.py").write_text(TEXT, encoding="utf-8")
@@ -186,6 +186,6 @@ def test_a_file_of_gigabytes_is_not_read_whole(
         (folder / "terra-refactor.toml").write_text('baseline = "baseline.json"\n', encoding="utf-8")
     with (folder / name).open("wb") as stream:
         stream.truncate(6 << 30)  # a hole: an archive holds it in a few bytes
-    finished = installed.run(["lint", "--no-cache", "--jobs", "1", "."], folder)
+    finished = copied.run(["lint", "--no-cache", "--jobs", "1", "."], folder)
     assert finished.returncode == code, finished.stderr[-2000:]
     assert "Traceback" not in finished.stderr

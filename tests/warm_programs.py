@@ -1,0 +1,207 @@
+"""Programs of the tests as copies (`fork`) of a process that has imported everything they need and does nothing else.
+
+Importing the tool takes 0.6 to 1 s of processor time and TensorFlow 3 s, more than most commands, conversations and programs of the
+tests. `tool`, `server` and `with_tensorflow` give a command that stands in for `python -m terra_refactor`, `python -m lsp_server` and
+`python -c CODE`: it hands its arguments, streams, folder and environment to a copy, waits for it, and exits with its exit code. A copy
+ignores what Python and TensorFlow read from the environment at their start (`PYTHONUTF8`, `TF_USE_LEGACY_KERAS`), and signals reach the
+command, not the copy: tests of these start the program as a user does, and so does at least one test of each kind.
+
+As a script: `wait PROGRAM SOCKET` is the process that is copied, `connect SOCKET ARGUMENT ...` the command. Both use what is imported here;
+everything else is imported where it is used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+
+LENGTH = struct.Struct("!I")
+TIMES = "TERRA_REFACTOR_TIMES"
+"""The variable of `processor_time.py`; named here because the command must start fast."""
+OF_OTHER_PROCESSES = ("terra_refactor.runtime", "terra_refactor.verify.child", "terra_refactor.record.child")
+"""What a run of the tool does not import."""
+
+
+def tool(*arguments: str, python: str = sys.executable) -> list[str]:
+    """The command for one run of the tool that a Python would import."""
+    return _command("terra_refactor", arguments, python)
+
+
+def server() -> list[str]:
+    """The command for one language server."""
+    return _command("lsp_server", (), sys.executable)
+
+
+def with_tensorflow(code: str, *arguments: str) -> list[str]:
+    """The command for a program that finds TensorFlow loaded, and nothing else of it done."""
+    return _command("tensorflow", ("-c", code, *arguments), sys.executable)
+
+
+def _command(program: str, arguments: tuple[str, ...], python: str) -> list[str]:
+    """The first call for a program starts the process that is copied; it ends with this one."""
+    if not hasattr(os, "fork"):
+        return [python, *([] if program == "tensorflow" else ["-m", program]), *arguments]
+    if (program, python) not in _waiting:
+        _waiting[program, python] = _start(program, python)
+    return [sys.executable, "-I", "-S", __file__, "connect", _waiting[program, python], *arguments]
+
+
+_waiting: dict[tuple[str, str], str] = {}
+
+
+def _start(program: str, python: str) -> str:
+    """The address of a new process that waits."""
+    import atexit  # noqa: PLC0415 - only the tests need it
+    import shutil  # noqa: PLC0415
+    import subprocess  # noqa: PLC0415
+    import tempfile  # noqa: PLC0415
+    from pathlib import Path  # noqa: PLC0415
+
+    root = str(Path(__file__).parents[1])
+    folder = tempfile.mkdtemp()
+    address = os.path.join(folder, "socket")
+    environment = {**os.environ, "PYTHONPATH": root, "PYTHONUTF8": "1"}
+    if python != sys.executable:  # has a copy of the packages
+        del environment["PYTHONPATH"]
+    started = [python, __file__, "wait", program, address]
+    process = subprocess.Popen(started, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+
+    def end() -> None:
+        process.stdout.close()  # type: ignore[union-attr]
+        process.terminate()
+        process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(end)
+    return address
+
+
+def connect(address: str, arguments: list[str]) -> int:
+    """Hand everything to a copy and wait for its end; gives its exit code, negative for a signal."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(address)
+        request = json.dumps([arguments, os.getcwd(), dict(os.environ)]).encode("utf-8", "surrogateescape")
+        socket.send_fds(connection, [LENGTH.pack(len(request))], [0, 1, 2])
+        connection.sendall(request)
+        # a pipe is at its end when nobody holds it any more
+        null = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(null, stream)
+        answer = connection.recv(16)
+    return int(answer or b"1")
+
+
+def wait(program: str, address: str) -> None:
+    """Import what a program imports, and make a copy for each connection."""
+    import gc  # noqa: PLC0415
+
+    gc.disable()
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != os.path.dirname(__file__)]
+    if program == "lsp_server":
+        import lsp_server.command  # noqa: PLC0415
+        import lsp_server.wiring  # noqa: F401, PLC0415
+    elif program == "tensorflow":
+        import tensorflow  # noqa: F401, PLC0415
+    else:
+        import importlib  # noqa: PLC0415
+        import pkgutil  # noqa: PLC0415
+
+        import terra_refactor  # noqa: PLC0415
+
+        for each in pkgutil.walk_packages(terra_refactor.__path__, "terra_refactor."):
+            if not each.name.startswith(OF_OTHER_PROCESSES) and not each.name.endswith("__main__"):
+                importlib.import_module(each.name)
+
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the copies
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen()
+        os.write(1, b"ready\n")
+        while True:
+            connection, _ = listener.accept()
+            if os.fork() == 0:
+                listener.close()
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                _serve(program, connection)
+            connection.close()
+
+
+def _serve(program: str, connection: socket.socket) -> None:
+    """Be the program of one connection in a copy of its own, and tell how it ended."""
+    head, streams, _, _ = socket.recv_fds(connection, LENGTH.size, 3)
+    (length,) = LENGTH.unpack(head)
+    request = b""
+    while len(request) < length:
+        request += connection.recv(length - len(request))
+    arguments, folder, environment = json.loads(request.decode("utf-8", "surrogateescape"))
+    child = os.fork()
+    if child == 0:
+        connection.close()
+        code = 1
+        try:
+            for number, stream in enumerate(streams):
+                os.dup2(stream, number)
+                os.close(stream)
+            _open_streams()
+            os.chdir(folder)
+            os.environ.clear()
+            os.environ.update(environment)
+            _run(program, arguments)
+            code = 0
+        except SystemExit as error:
+            code = error.code if isinstance(error.code, int) else int(error.code is not None)
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+        finally:
+            for text in (sys.stdout, sys.stderr):
+                if not text.closed:  # pygls closes its own
+                    text.flush()
+            os._exit(code)
+    for stream in streams:
+        os.close(stream)
+    _, status, usage = os.wait4(child, 0)
+    if file := os.environ.get(TIMES):
+        line = {"test": environment.get("PYTEST_CURRENT_TEST", f"copies of {program}").partition(" (")[0]}
+        line |= {"own": 0.0, "children": round(usage.ru_utime + usage.ru_stime, 3), "clock": 0.0}
+        with open(file, "a", encoding="utf-8") as lines:
+            lines.write(json.dumps(line) + "\n")
+    connection.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+    os._exit(0)
+
+
+def _open_streams() -> None:
+    """New text streams: those of the process that waited know whether its own could be read again from an earlier place."""
+    encoding = sys.stdout.encoding
+    sys.stdin = open(0, encoding=encoding, closefd=False)  # noqa: SIM115 - for as long as the process lives
+    sys.stdout = open(1, "w", encoding=encoding, errors=sys.stdout.errors, closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", 1, encoding=encoding, errors=sys.stderr.errors, closefd=False)  # noqa: SIM115
+
+
+def _run(program: str, arguments: list[str]) -> None:
+    """What the program's `__main__` does, but for the imports."""
+    sys.argv[:] = [program, *arguments]
+    if program == "tensorflow":
+        _, code, *rest = arguments
+        sys.argv[:] = ["-c", *rest]
+        sys.path[:0] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+        main = type(sys)("__main__")
+        sys.modules["__main__"] = main
+        exec(compile(code, "<string>", "exec"), main.__dict__)
+    elif program == "lsp_server":
+        sys.modules["lsp_server.command"].main()
+    else:
+        sys.modules["terra_refactor.cli.main"].main()
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "wait":
+        wait(*sys.argv[2:])
+    else:
+        sys.exit(connect(sys.argv[2], sys.argv[3:]))
