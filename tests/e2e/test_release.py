@@ -63,12 +63,16 @@ def environment(folder: Path, *installed: str) -> Path:
     """A new environment, empty but for what is to be installed; its Python."""
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    if installed:
-        command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *installed]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if "Could not find a version" in done.stderr or "ConnectionError" in done.stderr:
-            pytest.skip(f"pip has no index here: {done.stderr.splitlines()[-1]}")
-        assert done.returncode == 0, done.stderr
+    return install(python, *installed) if installed else python
+
+
+def install(python: Path, *wanted: str) -> Path:
+    """Install into the environment of a Python, which is returned."""
+    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "Could not find a version" in done.stderr or "ConnectionError" in done.stderr:
+        pytest.skip(f"pip has no index here: {done.stderr.splitlines()[-1]}")
+    assert done.returncode == 0, done.stderr
     return python
 
 
@@ -287,8 +291,14 @@ def messages(stream: bytes) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_the_server_that_the_extension_carries_answers(extension: Path, tmp_path: Path) -> None:
-    python = environment(tmp_path / "venv", f"{the_wheel_in(extension)}[lsp]")
+def test_the_server_that_the_extension_carries_answers(empty: Path, extension: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(
+        empty.parents[1], tmp_path / "venv", symlinks=True
+    )  # has what the wheel needs without the extra
+    python = install(
+        folder / empty.parent.name / empty.name, "--force-reinstall", "--no-deps", str(the_wheel_in(extension))
+    )
+    install(python, f"{the_wheel_in(extension)}[lsp]")
     (tmp_path / "lsp_server.py").write_text("raise SystemExit('a file of the project was run')\n")
     asked: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}},
