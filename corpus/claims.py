@@ -226,7 +226,7 @@ def peers() -> list[str]:
         f"| keep their meaning as a graph, whether that pays or not | | {_of_class(released, 'safe'):,} ({100 * _of_class(released, 'safe') / candidates:.1f}%), and {_of_class(released, 'speculative'):,} under assumptions |",
         f"| refactored | 326 (42.6%) | {sum(by_level.values()):,} ({100 * share:.1f}%): {by_level['safe']} safe, {by_level['speculative']:,} speculative, {by_level['coexec']} with the shim |",
         f"| speed | 2.16× on average, on performance tests | {statistics.mean(ratios):.2f}× on average ({_geometric(ratios):.2f}× geometric) for {len(ratios)} whole programs, traces included |",
-        f"| does it mean the same afterwards | | recorded and compared: {sum(entry['difference'] is not None for entry in changed)} of {len(changed)} programs differ |",
+        f"| same meaning afterwards | | recorded and compared: {sum(entry['difference'] is not None for entry in changed)} of {len(changed)} programs differ |",
         f"| Pythia: shape bugs found | 11 of 14, at a precision of 84.62% | {len(bugs)} of {len(bugs)} of our own gallery, without a false report on it |",
         f"| Terra: programs faster than eager | 10 of 10 | {shim} |",
         f"| programs that a plain `tf.function` fails on or changes | 5 of 10 (AutoGraph) | {_wrong_as_functions()} |",

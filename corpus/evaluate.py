@@ -286,8 +286,8 @@ def page(data: dict[str, Any]) -> str:
         "",
         "## Types",
         "",
-        "What the analysis says of parameters and results, against what was recorded when these programs, those of `corpus/typed` and `corpus/coexec` and the demo ran "
-        "(`python -m corpus record`, then `types`); [Accuracy](accuracy.md) says what the words mean. *Precision*: of the parameters that are called tensors, those that were given one.",
+        "Types of parameters and results according to the analysis, compared with those recorded while these programs, those of `corpus/typed` and `corpus/coexec` and the demo ran "
+        "(`python -m corpus record`, then `types`); [Accuracy](accuracy.md) defines the terms. *Precision*: the share of parameters reported as tensors that received one.",
         "",
         *types_table(),
     ]

@@ -40,21 +40,21 @@ def _head() -> list[str]:
     return [
         "# Released packages",
         "",
-        "What the tool says and does on TensorFlow packages as their authors released them, famous ones and ones that hardly anybody knows.",
+        "Decisions and changes on TensorFlow packages as their authors released them, well-known and little-known ones.",
         "Written by `python -m corpus report`; do not edit.",
         "",
         "```console",
-        "$ python -m corpus fetch       # the packages of corpus/packages.toml, pinned by digest; nothing of them is run",
-        "$ python -m corpus analyze     # analyses, refactors copies, checks both, and compares with what is committed (--renew)",
-        "$ python -m corpus refactor    # their own tests before and after all changes",
-        "$ python -m corpus accuracy    # the types that reach their functions in their own tests, against the analysis",
+        "$ python -m corpus fetch       # the packages of corpus/packages.toml, pinned by digest; none of their code is run",
+        "$ python -m corpus analyze     # analyses, refactors copies, checks both, and compares with the committed results (--renew)",
+        "$ python -m corpus refactor    # their test suites before and after all changes",
+        "$ python -m corpus accuracy    # the types recorded in their test suites, compared with the analysis",
         "$ python -m corpus report      # this page",
-        "$ python -m corpus all         # these, and all else that the evaluation consists of",
+        "$ python -m corpus all         # these, and the rest of the evaluation",
         "```",
         "",
-        "A **candidate** is a function (no lambda) outside of tests that is a `tf.function` already, or that has a parameter that is, or holds, a tensor or a variable. **Refactored** is one",
-        "with an action; it counts at the least `--level` at which `fix` makes it. All other candidates are **refused**, for the first",
-        "rule that makes them unsafe or for the reason that the report gives. The tables of candidates and reasons are the same in each run.",
+        "A **candidate** is a function (no lambda) outside of tests that is a `tf.function`, or that has a parameter that is, or contains, a tensor or a variable. A candidate is **refactored** if it gets",
+        "an action; it counts at the lowest `--level` at which `fix` makes it. All other candidates are **refused**, for the first",
+        "rule that makes them unsafe or for the reason that the report gives. The tables of candidates and reasons are reproducible.",
     ]
 
 
@@ -129,11 +129,11 @@ def _counts(title: str, what: str, counted: Iterable[Mapping[str, int]]) -> Iter
 def _costs(rows: Sequence[tuple[Package, Summary]], numbers: Mapping[str, Any]) -> list[str]:
     machine = numbers["machine"]
     lines = [
-        "## What it costs",
+        "## Time and memory",
         "",
         f"Python {machine['python']}, {machine['processors']} processors, {machine['date']}"
-        + (f", on a machine that was busy (load {machine['load']})" if machine["load"] > 1.5 else "")
-        + ". Without the cache, the start of Python (0.9 to 1.3 s) included; *fix* is `fix --level speculative --write`. Memory is the peak of all processes.",
+        + (f"; busy machine (load {machine['load']})" if machine["load"] > 1.5 else "")
+        + ". Without the cache, including the start of Python (0.9 to 1.3 s); *fix* is `fix --level speculative --write`. Memory is the peak of all processes.",
         "",
         "| package | analyze: CPU s | per thousand lines | wall s | peak MB | fix: CPU s | changes | files changed | all held |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---|",
@@ -159,10 +159,10 @@ def _costs(rows: Sequence[tuple[Package, Summary]], numbers: Mapping[str, Any]) 
 
 def _suites(rows: Sequence[tuple[Package, Summary]], numbers: Mapping[str, Any]) -> list[str]:
     lines = [
-        "## Their own tests, before and after",
+        "## Their test suites, before and after",
         "",
-        "All changes of a level in a copy; *worse* passed before and not after. Tests that fail before say nothing about the changes",
-        "(most of them need an older TensorFlow, or files that the release does not have). Seconds are of the whole suite, imports and traces included.",
+        "All changes of a level, in a copy; *worse*: tests that passed before and fail after. Tests that fail before say nothing about the changes",
+        "(most of them need an older TensorFlow, or files that the release does not have). Seconds are those of the whole suite, including imports and traces.",
         "",
         "| package | level | tests | pass before | pass after | worse | files changed | CPU s before | after |",
         "|---|---|---:|---:|---:|---:|---:|---:|---:|",
@@ -182,9 +182,9 @@ def _suites(rows: Sequence[tuple[Package, Summary]], numbers: Mapping[str, Any])
     worse = [f"- {name}, {level}: `{test}`" for name, level, each in runs for test in each["worse"]]
     lines += ["", *(["Worse:", "", *worse] if worse else ["No test is worse." if ran else "None was run yet."]), ""]
     lines += [
-        "## The types, against what their tests bring",
+        "## Types, compared with those in their tests",
         "",
-        "`python -m corpus accuracy`; [Accuracy](accuracy.md) defines the terms. Functions of the package only, tests left out; the analysis sees both.",
+        "`python -m corpus accuracy`; [Accuracy](accuracy.md) defines the terms. Functions of the package only, without tests; the analysis sees both.",
         "",
         "| package | functions | what | number | recognised | sound | exact | wrong | false tensors |",
         "|---|---:|---|---:|---:|---:|---:|---:|---:|",
@@ -208,7 +208,7 @@ def _whole(numbers: Mapping[str, Any]) -> list[str]:
     parts, machine = numbers["whole"]["parts"], numbers["whole"]["machine"]
     rows = [*parts.items(), ("together", {kind: sum(each[kind] for each in parts.values()) for kind in ("wall", "cpu")})]
     return [
-        "## What the evaluation takes",
+        "## Time of the evaluation",
         "",
         f"Minutes of one run of `python -m corpus all`, {machine['date']}, {machine['processors']} processors (load at the end {machine['load']});",
         "`make coexec` takes another quarter of an hour.",
