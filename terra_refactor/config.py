@@ -40,7 +40,7 @@ _TF_VERSION = re.compile(r"[2-9]\.\d+")
 
 @dataclass(frozen=True, slots=True)
 class ProjectModel:
-    """What a user says of a function or method that the analysis cannot see into. Types are written as annotations."""
+    """A user declaration about a function or method that the analysis cannot read. Types are written as annotations."""
 
     parameters: Mapping[str, str] = field(default_factory=dict)
     returns: str | None = None

@@ -1,4 +1,4 @@
-"""What annotations say about values.
+"""Types of values from their annotations.
 
 Computes: the value of a parameter or result from its evaluated annotation: classes, generics of `typing`, arrays with shapes as
 jaxtyping writes them. Needs: the annotation as a value. Gives: `annotated_value`, `shape_named`.
@@ -62,7 +62,7 @@ _GENERIC_SEQUENCES: Final = frozenset(
 
 
 def annotated_value(engine: Engine, annotation: Value | None, module: str = "") -> Value | None:
-    """What an annotation says about a value; None where it says nothing that is understood.
+    """The value that an annotation declares; None where it says nothing that is understood.
 
     `module` is that of the function that is annotated: texts inside of an annotation are looked up there, as `typing` does.
     """

@@ -82,7 +82,7 @@ def apply_summary(site: Site, summary: Summary, bound: Mapping[str, Value], nami
             frame.allocated.add(outer)
     collapsed = len(set(mapping.values())) < len(mapping)
     for number, value in [(number, value) for (number, name), value in summary.writes.items() if name == ANY_NAME]:
-        # what the callee has seen of the object it has changed itself: those are further writes
+        # the callee has changed the objects that it saw: those are further writes
         given = naming.outward_object(number)
         if number not in mapping and given is not None:
             for beginning, written in written_to_any(outward(value, naming, mapping)):

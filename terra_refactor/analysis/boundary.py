@@ -1,4 +1,4 @@
-"""What crosses the boundary of a call: arguments on the way in, writes on the way out.
+"""Values that cross a call boundary: arguments on the way in, writes on the way out.
 
 Computes: parameters as the callee sees them, their widening in a recursion, the writes that outlive the call. Needs: a finished frame.
 Gives: pure functions for the interpreter, and `is_restored`.
@@ -35,7 +35,7 @@ def less_known(value: Value) -> Value:
 
 
 def as_parameter(name: str, value: Value) -> Value:
-    """What the callee sees: an unknown value is the unknown value of that parameter, whatever it was called outside."""
+    """The callee's view: an unknown value is the unknown value of that parameter, whatever it was called outside."""
     if isinstance(value, UnknownValue) and (value.origin is None or value.origin != Origin("parameter", name)):
         return UnknownValue(value.may_be_tensor, Origin("parameter", name), value.reason)
     return value

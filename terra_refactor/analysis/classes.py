@@ -163,7 +163,7 @@ def find_in_class(frame: Frame, cls: Value, name: str, *, after: Value | None = 
 
 
 def bind(site: Site, attribute: Value, receiver: Value, cls: Value) -> Value:
-    """What looking up a class's attribute on an instance gives: functions become methods, properties are marked by the caller."""
+    """The result of looking up a class attribute on an instance: functions become methods, properties are marked by the caller."""
     if isinstance(attribute, UnionValue):
         return join_all(bind(site, member, receiver, cls) for member in attribute.members)
     if isinstance(attribute, FunctionValue):

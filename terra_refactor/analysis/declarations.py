@@ -1,4 +1,4 @@
-"""What users tell of functions that the analysis cannot see into: the models of the configuration, and stubs.
+"""User declarations about functions that the analysis cannot read: the models of the configuration, and stubs.
 
 Computes: annotations as values, and purity, by full name. Needs: the configuration's models, the texts of `.pyi` files. Gives:
 `Declaration`, `read_declarations`.

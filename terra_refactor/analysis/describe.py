@@ -1,4 +1,4 @@
-"""How an operation is written, for people.
+"""The source spelling of an operation, for messages.
 
 Computes: the source form of names, attribute chains, items and calls. Needs: the IR only. Gives: short texts such as `self.model.summary`.
 """

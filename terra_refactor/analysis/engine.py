@@ -200,16 +200,16 @@ class Recorder(Protocol):
 
 
 class ProgramSettings(Protocol):
-    """What holds for the whole program."""
+    """Program-wide settings."""
 
     declarations: Mapping[str, Declaration]
-    """What users declare about functions, by full name."""
+    """User declarations about functions, by full name."""
     recorded: Mapping[FunctionId, frozenset[str]]
     """The parameters that were tensors in recorded runs."""
     parametrized: dict[FunctionId, dict[str, Value]]
-    """What a test runner passes to a test, by parameter."""
+    """Arguments that a test runner passes to a test, by parameter."""
     floats: DType | None
-    """What Keras computes in by default; None if unknown."""
+    """Keras's default float type; None if unknown."""
     default_weights: bool
 
     def functions_run_eagerly(self, state: State) -> bool: ...
@@ -249,7 +249,7 @@ class Site:
         return self.frame.site(self.op)
 
     def written(self, op: OpId) -> str:
-        """How an operation is written in the source, for messages."""
+        """The source spelling of an operation, for messages."""
         return written_form(self.operation, op)
 
     def call(self, callee: Value, arguments: CallArguments, *, graph: bool = False) -> Value:

@@ -134,7 +134,7 @@ def _declared_signature(engine: Engine, code: Function, bound: bool) -> dict[str
 
 
 def _specified(spec: Value) -> Value | None:
-    """What a spec lets in; None where it is not known."""
+    """The values that a spec admits; None where it is not known."""
     match spec:
         case SpecValue(type, kind):
             return TensorValue(type, kind)
@@ -150,7 +150,7 @@ def as_evidence_says(
 ) -> Mapping[str, Value]:
     """The arguments of a call; of one that is unknown there, what the annotation or the body says of its parameter.
 
-    That another call brings something unknown takes nothing away from what is known of the function itself.
+    An unknown argument of another call does not weaken the known facts about the function.
     """
     unknown = [
         parameter.name
@@ -235,7 +235,7 @@ def _recorded(name: str) -> UnknownValue:
 
 
 def _of_default(default: Value) -> Value | None:
-    """What a default says about a parameter: its type, but not that it is always that value. None says nothing."""
+    """Evidence from a parameter's default: its type, but not that it is always that value. None says nothing."""
     kind = python_type(default)
     if kind is not None:
         return Scalar(kind)

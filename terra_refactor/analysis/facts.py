@@ -40,7 +40,7 @@ class EntryKind(Enum):
 
 
 class BranchKind(Enum):
-    """What decides a branch or a loop."""
+    """The condition of a branch or loop."""
 
     PYTHON = "python"
     TENSOR = "tensor"
@@ -52,7 +52,7 @@ class BranchKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CallFact:
-    """What one `Call` operation (or an operator, attribute or item that runs code) reached in one context."""
+    """The callees that one `Call` operation (or an operator, attribute or item that runs code) reached in one context."""
 
     op: OpId
     callees: tuple[ContextId, ...]
@@ -60,7 +60,7 @@ class CallFact:
     library: tuple[str, ...]
     """Canonical names of library functions."""
     unknown: str | None
-    """What could not be resolved, in the program's words (`mylib.scale`), or None if everything was."""
+    """The unresolved callee as the program writes it (`mylib.scale`), or None."""
     certain: tuple[ContextId, ...] = ()
     """Those of the callees that are called under no condition on the function's parameters that is not known to hold."""
     open_size: OpenDim | None = None
@@ -69,7 +69,7 @@ class CallFact:
 
 @dataclass(frozen=True, slots=True)
 class BranchFact:
-    """What decides an `If`, `IfExpression`, `While`, `ShortCircuit`, `For` or `Comprehension`, and what comes out of it."""
+    """The condition of an `If`, `IfExpression`, `While`, `ShortCircuit`, `For` or `Comprehension`, and its outcome."""
 
     op: OpId
     kind: BranchKind
@@ -128,7 +128,7 @@ class ContextFacts:
 
 @dataclass(frozen=True, slots=True)
 class ParameterFacts:
-    """What reaches a parameter, over all contexts and calls."""
+    """The values that reach a parameter, over all contexts and calls."""
 
     name: str
     evidence: Evidence
@@ -169,7 +169,7 @@ class FunctionFacts:
 
 
 class ObjectKind(Enum):
-    """What an abstract object is."""
+    """The identity of an abstract object."""
 
     INSTANCE = "instance"
     CLASS = "class"

@@ -1,4 +1,4 @@
-"""What the interpreter keeps while it runs one function, and what it remembers afterwards.
+"""The interpreter's state while it runs one function, and the part that it keeps afterwards.
 
 Computes: nothing. Gives: `Frame` (mutable, one for each running context), `Summary` (a finished context, valid where its reads hold),
 `CallArguments`. The facts are made of these at the end of a run.
@@ -89,7 +89,7 @@ class Collector:
 
 @dataclass(slots=True)
 class CallRecord:
-    """What one operation called, collected over the times it ran in this context."""
+    """The callees of one operation, collected over its executions in this context."""
 
     callees: dict[int, None] = field(default_factory=dict)
     certain: set[int] = field(default_factory=set)
@@ -107,7 +107,7 @@ class CallRecord:
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """What one operation of a finished context called: the fields of `CallRecord`."""
+    """The callees of one operation of a finished context: the fields of `CallRecord`."""
 
     callees: tuple[int, ...]
     certain: tuple[int, ...]
@@ -143,7 +143,7 @@ class Summary:
     stale_reads: frozenset[StaleRead]
     """The reads of its callees after which the same state is written again."""
     arrivals: Mapping[FunctionId, tuple[tuple[str, tuple[Value, ...]], ...]]
-    """What its calls bring to the parameters of each function."""
+    """The arguments that its calls pass to each function."""
     values: tuple[Value | None, ...]
     calls: Mapping[OpId, RecordedCall]
     branches: Mapping[OpId, BranchFact]
@@ -232,7 +232,7 @@ class Frame:
         self.in_graph = in_graph
         self.values: list[Value | None] = [None] * function.op_count
         self.earlier_values: dict[OpId, list[Value]] = {}
-        """What an operation gave in the earlier iterations of an unrolled loop, and on other ways through a final block."""
+        """The results of an operation in earlier iterations of an unrolled loop, and on other paths through a `finally` block."""
         self.cells: dict[str, ObjectId] = {}
         self.class_object: ObjectId | None = None
         """Of a class body: the object that its names become attributes of."""
@@ -241,7 +241,7 @@ class Frame:
         self.advanced = False
         """Whether it takes some elements of an iterator and leaves others: how many an iterator has left is not known then."""
         self.loop_lengths: dict[OpId, Dim] = {}
-        """How often the body of each `for` runs, where that is known, and the same each time."""
+        """The number of iterations of each `for`, if it is known and always the same."""
         self.first_ends: dict[OpId, dict[str, Value]] = {}
         """The variables after the first iteration of each loop that ran last."""
         self.loops: list[LoopFrame] = []
@@ -256,7 +256,7 @@ class Frame:
         self.repeated = 0
         """In how many final blocks it is that ran before, on another way out."""
         self.exits = 0
-        """How often control has left by `return`, `break` or `continue`, or been caught."""
+        """The number of times that control left by `return`, `break` or `continue`, or was caught."""
         self.conditions = 0
         """How many branches are entered whose conditions speak of parameters and are not known to hold."""
         self.doubt = 0
@@ -267,7 +267,7 @@ class Frame:
         """How many enclosing branches and loops there are of which it is not known whether, or how often, they run."""
         self.allocated: set[ObjectId] = set()
         self.arrivals: dict[FunctionId, dict[str, dict[Value, None]]] = {}
-        """What its calls bring to the parameters of each function."""
+        """The arguments that its calls pass to each function."""
         self.effects: dict[tuple[object, ...], Effect] = {}
         self.calls: dict[OpId, CallRecord] = {}
         self.branches: dict[OpId, BranchFact] = {}
@@ -330,7 +330,7 @@ class Frame:
         return record
 
     def final_values(self) -> tuple[Value | None, ...]:
-        """What each operation gave, over all iterations of unrolled loops and all ways through final blocks."""
+        """The result of each operation, joined over all iterations of unrolled loops and all paths through `finally` blocks."""
         for op, earlier in self.earlier_values.items():
             value = self.values[op]
             self.values[op] = join_all([*earlier, value] if value is not None else earlier)

@@ -105,7 +105,7 @@ class _Running:
     boundary: State | None = None
     """Its reads so far identify the state it runs in."""
     last: Summary | None = None
-    """What its last round gave: the result of the recursive calls in it."""
+    """The result of its last round: the result of the recursive calls in it."""
     recursed: bool = False
 
 
@@ -150,13 +150,13 @@ class Interpreter(AbstractHeap, Notes):
         self.entry_frame: Callable[[], Frame]
         """Makes a frame for questions about the state of the program outside of any call."""
         self.parametrized: dict[FunctionId, dict[str, Value]] = {}
-        """What a test runner passes to a test, by parameter."""
+        """Arguments that a test runner passes to a test, by parameter."""
         self.declarations: Mapping[str, Declaration] = {}
-        """What users tell of functions, by full name."""
+        """User declarations about functions, by full name."""
         self.recorded: Mapping[FunctionId, frozenset[str]] = {}
         """The parameters that were tensors in recorded runs."""
         self.floats: DType | None = FLOAT32
-        """What Keras computes in by default; None where the program sets it and it is not known to what."""
+        """Keras's default float type; None where the program sets it and it is not known to what."""
         self.default_weights = weights_are_default(program, lambda function: self.names.of(function).weights)
         """No code of the program gives weights another type than that."""
         self.one_of_several = 0
@@ -238,7 +238,7 @@ class Interpreter(AbstractHeap, Notes):
     # --- the program --------------------------------------------------------------------------------------------------------------
 
     def parametrized_of(self, function: FunctionValue) -> dict[str, Value]:
-        """What a test runner passes to a function, by parameter; to be added to."""
+        """Arguments that a test runner passes to a function, by parameter; to be added to."""
         self.spoil_logs()
         return self.parametrized.setdefault(FunctionId(*function.function), {})
 
@@ -287,7 +287,7 @@ class Interpreter(AbstractHeap, Notes):
         if not frame.provoked:
             self.note_called(identity)
         arrivals = frame.arrivals.setdefault(identity, {})
-        # what a test gives a function to see it raise says nothing about what it takes
+        # arguments with which a test expects a failure say nothing about the parameter's type
         for name, value in () if frame.provoked else bound.items():
             seen = arrivals.setdefault(name, {})
             arriving = value if not references(value) else freeze_in(frame.state, value, DEPTH_OF_ARRIVALS)
@@ -400,7 +400,7 @@ class Interpreter(AbstractHeap, Notes):
         summary = self._make_summary(key, state, parameters, entry, naming, log)
         if general or self.expecting_errors or self.one_of_several:
             # its arguments are put together from several calls, or a test wants the error, or another argument may exclude this one:
-            # that an operation fails proves nothing
+            # the failure of an operation proves nothing
             summary.failures = summary.guarded_failures = {}
         return summary
 

@@ -49,7 +49,7 @@ def over_combinations(
             if frame.failures.get(site.op) is known:
                 succeeded = True
             else:
-                # what a rule calls in its turn has failed, on this alternative
+                # a function that the rule calls failed for this alternative
                 noted = frame.failures.pop(site.op)
         except OperationError as error:
             failure = error

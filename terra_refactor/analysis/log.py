@@ -57,7 +57,7 @@ class Called:
     """A call that found or made the summary of that identity."""
 
     function: FunctionId
-    """Who calls."""
+    """The caller."""
     identity: int
     entry: EntryKind
     flags: Flags
@@ -70,7 +70,7 @@ Event: TypeAlias = "ObjectId | Told | Asked | Called"
 
 
 class Log:
-    """What one context asks and tells, in order; numbers of objects as they come up."""
+    """The queries and notifications of one context, in order; numbers of objects as they come up."""
 
     __slots__ = (
         "after_settling",

@@ -1,4 +1,4 @@
-"""What the interpreter notes on its way, beside summaries: for the facts and for better entries.
+"""Notes that the interpreter takes besides summaries: for the facts and for better entries.
 
 Computes: nothing. Needs: frames. Gives: `Notes`, a base of the interpreter: failures, missing rules, definitions, wrappers, evidence
 of use, subclasses. Notes of a context and its queries of notes go into its log, if logs are written (`reuse`).

@@ -56,7 +56,7 @@ def moved_operations(before: Function, now: Function) -> Moves:
 
 
 def _form(op: Op) -> Hashable:
-    """What an operation is, without the numbers of others."""
+    """An operation without the numbers of other operations."""
     said = [getattr(op, field.name) for field in fields(op)]
     return type(op), tuple(
         repr(value) for value in said if not isinstance(value, int | tuple) or isinstance(value, bool)

@@ -58,7 +58,7 @@ class Resumable(Runner, Protocol):
 
 
 class SummaryStore:
-    """What one run leaves for the next one."""
+    """The state that one run passes to the next."""
 
     def __init__(self) -> None:
         self.objects = ObjectTable(ordered_by_run=True)

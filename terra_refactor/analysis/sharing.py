@@ -46,7 +46,7 @@ class Sharing:
         return self.shared_set(frozenset([keep(key, key) for key in keys]))
 
     def calls(self, records: Mapping[OpId, CallRecord]) -> dict[OpId, RecordedCall]:
-        """What each operation of a finished context called."""
+        """The callees of each operation of a finished context."""
         keep = self._calls.setdefault
         return {op: keep(call, call) for op, record in records.items() for call in (record.finished(),)}
 

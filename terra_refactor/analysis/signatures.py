@@ -1,4 +1,4 @@
-"""What an `input_signature` says of the parameters of a traced function.
+"""Parameter types from the `input_signature` of a traced function.
 
 Computes: the tensors that a function is given, with the sizes open that its signature leaves open. Needs: the arguments of `tf.function`.
 Gives: `as_signed`. Ignores: nested structures in a signature.

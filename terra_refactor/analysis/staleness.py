@@ -170,7 +170,7 @@ def _in_one_loop(engine: Code, function: Function, first: OpId, second: OpId, wa
 
 
 class StateChanges:
-    """What changes between calls, over all contexts of the last round."""
+    """State that changes between calls, over all contexts of the last round."""
 
     def __init__(self, engine: Engine, live: Sequence[Summary]) -> None:
         self._engine = engine

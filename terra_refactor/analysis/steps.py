@@ -1,4 +1,4 @@
-"""How much work an analysis may do, counted in operations, so that a report is the same on every machine.
+"""Budgets of an analysis, counted in operations, so that a report is the same on every machine.
 
 Gives: `StepBudget`. A context that runs out of steps gets an unknown result, is reported with the reason "budget", and is a call that
 cannot be resolved (TR107) to its callers. Each entry of the analysis (a module, or a function without callers) gets a share, so that the
@@ -17,7 +17,7 @@ from terra_refactor.domain.value import Value
 from terra_refactor.domain.weight import bounded, weight
 
 STEPS_OF_A_CALL: Final = 20
-"""What looking for the summary of a call costs, in operations: without it, calls that branch (each function calls the next one twice)
+"""The cost of looking up the summary of a call, in operations: without it, calls that branch (each function calls the next one twice)
 take the time of all of them together before the budget ends."""
 FREE_PARTS: Final = 32
 PARTS_OF_A_STEP: Final = 32

@@ -1,4 +1,4 @@
-"""Who calls tests: pytest gives them the values of fixtures and of `parametrize`.
+"""Callers of tests: pytest gives them the values of fixtures and of `parametrize`.
 
 Computes: for a test, the values of its parameters. Needs: the fixtures of its module and of `conftest` modules, and the
 marks that were seen when the modules ran (`PYTEST_MARKS`). Gives: `test_arguments`; what is in a file of tests, and what is a test there.

@@ -17,7 +17,7 @@ from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.library_members import library_member
 
 Named: TypeAlias = Callable[[str], Value]
-"""What a name without dots means; unknown where it means nothing."""
+"""The meaning of a name without dots; unknown where it means nothing."""
 
 
 def annotation_in_text(text: str, named: Named) -> Value:

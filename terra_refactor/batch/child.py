@@ -3,7 +3,7 @@
 Computes: the result of one entry. Needs: a JSON object on standard input (folder, paths, memory limit). Gives: a JSON object on standard
 output. Ignores: where the repository came from; the parent process fetched it.
 
-It ends with what it has or with an error, never with half a line. What it must not do, such as run too long, its parent sees to.
+It ends with what it has or with an error, never with half a line. The parent enforces its limits, such as the time limit.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ SCHEMA: Final = "terra-refactor/batch/1"
 
 
 class Status(Enum):
-    """How it ended."""
+    """Its outcome."""
 
     DONE = "done"
     FAILED = "failed"

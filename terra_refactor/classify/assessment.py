@@ -108,7 +108,7 @@ def proposal_of(hazards: HazardMap, identity: FunctionId) -> Proposal | None:
 
 
 def portray(hazards: HazardMap, identity: FunctionId) -> Portrait:
-    """What a report tells of a function."""
+    """The part of an assessment that a report shows."""
     portrait = hazards.ask(_PORTRAIT, identity)
     assert portrait is not None
     return portrait

@@ -123,7 +123,7 @@ def _count(hazards: HazardMap, number: ContextId) -> Count:
 
 
 def _of_callee(hazards: HazardMap, context: ContextFacts, callee: ContextId) -> Count:
-    """What a call executes; nothing if the callee is traced there and then (the function of a `Dataset.map`)."""
+    """The operations that a call executes; nothing if the callee is traced there and then (the function of a `Dataset.map`)."""
     called = hazards.facts.contexts[callee]
     if hazards.is_hybrid(called.function):
         inner = hazards.ask(_OPERATIONS_OF_FUNCTION, called.function)
@@ -146,9 +146,9 @@ class _Part:
     own: Count
     callees: tuple[ContextId, ...]
     eager: int
-    """How often the loops around it run it in one call."""
+    """How many times the loops around it run it in one call."""
     traced: int
-    """How often they trace it."""
+    """How many times they trace it."""
     open_loops: int
     """How many of them have an unknown length."""
     backward: bool
@@ -187,7 +187,7 @@ def _has_own_graph(name: str) -> bool:
 
 
 def _own(view: ContextView, fact: Fact | None) -> Count:
-    """What an operation of the program executes itself."""
+    """The operations that one operation of the program executes itself."""
     match fact:
         case Call():
             return largest(_of_library(view, fact, name) for name in view.library_of(fact.op))

@@ -113,7 +113,7 @@ class _Decider:
         self.removed: frozenset[FunctionId] = frozenset()
         """Functions that are to be no graphs any more."""
         self.graph_contexts = frozenset(context.id for context in facts.contexts if context.in_graph)
-        """What runs in graphs without them."""
+        """Functions that run in graphs without the changes."""
         self.eager = run_eagerly_all_the_same(facts)
         is_old = (options.tf_version or "").startswith("1.")
         self.old = frozenset(self.program.modules) if is_old else programs_of_tensorflow_1(hazards)
@@ -328,7 +328,7 @@ class _Decider:
         if (
             not takes_tensors(judgement.parameters)
             and any(parameter.kind is ParameterValueKind.UNKNOWN for parameter in judgement.parameters)
-            # what updates variables or metrics is a step, whatever its batches are
+            # a function that updates variables or metrics is a step, whatever its batches are
             and not judgement.updates_variables
         ):
             return "no parameter is known to be a tensor"
@@ -403,7 +403,7 @@ class _Decider:
         return Coverage(is_graph, self._callers_with_a_say)
 
     def _callers_with_a_say(self, identity: FunctionId) -> frozenset[FunctionId] | bool:
-        """Who decides whether a function runs as part of a graph; the answer where it does not depend on callers."""
+        """The callers that decide whether a function runs as part of a graph; the answer where it does not depend on callers."""
         judgement = self.judgements.get(identity)
         if judgement is None or not judgement.contexts:
             return False
@@ -414,7 +414,7 @@ class _Decider:
         return frozenset(self.facts.contexts[place.context].function for place in judgement.found.callers) or False
 
     def judge_hybrid(self, judgement: Judgement) -> None:
-        """What to do with a function that is a `tf.function` already."""
+        """The action for a function that already is a `tf.function`."""
         if not _has_own_decorator(judgement.code):
             judgement.reason = (
                 "it is wrapped by `tf.function(...)` where it is used: change that call, not the definition"
@@ -471,8 +471,8 @@ class _Decider:
     def is_proven(self, judgement: Judgement, hazard: ReachedHazard) -> bool:
         """Whether the graph is wrong for sure. Its author has run it: removal needs as much proof as addition.
 
-        It must be wrong whatever reaches it, and not only if a parameter of unknown type is a tensor, or a flag is set. What it stores
-        is no mistake if no code is known to read it between calls.
+        It must be wrong whatever reaches it, and not only if a parameter of unknown type is a tensor, or a flag is set. A stored value is
+        no mistake if no known code reads it between calls.
         """
         if not hazard.is_effect and any(
             parameter.evidence in (Evidence.KEYWORD, Evidence.NONE, Evidence.RECORDED)

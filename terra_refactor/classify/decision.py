@@ -29,7 +29,7 @@ class Classification(Enum):
 
 
 class Action(Enum):
-    """What to do."""
+    """The action."""
 
     ADD_TF_FUNCTION = "add_tf_function"
     REMOVE_TF_FUNCTION = "remove_tf_function"
@@ -41,7 +41,7 @@ class Action(Enum):
 
 
 class Level(Enum):
-    """How far `fix` may go; each level includes those before it."""
+    """The level of `fix`; each level includes those before it."""
 
     SAFE = "safe"
     SPECULATIVE = "speculative"
@@ -49,7 +49,7 @@ class Level(Enum):
 
 
 class ParameterValueKind(Enum):
-    """What a parameter is, coarsely; one word of the report."""
+    """The coarse kind of a parameter; one word of the report."""
 
     TENSOR = "tensor"
     VARIABLE = "variable"
@@ -70,7 +70,7 @@ class ParameterDecision:
     evidence: Evidence
     types: tuple[TensorType, ...]
     form: ParameterKind = ParameterKind.POSITIONAL
-    """How it is passed."""
+    """How the argument is passed."""
     required: bool = False
     """It has no default, and is neither `*args` nor `**kwargs`."""
     samples: tuple[Sample, ...] = ()
@@ -100,7 +100,7 @@ class Hazard:
     assumed: bool = False
     """It is one only if an assumption fails: the function is speculative, not unsafe."""
     cure: CureHint | None = None
-    """How the place can be cured; only for hazards in the function's own code."""
+    """A possible cure of the place; only for hazards in the function's own code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class HybridArguments:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedGain:
-    """What the action saves in a run."""
+    """The expected gain of the action in a run."""
 
     calls: int
     seconds_saved: float

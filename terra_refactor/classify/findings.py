@@ -147,7 +147,7 @@ def _entered_from_outside(facts: ProgramFacts) -> frozenset[ContextId]:
 
 
 def _diagnostics(program: Program, facts: ProgramFacts, hazards: HazardMap, told: set[FunctionId]) -> Iterator[Finding]:
-    """What rules find that say nothing about safety. Adds to `told` the functions of which a finding says how often a run traced them."""
+    """Findings of rules that do not concern safety. Adds to `told` the functions of which a finding says how often a run traced them."""
     old, reached = tensorflow_1_modules(facts), definitely_reached(facts)
     for context in facts.contexts:
         identity = context.function

@@ -205,7 +205,7 @@ def _set_by(code: CodeFacts, fact: Fact | None) -> frozenset[str]:
 
 
 def _value(code: CodeFacts, number: OpId) -> Fact | None:
-    """What gives a result; of `name := value` the value."""
+    """The source of a result; of `name := value` the value."""
     fact = code.facts[number]
     return code.facts[fact.value] if isinstance(fact, NameWrite) else fact
 
@@ -226,7 +226,7 @@ def _name(code: CodeFacts, number: OpId) -> str:
 
 
 def _text(code: CodeFacts, number: OpId) -> str:
-    """How a place is written; what is an object's class keeps the same as the object."""
+    """The spelling of a place; what is an object's class keeps the same as the object."""
     match code.facts[number]:
         case AttributeRead(owner=owner, name=name) | AttributeWrite(owner=owner, name=name):
             return _text(code, owner) if name == "__class__" else f"{_text(code, owner)}.{name}"

@@ -1,4 +1,4 @@
-"""How often a function is called from eager code, as far as the program shows it: the evidence that a graph of it pays.
+"""The number of calls of a function from eager code, as far as the program shows it: the evidence that a graph of it pays.
 
 Computes: whether some call outside of graphs is repeated, whether all are part of setting something up, whether the project calls the
 function at all. Needs: facts. Gives: `CallFrequency`, `Frequency`. A call of an unknown object's method counts for every method of
@@ -33,7 +33,7 @@ _Place: TypeAlias = tuple[FunctionId, OpId]
 
 
 class Frequency(IntEnum):
-    """How often eager code calls a function; of several calls the most counts."""
+    """The number of calls of a function from eager code; of several calls the most counts."""
 
     NEVER = 0
     """A program that is started here is seen not to."""
@@ -54,7 +54,7 @@ class CallFrequency:
         self.hazards = hazards
 
     def of(self, identity: FunctionId, is_graph: IsGraph) -> Frequency:
-        """How often code outside of graphs calls the function, directly or through others."""
+        """The number of calls of the function from code outside graphs, direct or through others."""
         facts, program = self.hazards.whole_facts, self.hazards.whole_program
         pending, seen, ends = [identity], {identity}, set[Frequency]()
         while pending:
@@ -81,7 +81,7 @@ class CallFrequency:
         return max(ends, default=Frequency.UNKNOWN)
 
     def _at(self, caller: FunctionId, op: OpId) -> Frequency | None:
-        """How often one call is made; None if as often as its function is called."""
+        """How many times one call is made; None if as often as its function is called."""
         code = self.hazards.whole_program.function(caller)
         if is_in_test_file(self.hazards.whole_program, code):
             return Frequency.UNKNOWN

@@ -55,7 +55,7 @@ _RESIZES: Final = frozenset({"append", "appendleft", "extend", "insert", "pop", 
 
 
 class Freshness(IntEnum):
-    """How often calls bring another argument."""
+    """How frequently calls pass another argument."""
 
     NEVER = 0
     SOMETIMES = 1
@@ -101,7 +101,7 @@ def runs_once(codes: Codes, facts: ProgramFacts, identity: FunctionId, depth: in
 
 
 def brought_by_callers(codes: Codes, facts: ProgramFacts, about: FreshParameter, ask: AskFresh) -> Fresh:
-    """What the callers of a function bring for a parameter."""
+    """The arguments that the callers of a function pass for a parameter."""
     identity, name, depth = about
     code = codes.program.function(identity)
     worst = Fresh(Freshness.NEVER, name)
@@ -163,7 +163,7 @@ def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int, ask: 
 
 
 def _freshness_of_collected(view: ContextView, made: Display, depth: int, ask: AskFresh) -> Freshness:
-    """What a comprehension collects: Python numbers of which nothing is known are other ones each time."""
+    """The elements of a comprehension: Python numbers of which nothing is known are other ones each time."""
     worst = Freshness.NEVER
     for item in made.items:
         if view.any_of(item.value, _is_open_number):

@@ -2,7 +2,7 @@
 
 Computes: for each context the hazards of its own code (effects and checks of the rules) and, through its calls, of everything it reaches.
 Needs: facts and rules. Gives: `HazardMap`. Hazards inside a function that is a graph already are not its callers' hazards: they
-happen as they would without a change. What a host callback (`tf.py_function`) runs is no hazard at all.
+happen as they would without a change. Code that a host callback (`tf.py_function`) runs is no hazard.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MAX_HAZARDS = 60
 """Maximum number of hazards kept per context: one is enough to be unsafe."""
 MAX_CHAIN = 10
 _OWN = frozenset({RootKind.PARAMETER, RootKind.CLOSURE, RootKind.FRESH})
-"""What an inner function changes there may be its definer's own, made in the same call."""
+"""The object that an inner function changes there may belong to its definer and be created in the same call."""
 _NOT_CONVERTED: Final = (
     f"a tensor decides here, in code that AutoGraph does not convert (see {AS_BOOL.id}): in a graph this raises"
 )
@@ -124,7 +124,7 @@ class HazardMap:
         self._views: dict[ContextId, ContextView] = {}
 
     def kept(self) -> tuple[object, ...]:
-        """What it found out, as data, but for the program."""
+        """Its results, as data, without the program."""
         facts = self.whole_facts
         return facts, self._answers.kept(), self.decided
 
@@ -139,7 +139,7 @@ class HazardMap:
         return hazards
 
     def view(self, context: ContextFacts) -> ContextView:
-        """What rules see of a context."""
+        """The view of a context for rules."""
         if self._notes is not None:
             self._notes.add(("context", context.id))
             self._notes.add(("code", context.function))
@@ -153,7 +153,7 @@ class HazardMap:
         return self.codes.of(identity)
 
     def found(self, context: ContextFacts) -> tuple[tuple[Rule, LocalHazard], ...]:
-        """What the rules' checks find in a context's own code."""
+        """Findings of the rules' checks in a context's own code."""
         return self.ask(_FOUND, context.id)
 
     def end(self) -> None:
@@ -167,7 +167,7 @@ class HazardMap:
         return self.ask(_REACHED, context.id)
 
     def unconverted(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:
-        """What raises if AutoGraph leaves this code as it is, and so all that it calls."""
+        """Code that raises if AutoGraph leaves it, and thus all its callees, unconverted."""
         return self.ask(_UNCONVERTED, context.id)
 
     def all_from(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:
@@ -296,7 +296,7 @@ class HazardMap:
         return self.facts.functions[identity].hybrid is not None
 
     def _from_gradient(self, context: ContextFacts) -> Iterator[ReachedHazard]:
-        """What the gradient that a `tf.custom_gradient` function returns does: a tape calls it, in a graph while that is traced."""
+        """Effects of the gradient that a `tf.custom_gradient` function returns: a tape calls it, in a graph while that is traced."""
         wrappers = self.facts.functions[context.function].wrappers
         if not any(decoration(name)[0] is Decoration.GIVES_GRADIENT for name in wrappers):
             return
@@ -451,7 +451,7 @@ class HazardMap:
         )
 
     def _written_of(self, effect: Effect) -> tuple[str, str]:
-        """How the source writes what happens (`history.append(...)`), and what that changes (`history`)."""
+        """The source spelling of an effect (`history.append(...)`), and the changed object (`history`)."""
         index = self.index(FunctionId(effect.site.module, effect.site.function))
         changed = str(effect.target).removesuffix("[]")
         match index.facts[effect.site.op]:
@@ -497,7 +497,7 @@ class HazardMap:
         )
 
     def written(self, site: EffectSite) -> str:
-        """How the operation at a place is written."""
+        """The source spelling of the operation at a place."""
         return self.index(FunctionId(site.module, site.function)).written(site.op)
 
 

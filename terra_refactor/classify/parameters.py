@@ -1,4 +1,4 @@
-"""What the parameters and results of a function are, in the words of the report.
+"""Types of the parameters and results of a function, as the report writes them.
 
 Computes: kind and tensor types of each parameter from the values that reach it. Needs: facts. Gives: `describe_parameters`, `tensor_types`.
 """

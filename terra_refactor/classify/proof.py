@@ -1,7 +1,7 @@
 """Proof of a hazard without the analysis's assumptions, as errors and removals need it.
 
 The analysis believes annotations, and what a body does with a parameter, so that it can say anything about functions that nobody
-calls. That is enough to be careful, and not enough to call a program wrong: a parameter that is unpacked may be a tuple, and an
+calls. Such evidence justifies caution, but not an error: a parameter that is unpacked may be a tuple, and an
 annotation may be of another time. A value is *proven* to be a tensor (or an array) if data flow leads back from it to a call of
 TensorFlow, Keras or NumPy that gives one.
 
@@ -332,7 +332,7 @@ class Proof:
     def _is_called_once(self, identity: FunctionId, depth: int = 0) -> bool:
         """Whether a run of the program calls a function once: in one place, through no library, and in no loop.
 
-        What the top of a module calls may be an example of what others call often, but in a notebook and under a condition.
+        A call at the top of a module may be an example of frequent calls elsewhere, except in a notebook and under a condition.
         """
         found, contexts = self.facts.functions[identity], self.facts.contexts_of(identity)
         if found.open_callers or found.recursive or any(each.entry is not EntryKind.CALLED for each in contexts):

@@ -1,4 +1,4 @@
-"""What recorded runs say for decisions: the sentences, the calls, the time that a change would save, the reasons for traces.
+"""Evidence from recorded runs for decisions: the sentences, the calls, the time that a change would save, the reasons for traces.
 
 Computes: an assumption from recorded types; the number of calls from eager code; the gain of a change; findings about functions that were
 traced again and again. Needs: `Program.recorded`. Gives: `assumption_of`, `recorded_types`, `recorded_calls`, `gain_of`, `shape_traces`,
@@ -92,14 +92,14 @@ def varying_value(seen: FunctionSeen | None) -> str | None:
 
 
 def recorded_calls(seen: FunctionSeen | None) -> int | None:
-    """How often eager code called a function in the runs; None if it was not recorded."""
+    """The number of calls of a function from eager code in the runs; None if it was not recorded."""
     if seen is None:
         return None
     return seen.eager_calls + (0 if seen.graph is None else seen.graph.calls)
 
 
 def gain_of(seen: FunctionSeen | None, calls: int | None, count: Count, cost: GraphCost) -> ExpectedGain | None:
-    """What a graph of a function saves: of a recorded function in the run, else in the calls that the program is seen to make."""
+    """The gain of a graph of a function: of a recorded function in the run, else in the calls that the program is seen to make."""
     each = (count.executed * cost.saved_microseconds - cost.call_microseconds) / 1e6
     source = "estimate"
     if seen is not None and seen.eager_calls:
@@ -112,7 +112,7 @@ def gain_of(seen: FunctionSeen | None, calls: int | None, count: Count, cost: Gr
 
 
 def gain_without_retraces(seen: FunctionSeen | None) -> ExpectedGain | None:
-    """What a `tf.function` saves that is traced once instead of as often as it was."""
+    """The gain of a `tf.function` that is traced once instead of on each recorded trace."""
     graph = None if seen is None else seen.graph
     if graph is None or not graph.traces or not graph.calls:
         return None
@@ -170,7 +170,7 @@ def _example(example: Mapping[str, Any]) -> str | None:
 
 
 def advice(causes: Iterable[TraceCause]) -> str:
-    """What helps against a reason for traces."""
+    """The cure for a reason of retracing."""
     cause = next(iter(causes))
     rule = rules_by_retrace()[cause.cause]
     assert rule.retraces is not None

@@ -41,5 +41,5 @@ class RegionDecision:
 
     @property
     def action(self) -> Action:
-        """What to do."""
+        """The action."""
         return Action.EXTRACT_TF_FUNCTION if self.extract else Action.NONE

@@ -1,4 +1,4 @@
-"""What could be passed to a parameter: abstract values without the analyser's own object numbers.
+"""Possible arguments for a parameter: abstract values without the analyser's own object numbers.
 
 Computes: samples of the values that reach a parameter, by names that code outside of the analysis can follow (modules, qualified names).
 Needs: facts. Gives: `samples_of`. Ignores: values of which too little is known to make one; they have no sample.

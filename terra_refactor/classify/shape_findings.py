@@ -110,7 +110,7 @@ def _doubt_of_way(
     context: ContextFacts,
     failure: FailureFact,
 ) -> Doubt | None:
-    """That the program ends before it gets there."""
+    """The program ends before it reaches the place."""
     at: tuple[ContextFacts, OpId] | None = (context, failure.op)
     while at is not None:
         missing = proof.missing_before(*at)

@@ -131,7 +131,7 @@ def proposal_for(
     relax: bool,
     recorded: tuple[str | None, str] | None = None,
 ) -> Proposal | None:
-    """What the decorator's arguments should be; None if they are as they should be. `relax` if axes may become unknown.
+    """The decorator's arguments; None if they are as they should be. `relax` if axes may become unknown.
 
     `recorded` is a parameter whose shapes a run has traced one by one, and what was seen of that.
     """

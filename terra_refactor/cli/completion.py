@@ -1,4 +1,4 @@
-"""What a shell offers for the value of an option.
+"""Shell completions for the values of options.
 
 Gives: a function for each kind of value, from what was typed so far to what it may become; shells that show descriptions get them.
 """
@@ -34,7 +34,7 @@ def complete_level(incomplete: str) -> list[str]:
 
 
 def complete_threshold(incomplete: str) -> list[str]:
-    """What `--fail-on` takes."""
+    """The values of `--fail-on`."""
     return [word for word in (*SEVERITIES, NEVER) if word.startswith(incomplete)]
 
 

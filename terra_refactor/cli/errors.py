@@ -1,4 +1,4 @@
-"""How a command ends: every kind of failure to one line and one exit code.
+"""Exit of a command: every kind of failure to one line and one exit code.
 
 Gives: `guarded`, the decorator of every command.
 """

@@ -25,7 +25,7 @@ from terra_refactor.workspace.results import FixReport
 
 
 class Answer(Enum):
-    """What a person says to a change."""
+    """A user's answer to a proposed change."""
 
     YES = "y"
     NO = "n"

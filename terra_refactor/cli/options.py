@@ -232,7 +232,7 @@ class VerifyOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """What every command takes that analyses."""
+    """Options of every command that analyses."""
 
     config: ConfigFile = None
     isolated: Isolated = False

@@ -51,7 +51,7 @@ def record_command(
 
 
 def summary(record: Record, output: str) -> list[str]:
-    """What the run showed, in a few lines."""
+    """A summary of the run in a few lines."""
     traced = [each for each in record.functions if each.graph is not None and each.graph.traces]
     lines = [
         f"{output}: {len(record.functions)} functions of {len(record.files)} files in {record.seconds:.1f} s; "

@@ -36,7 +36,7 @@ OF_FINDINGS: Final = frozenset({TEXT, "sarif", "github", "gitlab", "junit", "rdj
 
 
 def coverage_for(targets: Sequence[Target]) -> Coverage:
-    """How much to analyse for the wanted reports."""
+    """The depth of analysis that the requested reports need."""
     return Coverage.FINDINGS if all(target.format in OF_FINDINGS for target in targets) else Coverage.EVERY
 
 

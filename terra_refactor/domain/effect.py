@@ -44,7 +44,7 @@ class EffectKind(Enum):
 
 
 class RootKind(Enum):
-    """Whose state it is, seen from the function that has the effect."""
+    """The owner of the state, seen from the function that has the effect."""
 
     __hash__ = object.__hash__
 
@@ -61,7 +61,7 @@ class RootKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an effect acts on: a root and a path from it, for example `self.history`."""
+    """The target of an effect: a root and a path from it, for example `self.history`."""
 
     root: RootKind
     name: str

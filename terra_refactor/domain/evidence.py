@@ -1,4 +1,4 @@
-"""How it is known what a parameter is. Gives: `Evidence`, ordered from strong to weak as in the report."""
+"""Evidence for the type of a parameter. Gives: `Evidence`, ordered from strong to weak as in the report."""
 
 from __future__ import annotations
 

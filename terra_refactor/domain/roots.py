@@ -22,7 +22,7 @@ def inward(roots: int) -> int:
 
 
 def outward(roots: int) -> int:
-    """What a callee sees, as its caller does."""
+    """A mark inside the callee, translated for its caller."""
     return (roots >> 1) | (roots & _LAST)
 
 
@@ -47,7 +47,7 @@ class Traced:
         return Traced(inward(self.content), inward(self.rank), inward(self.first))
 
     def seen_outside(self) -> Traced:
-        """What a callee sees, as its caller does."""
+        """A mark inside the callee, translated for its caller."""
         found = Traced(outward(self.content), outward(self.rank), outward(self.first))
         return KNOWN if found == KNOWN else found
 

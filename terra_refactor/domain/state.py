@@ -31,7 +31,7 @@ CELL = "cell"
 AS_TENSOR = "@tensor"
 """The tensor that libraries convert an object to."""
 ANY_NAME = "*"
-"""What was written to attributes of an object under names that are not known, as `FrozenDict`: by how these names begin, and `rest` where
+"""Values written to attributes of an object under unknown names, as `FrozenDict`: by how these names begin, and `rest` where
 that is not known either. Any of its attributes of such a name may hold it."""
 
 
@@ -56,9 +56,9 @@ class SettledHeap:
 
 
 class Naming:
-    """How a callee names the objects that it meets, so that its summary holds for other objects, too.
+    """The callee's names for the objects that it meets, so that its summary is also valid for other objects.
 
-    What it is given has a stand-in for a name (`given`). A name of that kind that its caller uses itself, and that it
+    Objects that it receives are named by stand-ins (`given`). A name of that kind that its caller uses itself, and that it
     meets through the heap, is shifted by one level, so that the two are never taken for each other; all other objects
     keep their names.
     """
@@ -292,7 +292,7 @@ def may_be_named(field: str, beginning: str) -> bool:
 
 
 def read_across(outside: State, key: HeapKey, naming: Naming | None) -> Value | None:
-    """What a callee reads from its caller's state, in the callee's names."""
+    """The callee's reads from its caller's state, in the callee's names."""
     if naming is None:
         value = outside.get(key)
         return None if value is None else seen_inside(value)

@@ -368,7 +368,7 @@ def content_roots(value: Value | None) -> int:
 
 
 def content_with_marks(content: Value | None, roots: int) -> Value | None:
-    """What a tensor of ints holds, of which each element says for itself that it is open."""
+    """The content of a tensor of ints in which each element carries its own mark."""
     if not roots:
         return content
     match content:

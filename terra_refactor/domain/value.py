@@ -40,7 +40,7 @@ class PythonType(Enum):
 
 
 class TensorKind(Enum):
-    """What kind of array a `TensorValue` is."""
+    """The kind of array of a `TensorValue`."""
 
     __hash__ = object.__hash__
 
@@ -260,7 +260,7 @@ class DatasetValue:
     last: Value | None = None
     """The last element where that is known to be another one: the rest that does not fill a batch."""
     lead: tuple[Value, int] | None = None
-    """What is known of the first so many elements, where that is more: they are whole batches."""
+    """The known values of the first elements, if they are more precise: they are whole batches."""
     counted: Dim = None
     """How many elements there are where TensorFlow does not know it (`cardinality` is None): those of a generator."""
 
@@ -280,7 +280,7 @@ class SpecValue:
 
 @dataclass(frozen=True, slots=True)
 class ShapeValue:
-    """A `tf.TensorShape` (`x.shape` of a tensor). What it is when asked for an element is decided by the interpreter."""
+    """A `tf.TensorShape` (`x.shape` of a tensor). The interpreter decides the result of reading an element."""
 
     shape: Shape
     traced: Traced = KNOWN

@@ -1,4 +1,4 @@
-"""How much of a program one check of a rule may look at.
+"""The budget of one check of a rule, in looks at the program.
 
 Gives: `LookBudget`, which a view charges for each operation and value that it shows, and `OutOfBudgetError`. A count, not a clock: the
 same program gives the same report on every machine.

@@ -66,7 +66,7 @@ class CodeFacts:
     parents: tuple[OpId | None, ...]
     """The region that holds each operation."""
     writes: Mapping[str, tuple[NameWrite, ...]]
-    """What sets each name, in order."""
+    """The operations that set each name, in order."""
     _ops: tuple[Op | None, ...]
     _kinds: Mapping[type[Fact], tuple[Fact, ...]]
     _readers: dict[bool, dict[OpId, tuple[OpId, ...]]] = field(default_factory=dict)
@@ -102,14 +102,14 @@ class CodeFacts:
         return known.get(number, ())
 
     def tested_by(self, number: OpId) -> tuple[OpId, ...]:
-        """What an operation asks for its truth: the test of a branch or loop, what stands left of `and` and `or`, the operand of `not`."""
+        """The values that an operation tests for truth: a condition, the left side of `and` and `or`, the operand of `not`."""
         region, fact = self.regions.get(number), self.facts[number]
         if region is not None and region.kind in DECISIONS and region.subject is not None:
             return (region.subject,)
         return (fact.left,) if isinstance(fact, Operation) and fact.symbol == "not" else ()
 
     def written(self, number: OpId) -> str:
-        """How a result is written in the source."""
+        """The source spelling of a result."""
         return written_form(self._ops.__getitem__, number)
 
     def around(self, number: OpId) -> Iterator[Region]:

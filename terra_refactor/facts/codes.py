@@ -40,7 +40,7 @@ class _Classes:
 
 @dataclass(frozen=True, slots=True)
 class ClassOutline:
-    """What the source says of a class apart from its operations."""
+    """Source facts about a class apart from its operations."""
 
     body: FunctionId
     decorators: tuple[str, ...]

@@ -29,7 +29,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a traced function declares."""
+    """The declared signature of a traced function."""
 
     entries: tuple[Entry, ...]
     parameters: tuple[str, ...]

@@ -101,7 +101,7 @@ class Unpacked(Fact):
 
 @dataclass(frozen=True, slots=True)
 class NextItem(Fact):
-    """What a loop, a comprehension or a `with` hands to its target, and from where; None of the exception of a handler."""
+    """The value that a loop, a comprehension or a `with` passes to its target, and its source; None of the exception of a handler."""
 
     source: OpId | None
     is_element: bool
@@ -200,7 +200,7 @@ class Call(Fact):
         return named if named is not None else given[position] if position < len(given) else None
 
     def given_for(self, code: Function, name: str, *, is_bound: bool) -> OpId | None:
-        """What it gives for a parameter of a function; None for its default, or if unknown."""
+        """The argument that it passes for a parameter of a function; None for its default, or if unknown."""
         if not self.is_plain:
             return None
         named = self.keyword(name)
@@ -214,7 +214,7 @@ class Call(Fact):
 
 
 class Container(Enum):
-    """What a display or a comprehension makes."""
+    """The container that a display or a comprehension creates."""
 
     TUPLE = "tuple"
     LIST = "list"
@@ -370,7 +370,7 @@ class Raise(Fact):
 
 
 class RegionKind(Enum):
-    """What holds other operations."""
+    """A region that contains other operations."""
 
     IF = "if"
     CHOICE = "conditional expression"

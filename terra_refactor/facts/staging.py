@@ -1,4 +1,4 @@
-"""What AutoGraph stages of a function in one context: which branches and loops become parts of the graph, and what goes through them.
+"""Staging of a function by AutoGraph in one context: the branches and loops that become parts of the graph, and the values in them.
 
 Computes: the branches and loops that a tensor decides, those on the flags of `break`, `continue` and `return` among them; the definitions
 that reach their ends; what a definition gives. Needs: a view. Gives: `Staging`, by `staging_of`. Where only a Python condition decides
@@ -176,7 +176,7 @@ class Staging:
         return list(dict.fromkeys(part for each in ordered for part in members(self.value(name, each))))
 
     def value(self, name: str, definition: Definition) -> Value:
-        """What a definition gives."""
+        """The value of a definition."""
         key = (name, definition)
         known = self._values.get(key)
         if known is None:
@@ -302,7 +302,7 @@ class Staging:
                 return join_all(as_symbolic(part) for part in parts if part not in (UNBOUND, NONE))
 
     def _displayed(self, number: OpId) -> Value:
-        """What an operation gives; of a display its content, which nothing else can have changed where it stands."""
+        """The result of an operation; of a display its content, which nothing else can have changed where it stands."""
         view = self._view
         match view.made(number):
             case Display(kind=Container.DICT, is_comprehension=False, items=items):
@@ -350,7 +350,7 @@ def is_made_within(view: ContextView, number: OpId, region: Region) -> bool:
         return False
     if made and len(own) == len(made):
         return True
-    # what a call brings: the variable has it from a call inside of the region, on every way to here
+    # the argument of a call: the variable has it from a call inside of the region, on every way to here
     staging = staging_of(view)
     stored = [
         staging.flow.nodes[each.place].op if each.kind is DefinitionKind.STORED else None

@@ -171,7 +171,7 @@ class ContextView:
         return ((call, name) for call, name in self.library_calls() if has_trait(name, trait))
 
     def written(self, number: OpId) -> str:
-        """How a result is written in the source."""
+        """The source spelling of a result."""
         return self.code.written(number)
 
     def enclosing(self, number: OpId) -> Iterator[Region]:
@@ -185,7 +185,7 @@ class ContextView:
         return next(self.code.loops_around(number), None)
 
     def kind_of(self, region: Region) -> BranchKind | None:
-        """What decides a branch or loop; None where it is not reached."""
+        """The condition of a branch or loop; None where it is not reached."""
         fact = self.branches.get(region.op)
         return None if fact is None else fact.kind
 
@@ -359,7 +359,7 @@ class ContextView:
         return not (self.code.writes.get(read.name) if is_seen_by_others else self.code.given_to(read))
 
     def values_given(self, name: str) -> tuple[Value, ...]:
-        """What calls bring for a parameter of the function, with what lists hold."""
+        """The arguments that calls pass for a parameter of the function, including the elements of lists."""
         found = self.facts.functions.get(self.function.id)
         given = () if found is None else found.parameters
         return next((parameter.values for parameter in given if parameter.name == name), ())
@@ -378,7 +378,7 @@ class ContextView:
     # --- arguments --------------------------------------------------------------------------------------------------------------------
 
     def library_argument(self, call: Call, name: str, *parameters: str) -> OpId | None:
-        """What a call of a library function passes for the first of these parameters that it has; None if nothing."""
+        """The argument that a call of a library function passes for the first of these parameters that it has; None if nothing."""
         entity = registry.lookup(name)
         if entity is None or not call.is_plain:
             return None
@@ -402,7 +402,7 @@ class ContextView:
             yield argument.keyword or (names[position] if position < len(names) else ""), argument.value
 
     def given_for(self, call: Call, code: Function, name: str) -> OpId | None:
-        """What a call gives for a parameter of a function of the program; None for its default, or if unknown."""
+        """The argument that a call passes for a parameter of a function of the program; None for its default, or if unknown."""
         return call.given_for(code, name, is_bound=self.is_bound(call, code))
 
     def is_bound(self, call: Call, code: Function) -> bool:
@@ -449,7 +449,7 @@ class ContextView:
         return (empty or bool(alternatives)) and all(isinstance(member, kinds) for member in alternatives)
 
     def object_kind(self, value: Value) -> ObjectKind | None:
-        """What kind of object a value is; None if it is none."""
+        """The kind of object of a value; None if it is none."""
         return self.facts.objects[value.object].kind if isinstance(value, Reference) else None
 
     def class_of(self, value: Value) -> str | None:

@@ -29,7 +29,7 @@ _Value = TypeVar("_Value")
 
 @dataclass(slots=True)
 class Notes:
-    """What was looked at lately, in order. What notes it does not lead back to a program: what is out of date is gone at once,
+    """Recent looks at the program, in order. What notes it does not lead back to a program: what is out of date is gone at once,
     without a search."""
 
     looks: dict[Look, object] = field(default_factory=dict)

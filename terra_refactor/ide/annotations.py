@@ -40,7 +40,7 @@ class AnnotationStyle(Enum):
 
 @dataclass(frozen=True, slots=True)
 class KnownTypes:
-    """What could be written into one signature."""
+    """Annotations that could be written into one signature."""
 
     parameters: Mapping[str, TensorType]
     returns: TensorType | None
@@ -60,7 +60,7 @@ class KnownTypes:
 
 
 def known_types(snapshot: Snapshot, function: Function, style: AnnotationStyle) -> KnownTypes | None:
-    """What could be written into the signature of a function; None where that is nothing."""
+    """Annotations that could be written into the signature of a function; None where that is nothing."""
     facts = snapshot.facts.functions.get(function.id)
     if facts is None or function.kind not in NAMED:
         return None

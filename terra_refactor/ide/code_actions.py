@@ -103,7 +103,7 @@ class NewText:
     text: str
     title: str
     assumptions: tuple[str, ...]
-    """What a person should confirm first; () for a safe change."""
+    """The confirmation that a person should give first; () for a safe change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ def _for_findings(snapshot: Snapshot, path: str, first_line: int, last_line: int
 
 
 def _for_hazards(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> Iterator[Offer]:
-    """What stands in the way of a graph, in code that is none yet: no finding, and still to be cured where somebody wants the graph."""
+    """Hazards in code that is not yet a graph: no finding, and still to be cured where somebody wants the graph."""
     found = {(finding.rule, finding.span) for finding in snapshot.findings.get(path, ())}
     for decision in snapshot.decisions.get(path, ()):
         for hazard in decision.hazards:

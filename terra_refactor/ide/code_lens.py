@@ -62,7 +62,7 @@ def _in_peace(decision: Decision) -> bool:
 
 
 def _change(decision: Decision) -> str:
-    """What a click does, and on what it depends."""
+    """The action of a click, and its dependencies."""
     title = change_title(decision)
     if decision.action is Action.CO_EXECUTE:
         hazards = hazards_in_words(decision)

@@ -19,7 +19,7 @@ from terra_refactor.syntax.location import Span
 
 
 class Tag(Enum):
-    """How an editor may draw a diagnostic."""
+    """Display tags of a diagnostic."""
 
     UNNECESSARY = "unnecessary"
     DEPRECATED = "deprecated"

@@ -26,7 +26,7 @@ _MOST_ROWS = 8
 
 
 def action_title(action: Action) -> str:
-    """What an action does, in a few words."""
+    """A short description of an action."""
     match action:
         case Action.ADD_TF_FUNCTION:
             return "Add @tf.function"
@@ -59,7 +59,7 @@ def change_title(decision: Decision) -> str:
 
 
 def hazards_in_words(decision: Decision) -> str:
-    """What keeps a function from being a graph: the names of the rules as words; empty where nothing certain does."""
+    """The hazards that keep a function from being a graph: the names of the rules as words; empty where nothing certain does."""
     rules = all_rules()
     found = sorted({hazard.rule for hazard in decision.hazards if not hazard.assumed})
     names = [rules[rule].name.replace("-", " ") if rule in rules else rule for rule in found]
@@ -93,7 +93,7 @@ def function_text(decision: Decision) -> str:
 
 
 def recorded_text(seen: FunctionSeen | None) -> str:
-    """What a run showed of a function: `traced 40× · 2.3 ms per call (400 calls)`; empty where nothing is known."""
+    """Recorded facts about a function: `traced 40× · 2.3 ms per call (400 calls)`; empty where nothing is known."""
     if seen is None:
         return ""
     graph = seen.graph

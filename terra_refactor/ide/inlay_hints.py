@@ -29,7 +29,7 @@ _MOST_PLACES = 5
 
 
 class HintKind(Enum):
-    """What a hint stands behind. Each kind can be switched off."""
+    """The kind of place that a hint follows. Each kind can be switched off."""
 
     PARAMETER = "parameters"
     BINDING = "bindings"
@@ -90,7 +90,7 @@ def inlay_hints(
 
 @deeply
 def hint_details(snapshot: Snapshot, path: str, hint_function: int, name: str, line: int) -> str:
-    """How the type of a hint is known: for a parameter its evidence and callers, else the type in each context. Markdown.
+    """The evidence for the type of a hint: for a parameter its evidence and callers, else the type in each context. Markdown.
 
     `hint_function` is the number of the function in its file.
     """

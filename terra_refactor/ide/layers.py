@@ -238,7 +238,7 @@ def _sequential(
 
 
 def _applied(snapshot: Snapshot, found: ObjectFacts, cls: str, given: Value) -> Value:
-    """What a layer of the library gives for an input."""
+    """The output of a library layer for an input."""
     entity = lookup(f"{cls}.__call__")
     if entity is None or entity.rule is None or not isinstance(given, TensorValue):
         return UNKNOWN

@@ -34,7 +34,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What running both versions showed."""
+    """The result of running both versions."""
 
     status: Status
     sentence: str

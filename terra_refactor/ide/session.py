@@ -118,7 +118,7 @@ class Session:
         self._whole: set[tuple[str, ...]] = set()
         """The components that were analysed to the end, and whose judges know that."""
         self._changes = 0
-        """How often files changed on disk."""
+        """The number of changes of files on disk."""
         self._pins = (0, PinReader([self.root]))
         self._made_of: tuple[Mapping[str, Source], int] | None = None
         """The texts that `_newest` speaks of."""
@@ -445,13 +445,13 @@ class Session:
         return snapshot
 
     def _pins_of(self, sources: Mapping[str, Source]) -> Mapping[str, Pins]:
-        """What the project asks for, as it was when a file on disk changed last."""
+        """The releases that the project asks for, as of the last change of a file on disk."""
         if self._pins[0] != self._changes:
             self._pins = (self._changes, PinReader([self.root]))
         return self._pins[1].pins_of(sources, self.config)
 
     def _evidence(self, sources: Mapping[str, Source]) -> Evidence:
-        """What the records of the configuration say of some files; a record that cannot be read is a problem, and says nothing."""
+        """Evidence about some files from the records of the configuration; a record that cannot be read is a problem, and says nothing."""
         files = evidence_files(self.config)
         if not files:
             return NO_EVIDENCE

@@ -64,7 +64,7 @@ class _Candidate:
     after: str
     value: Value
     written: OpId | None = None
-    """What `before` takes the place of, where it wraps nothing: a part of the operand, or all of it."""
+    """The text that `before` replaces if it wraps nothing: a part of the operand, or all of it."""
 
 
 def shape_cure(snapshot: Snapshot, finding: Finding) -> ShapeCure | None:
@@ -142,7 +142,7 @@ def _replaced(text: str, function: Function, candidate: _Candidate, result: Valu
 
 
 def _settings(function: Function, op: ops.Binary | ops.Call, context: ContextFacts) -> Iterator[_Candidate]:
-    """What a call says by a number that is written in it, changed: its axis to another, one size of a shape to an open one."""
+    """A call with one of its literal numbers changed: its axis to another, one size of a shape to an open one."""
     name = _called(op, context)
     entity = None if name is None else lookup(name)
     if not isinstance(op, ops.Call) or entity is None or entity.parameters is None:
@@ -209,7 +209,7 @@ _SEQUENCES = (ops.ContainerKind.LIST, ops.ContainerKind.TUPLE)
 
 
 def _set(function: Function, op: ops.Binary | ops.Call, context: ContextFacts, candidate: _Candidate) -> Value | None:
-    """What a call gives with another setting; None if it fails, or if that is not known for certain."""
+    """The result of a call with another setting; None if it fails, or if that is not known for certain."""
     assert isinstance(op, ops.Call)
     values = [
         candidate.value if argument.value == candidate.operand else _given(function, context, argument.value)
@@ -303,7 +303,7 @@ def _called(op: ops.Op, context: ContextFacts) -> str | None:
 
 
 def _result(op: ops.Binary | ops.Call, context: ContextFacts, candidate: _Candidate | None) -> TensorValue | None:
-    """What the operation gives with the candidate; None if it still fails, or gives an implausible result."""
+    """The result of the operation with the candidate; None if it still fails, or gives an implausible result."""
     if candidate is None:
         return None
 

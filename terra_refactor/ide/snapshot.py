@@ -83,7 +83,7 @@ class Snapshot:
 
 
 def tensorflow_name(snapshot: Snapshot, path: str) -> str | None:
-    """How the module's top level names TensorFlow; None if it does not import it there as a module."""
+    """The name of TensorFlow at the module's top level; None if it does not import it there as a module."""
     functions = snapshot.functions(path)
     if not functions:
         return None

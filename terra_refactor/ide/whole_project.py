@@ -85,7 +85,7 @@ def _snapshots(session: Session, cancelled: Callable[[], bool], progress: Progre
 
 
 def report_of(session: Session, cancelled: Callable[[], bool], progress: Progress) -> WorkspaceReport:
-    """What the command line would report of the project.
+    """The report of the command line about the project.
 
     Raises:
         StaleError: `cancelled` said so.
@@ -142,7 +142,7 @@ class Proposal:
     title: str
     """The change, as it will be written."""
     seconds_saved: float | None
-    """What it would save in a run; None if unknown."""
+    """Its expected gain in a run; None if unknown."""
 
 
 def proposals(session: Session, cancelled: Callable[[], bool], progress: Progress) -> tuple[Proposal, ...]:

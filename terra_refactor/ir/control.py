@@ -29,7 +29,7 @@ NodeId: TypeAlias = int
 
 
 class NodeKind(Enum):
-    """What a node of the graph stands for."""
+    """The kind of a node of the graph."""
 
     ENTRY = "entry"
     EXIT = "exit"
@@ -50,7 +50,7 @@ class Node:
     op: OpId | None = None
     reads: tuple[str, ...] = ()
     name: str = ""
-    """What is bound or unbound."""
+    """The names that are bound or unbound."""
     flag: bool | None = None
     """The value that a flag is set to."""
     sites: tuple[tuple[int, int], ...] = ()
@@ -77,7 +77,7 @@ class Site:
     again: NodeId = 0
     """Of a loop: the way from an iteration's end to the next one."""
     bound: frozenset[str] = frozenset()
-    """What its arms bind or unbind."""
+    """The names that its arms bind or unbind."""
     in_python_loop: bool = False
 
 

@@ -88,7 +88,7 @@ def live_names(flow: Flow) -> tuple[Names, ...]:
 
 
 class DefinitionKind(Enum):
-    """How a name came to what it is."""
+    """The origin of a name's value."""
 
     UNBOUND = "unbound"
     PARAMETER = "parameter"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class FunctionKind(Enum):
-    """What kind of code a `Function` is. The first four are the kinds of the report (CONTRACT.md)."""
+    """The kind of code of a `Function`. The first four are the kinds of the report (CONTRACT.md)."""
 
     FUNCTION = "function"
     METHOD = "method"

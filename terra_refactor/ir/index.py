@@ -26,7 +26,7 @@ class CodeIndex:
     parents: tuple[OpId | None, ...]
     kinds: Mapping[type[Op], tuple[Op, ...]]
     stores: Mapping[str, tuple[StoreName, ...]]
-    """What sets each name, in order."""
+    """The operations that set each name, in order."""
 
     @staticmethod
     def of(function: Function) -> CodeIndex:

@@ -293,7 +293,7 @@ class Lazy(Op):
 
 
 class Spread(Enum):
-    """How an argument is passed."""
+    """The way an argument is passed."""
 
     PLAIN = ""
     STAR = "*"
@@ -448,7 +448,7 @@ class While(Op):
 
 @dataclass(frozen=True, slots=True)
 class NextItem(Op):
-    """What a `For`, a `Comprehension`, a `With` or a `Handler` hands to its target; the first operation of its body."""
+    """The value that a `For`, a `Comprehension`, a `With` or a `Handler` passes to its target; the first operation of its body."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What each operation reads and holds, and walks over blocks.
+"""Operands and blocks of each operation, and walks over blocks.
 
 Computes: nothing beyond reading off the fields. Gives: `operands`, `blocks`, `walk`. Complete for the closed set of operations, as the
 type checker sees by `assert_never`.

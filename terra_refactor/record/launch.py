@@ -46,7 +46,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """How a run ended, and what was seen."""
+    """The outcome of a run, and its observations."""
 
     exit_code: int
     """Of the program; 128 and the number of the signal that killed it."""
@@ -89,7 +89,7 @@ def run_recorded(command: Sequence[str], root: str, output: str) -> Recorded:
 
 
 def program_of(command: Sequence[str]) -> Program:
-    """What a command runs.
+    """The program that a command runs.
 
     Raises:
         UsageError: no Python.

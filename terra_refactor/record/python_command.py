@@ -31,7 +31,7 @@ def is_python(name: str) -> bool:
 
 
 def invocation_of(words: Sequence[str]) -> Invocation | None:
-    """What the words after the interpreter's name ask for; None if that is neither a script nor a module."""
+    """The program that the words after the interpreter's name select; None if that is neither a script nor a module."""
     left = list(words)
     options: list[str] = []
     while left and left[0].startswith("-") and left[0] not in ("-m", "-c", "-"):

@@ -38,7 +38,7 @@ class TypeSeen:
 
 @dataclass(frozen=True, slots=True)
 class ParameterSeen:
-    """What came in as one parameter."""
+    """The observed arguments of one parameter."""
 
     name: str
     types: tuple[TypeSeen, ...] = ()
@@ -200,7 +200,7 @@ def parse_record(text: str, file: str) -> Record:
 
 
 def from_process(data: Mapping[str, Any]) -> Record:
-    """What one process left."""
+    """The observations of one process."""
     return Record(
         root=".",
         python=_text(data["python"]),
@@ -243,7 +243,7 @@ def _key(function: FunctionSeen) -> tuple[str, str, int, str]:
 
 
 def both(one: FunctionSeen, other: FunctionSeen) -> FunctionSeen:
-    """What two runs, or two processes, saw of one function."""
+    """The merged observations of two runs, or two processes, about one function."""
     return _both(one, other)
 
 

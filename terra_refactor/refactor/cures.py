@@ -78,7 +78,7 @@ class Cure:
     edits: tuple[Edit, ...]
     """Against the source's text, in order, without overlaps; the import that is needed is among them."""
     assumptions: tuple[str, ...]
-    """What a person should check; empty if the meaning is kept for certain."""
+    """The points that a person should check; empty if the meaning is kept for certain."""
 
 
 def cure_of(source: Source, place: Curable) -> Cure | NotMade:

@@ -1,4 +1,4 @@
-"""What the names of a module stand for, as far as imports decide it.
+"""The meaning of a module's names, as far as imports decide it.
 
 Computes: for each scope of a module the bindings of its names. Needs: the LibCST tree and the line of each node that
 binds. Gives: `ModuleNames`, which resolves the dotted name of a decorator to a qualified name such as
@@ -20,7 +20,7 @@ ScopeNode: TypeAlias = cst.Module | cst.FunctionDef | cst.ClassDef
 
 
 class BindingKind(Enum):
-    """How a name comes to mean something."""
+    """The binding of a name."""
 
     IMPORT = "import"
     """An import that has run whenever code after it runs."""

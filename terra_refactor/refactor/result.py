@@ -1,4 +1,4 @@
-"""What became of a refactoring, function by function.
+"""The result of a refactoring, function by function.
 
 Computes: nothing. Gives: `Change` (one function: done, skipped and why, failed) and `FileRefactoring` (one file: its
 changes and its new text). A refactoring that cannot be made is a result with a reason, never an exception.
@@ -14,7 +14,7 @@ from terra_refactor.syntax.source import Source
 
 
 class Outcome(Enum):
-    """How a change ended."""
+    """The outcome of a change."""
 
     DONE = "done"
     SKIPPED = "skipped"
@@ -36,9 +36,9 @@ class Change:
     reason: str
     """For a change that was made, the decision's reason; else why it was not."""
     assumptions: tuple[str, ...] = ()
-    """What a person should check before accepting the change."""
+    """The points that a person should check before accepting the change."""
     title: str = ""
-    """What is done, where it does not follow from an action: the rule whose finding is removed."""
+    """A description of the change, if it does not follow from an action: the rule whose finding is removed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class Agenda:
 
 
 def agenda_of(report: WorkspaceReport) -> Agenda:
-    """What leads in a report."""
+    """The entries that lead a report."""
     changes = [_of_function(each) for each in report.decisions if each.action is not Action.NONE]
     changes += [_of_region(each.decision) for each in report.regions if each.decision.extract]
     rest = [each for each in report.decisions if each.action is Action.NONE]
@@ -75,7 +75,7 @@ def saved(gain: ExpectedGain | None) -> float:
 
 
 def gain_words(item: Item) -> str:
-    """What a change saves, for people; empty where that is unknown."""
+    """The expected gain of a change, for people; empty where that is unknown."""
     if item.gain is None or saved(item.gain) <= 0:
         return ""
     where = "the recorded runs" if item.gain.source == "record" else "a run"

@@ -18,7 +18,7 @@ from terra_refactor.classify.decision import Action, Decision
 from terra_refactor.ir.ids import FunctionId
 
 MAX_NODES: Final = 1_500
-"""What a browser still moves fluently, and more than anybody looks at."""
+"""As many nodes as a browser renders smoothly; more than a person would read."""
 _ROW: Final = 26
 _LETTER: Final = 6.6
 _BETWEEN: Final = 70

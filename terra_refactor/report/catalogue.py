@@ -17,7 +17,7 @@ from terra_refactor.rules.rule import Rule
 
 
 def print_rule(console: Console, rule: Rule) -> None:
-    """What a rule means, with its samples, and how to ignore it."""
+    """The meaning of a rule, with its samples, and how to ignore it."""
     console.print(Text.assemble((rule.id, "bold"), f" {rule.name}  ", (f"({rule.severity.value})", "dim")))
     console.print()
     console.print(rule.summary)

@@ -108,7 +108,7 @@ def _comparison(report: WorkspaceReport) -> dict[str, Any] | None:
 
 
 def _agenda(report: WorkspaceReport, places: Places) -> dict[str, Any]:
-    """What leads; `f` is the place of a function among the functions, null for statements that are none yet."""
+    """The leading entries; `f` is the place of a function among the functions, null for statements that are none yet."""
     agenda = agenda_of(report)
     numbers = {
         (decision.path, decision.line, decision.qualname): number for number, decision in enumerate(report.decisions)

@@ -16,7 +16,7 @@ from terra_refactor.rules.rule import Finding
 from terra_refactor.workspace.results import WorkspaceReport
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 does not allow, even escaped."""
+"""Characters that XML 1.0 forbids, even escaped."""
 
 
 def to_junit(report: WorkspaceReport) -> str:

@@ -36,7 +36,7 @@ _RELATED_SHOWN = 3
 def print_analysis(
     console: Console, report: WorkspaceReport, *, verbose: bool = False, every_function: bool = False
 ) -> None:
-    """What to do first, then hot code that a hazard keeps from being a graph, files that could not be read, and the summary.
+    """The changes to make first, then hot code that a hazard keeps from being a graph, files that could not be read, and the summary.
 
     `every_function` prints a table of all functions of each file instead; `verbose` does, too, with types, assumptions, effects and
     hazards.
@@ -171,7 +171,7 @@ def print_findings_summary(console: Console, findings: Sequence[Finding]) -> Non
 
 
 def _rules_of(findings: Iterable[Finding]) -> str:
-    """What `--select` takes for the findings: their rules, as long as these are few."""
+    """The argument of `--select` for the findings: their rules, as long as these are few."""
     rules = sorted({finding.rule for finding in findings})
     return ",".join(rules) if len(rules) <= _FEW else "ALL"
 
@@ -198,7 +198,7 @@ def print_comparison(console: Console, report: WorkspaceReport) -> None:
 
 
 def print_statistics(console: Console, findings: Iterable[Finding]) -> None:
-    """How often each rule is broken, the most frequent first."""
+    """The number of findings per rule, the most frequent first."""
     counts: dict[str, list[Finding]] = {}
     for finding in findings:
         counts.setdefault(finding.rule, []).append(finding)
@@ -242,7 +242,7 @@ def _diff_style(line: str) -> str:
 
 
 def print_changes(console: Console, fixed: FixReport, *, written: frozenset[str], verbose: bool = False) -> None:
-    """What `fix` did or would do, function by function. `written` names the files that were written."""
+    """The changes that `fix` made or would make, function by function. `written` names the files that were written."""
     for file in fixed.files:
         shown = [change for change in file.changes if verbose or not _is_level_skip(change)]
         if not shown:
@@ -259,7 +259,7 @@ def print_changes(console: Console, fixed: FixReport, *, written: frozenset[str]
 
 
 def _outcomes(fixed: FixReport) -> str:
-    """What became of the changes, in one line; nothing is said of what there is none of."""
+    """The outcome of the changes, in one line; nothing is said of what there is none of."""
     changes = [change for file in fixed.files for change in file.changes]
     done = sum(change.outcome is Outcome.DONE for change in changes)
     changed = sum(file.changed for file in fixed.files)

@@ -1,4 +1,4 @@
-"""What `verify` found, as text and as JSON.
+"""Results of `verify` as text and as JSON.
 
 Needs: a `VerifyReport`. Gives: `print_verification`, and `verification_json`, whose form is `verification/1` and only ever
 grows. Times are in seconds; a field is null where nothing was measured.

@@ -86,7 +86,7 @@ def checking_rules() -> tuple[Rule, ...]:
 
 
 def local_hazards(view: ContextView) -> Iterator[tuple[Rule, LocalHazard]]:
-    """What the rules find in one context, in the function's own code. A check that fails costs the function in which it does."""
+    """Findings of the rules in one context, in the function's own code. A check that fails costs the function in which it does."""
     for rule in checking_rules():
         assert rule.check is not None
         try:

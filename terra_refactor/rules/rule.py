@@ -1,4 +1,4 @@
-"""What a rule is, and what it finds.
+"""Rules and their findings.
 
 Computes: nothing. Gives: `Rule`, `LocalHazard`, `Severity`, `Finding`, `RelatedPlace`, `CureHint`. A rule is declared once, in a
 file of its own below `rules/<family>/`, with its id, name, severity, documentation and samples; `explain`, the
@@ -67,11 +67,11 @@ class CureKind(Enum):
 
 
 Doubt: TypeAlias = "str | Behaviour"
-"""What an error needs beside what is proven: something about the program, in words, or a release that does so."""
+"""A condition for an error besides the proof: something about the program, in words, or a release that does so."""
 
 
 def in_words(in_use: Doubt | None) -> Doubt | None:
-    """What must be so for a graph that is in use to be wrong, as a doubt about it."""
+    """The condition under which a graph in use is wrong, phrased as a doubt."""
     return f"only if {in_use}" if isinstance(in_use, str) else in_use
 
 
@@ -80,7 +80,7 @@ INTERNAL: Final = "internal error: "
 
 
 class Nature(Enum):
-    """What kind of claim a hazard is."""
+    """The kind of claim that a hazard makes."""
 
     FOUND = "found"
     INTERNAL_ERROR = "internal error"
@@ -93,7 +93,7 @@ class Nature(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CureHint:
-    """That a place can be cured, as far as the values tell, and what the edit has to know of them.
+    """A possible cure of a place, according to the values, and the data that the edit needs.
 
     `details` are the fields that the cure of that kind reads (a dtype, the name of an operation); `assumptions` are
     sentences that a person should check.
@@ -157,7 +157,7 @@ class LocalHazard:
     tensor: OpId | None = None
     """The value that makes it one by being a tensor; None for whatever its operation is given."""
     in_use: Doubt | None = None
-    """What must be so for a graph that is in use to be wrong because of it; None if it fails in every trace."""
+    """The condition under which it makes a graph in use wrong; None if it fails in every trace."""
     nature: Nature = Nature.FOUND
 
 
@@ -167,7 +167,7 @@ EffectTest: TypeAlias = "Callable[[ContextView, OpId], bool]"
 
 
 class RuleKind(Enum):
-    """How a rule's places are used."""
+    """The use of a rule's places."""
 
     HAZARD = "hazard"
     """Makes an eager function that reaches it unsafe (or speculative, if only assumed); a diagnostic where the code is a graph already."""
@@ -199,10 +199,10 @@ class Rule:
     summary: str
     """One sentence."""
     explanation: str
-    """What happens and why, with the text of the run-time error that a user would have searched for."""
+    """The effect and its reason, with the text of the run-time error that a user would search for."""
     samples: Samples
     cure: str = ""
-    """What to do instead."""
+    """The recommended alternative."""
     effects: frozenset[EffectKind] = frozenset()
     """Effects of the analysis that this rule reports."""
     only_effects: EffectTest | None = None
@@ -234,16 +234,16 @@ class Rule:
     keeps_tensor: bool = False
     """Whether it is about a tensor that outlives the trace."""
     effect_message: str = "`{done}` runs only while a graph is traced, not on every call"
-    """What it says of an effect: `done` is how that is written, `changed` what it changes there, `target` whose that is."""
+    """Its message about an effect: `done` is how that is written, `changed` what it changes there, `target` whose that is."""
     effect_messages: Mapping[EffectKind, str] = field(default_factory=dict, hash=False)
-    """What it says of some kinds of effects instead."""
+    """Its message about particular kinds of effects."""
     failure: ErrorKind | None = None
     """The operations that certainly fail that it reports."""
     retraces: Retraces | None = None
 
     @property
     def family(self) -> Family:
-        """What it is about."""
+        """Its subject."""
         return Family(self.id[2])
 
     @property

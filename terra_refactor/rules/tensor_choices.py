@@ -1,4 +1,4 @@
-"""What a graph cannot choose by a tensor: objects and functions as results of a branch or variables of a loop.
+"""Values that a graph cannot select by a tensor: objects and functions as results of a branch or variables of a loop.
 
 Computes: nothing. Needs: a `ContextView`. Gives: `no_choice` (why a graph cannot choose a value), `is_opaque`.
 """
@@ -31,7 +31,7 @@ _TAKEN_APART: Final = frozenset({"__tf_flatten__", "__tf_tensor__", "__array__",
 
 
 def no_choice(view: ContextView, value: Value) -> str | None:
-    """What a value certainly is that cannot come out of a branch or go through a loop on tensors; None if it may be something that can."""
+    """The kind of a value that certainly cannot leave a branch or pass through a loop on tensors; None if it may be something that can."""
     found = [_no_choice(view, member) for member in members(value)]
     return found[0] if found and all(found) else None
 

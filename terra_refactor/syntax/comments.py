@@ -30,7 +30,7 @@ _CODE = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 
 
 class SuppressionKind(Enum):
-    """How far a suppression reaches."""
+    """The scope of a suppression."""
 
     LINE = "ignore"
     FILE = "ignore-file"

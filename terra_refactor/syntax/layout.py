@@ -65,7 +65,7 @@ _ORDINARY_DEPTH, _ORDINARY_BRACKETS, _ORDINARY_CHAIN = 100, 20, 50
 
 
 class _ParserWork:
-    """What deep statements cost LibCST: the square of their depth and of their brackets, and the cube of a chain `f(a)(b)[c]`."""
+    """The cost of deep statements for LibCST: the square of their depth and of their brackets, and the cube of a chain `f(a)(b)[c]`."""
 
     __slots__ = ("brackets", "chain", "depth", "outer", "total", "worst", "worst_at")
 

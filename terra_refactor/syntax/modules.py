@@ -51,7 +51,7 @@ class ModuleFile:
 
     @property
     def package(self) -> str:
-        """What Python calls `__package__`: the name that relative imports count from."""
+        """Python's `__package__`: the name that relative imports count from."""
         return self.name if self.is_package else self.name.rpartition(".")[0]
 
 

@@ -24,7 +24,7 @@ _MAX_PASSES: Final = 50
 
 @dataclass(slots=True)
 class Usage:
-    """What a run of statements does with names, in the order of execution.
+    """Reads and bindings of names in a sequence of statements, in execution order.
 
     Attributes:
         needs: names that may be read before they are bound, each with the first node that reads it.
@@ -40,7 +40,7 @@ class Usage:
 
 
 def usage_of(block: Block) -> Usage:
-    """What the statements of one block do with names."""
+    """Reads and bindings of names in one block."""
     usage = Usage()
     _run(block, usage)
     return usage
@@ -56,7 +56,7 @@ def _forked(usage: Usage) -> Usage:
 
 
 def _joined(usage: Usage, ways: Sequence[Usage]) -> None:
-    """What is sure after several ways is what is sure after each that goes through."""
+    """A name is certainly bound after several paths if it is after each path that continues."""
     through = [way.sure for way in ways if not way.ends]
     if through:
         usage.sure = set.intersection(*through)
@@ -201,7 +201,7 @@ def _statement(statement: ast.stmt, usage: Usage) -> None:
 
 
 _NAMES: Final[WeakKeyDictionary[ast.AST, tuple[tuple[ast.Name, ...], tuple[ast.Name, ...]]]] = WeakKeyDictionary()
-"""What `_names_of` found: each question about a scope asks for the same nodes, which stay as they are."""
+"""The result of `_names_of`: each question about a scope asks for the same nodes, which stay as they are."""
 
 
 def _names_of(node: ast.AST) -> tuple[tuple[ast.Name, ...], tuple[ast.Name, ...]]:
@@ -216,7 +216,7 @@ def _names_of(node: ast.AST) -> tuple[tuple[ast.Name, ...], tuple[ast.Name, ...]
 
 
 def names_read(node: ast.AST) -> tuple[ast.Name, ...]:
-    """The names that evaluating a node may read, in the scope that it stands in. What functions in it read is read, too, when they run."""
+    """The names that evaluating a node may read, in the scope that it stands in. Reads of nested functions count when they run."""
     return _names_of(node)[0]
 
 
@@ -370,7 +370,7 @@ def _declared_here(block: Block) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Exits:
-    """What is live where a jump leads to."""
+    """The live names at the target of a jump."""
 
     returned: set[str]
     broken: set[str]
@@ -445,7 +445,7 @@ class _Liveness:
     def _loop(
         self, body: Block, after: set[str], broken: set[str], bound: set[str], read: set[str], exits: _Exits
     ) -> set[str]:
-        """What is live before a loop's next iteration, or its end."""
+        """The live names before a loop's next iteration, or its end."""
         head = after | read
         for _ in range(_MAX_PASSES):
             inner = _Exits(exits.returned, broken, head, exits.raised)

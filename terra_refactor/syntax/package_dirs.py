@@ -1,4 +1,4 @@
-"""What build configurations add to the folders that imports are looked up in.
+"""Import folders from build configurations.
 
 Computes: the folders that `pyproject.toml` or `setup.cfg` name as roots of packages. Needs: the text of the configuration.
 Gives: `read_package_dirs`.

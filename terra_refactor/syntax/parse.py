@@ -39,10 +39,10 @@ UNUSUAL_PATTERN_TRIES = 1 << 16
 """A text that is longer, or that costs the parser more, is unusual, and so is one that needs the large stack."""
 
 MAX_WORK = 5_000_000
-"""What deep statements of a text may cost the parser in all: about five seconds. A chain of 1,400 calls does."""
+"""The parser's budget for deep statements of a text: about five seconds. A chain of 1,400 calls does."""
 
 MAX_PATTERN_TRIES = 1 << 19
-"""What the nested patterns of a text may cost; see `measure_patterns`. This many take the parser about a second."""
+"""The parser's budget for nested patterns of a text; see `measure_patterns`. This many take the parser about a second."""
 
 _ORDINARY_DEPTH = 150
 """Up to here the parser runs on the caller's stack, which may be as small as half a megabyte in a thread."""

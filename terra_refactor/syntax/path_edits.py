@@ -1,4 +1,4 @@
-"""What scripts add to the folders that imports are looked up in.
+"""Import folders that scripts add.
 
 Computes: the folders that a module adds to `sys.path` by a constant or `__file__`-relative expression.
 Needs: a source. Gives: `read_path_additions`.

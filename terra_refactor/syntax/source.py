@@ -29,7 +29,7 @@ MAX_BYTES = 256 * 1024 * 1024
 _CHUNK = 1 << 20
 
 _STREAMS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
-"""What a shell passes for the output of a command (`<(...)`)."""
+"""The path that a shell passes for the output of a command (`<(...)`)."""
 _UNPRINTABLE = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _DIGEST_SIZE = 16
 _NEWLINE = re.compile(r"\r\n?|\n")

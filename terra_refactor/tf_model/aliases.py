@@ -72,7 +72,7 @@ FORMER_NAMES: Final[Mapping[str, str]] = {
     "keras.layers.wrappers": "keras.layers",
     "keras.engine.topology": "keras.layers",
 }
-"""From a name as it was to a name as it is. What has no successor is not here."""
+"""From a name as it was to a name as it is. Names without a successor are missing here."""
 
 FORMER_MODULES: Final[Mapping[str, str]] = {
     "tensorflow.contrib.rnn": "tensorflow.compat.v1.nn.rnn_cell",
@@ -109,7 +109,7 @@ NUMPY_BEHAVIOUR: Final = frozenset(
     f"tensorflow.Tensor.{name}"
     for name in ("T", "astype", "clip", "data", "ravel", "reshape", "size", "tolist", "transpose")
 )
-"""What tensors have after `tf.experimental.numpy.experimental_enable_numpy_behavior()` only."""
+"""Attributes that tensors have only after `tf.experimental.numpy.experimental_enable_numpy_behavior()`."""
 
 OPEN_OBJECTS: Final = ("logging.root", "os.environ", "sys.modules", "sys.path", "sys.stderr", "sys.stdin", "sys.stdout")
 """Objects of the standard library whose methods are known by name only."""

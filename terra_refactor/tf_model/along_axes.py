@@ -31,7 +31,7 @@ class AxisChoice:
     """A function that chooses along an axis."""
 
     parameter: str
-    """What gets the data."""
+    """The parameter for the data."""
     axis: int
     """The axis where none is given."""
     outcome: str
@@ -74,7 +74,7 @@ def operator_of(name: str) -> str | None:
 
 
 def choice_of(name: str) -> AxisChoice | None:
-    """How a function chooses along an axis; None if it does not."""
+    """The selection of a function along an axis; None if it does not."""
     return _CHOICES.get(name)
 
 

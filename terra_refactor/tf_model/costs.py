@@ -3,7 +3,7 @@
 Computes: nothing. Gives: `OPERATIONS`, and `STEPPING` for what loops over time. Measured with TensorFlow 2.21 and
 Keras 3.15 on small arguments, by counting the operations that the runtime executes in the second call (layers are built
 then, and called with `training=True` where that matters). Optimizers were given four variables, recurrent layers six time steps.
-What runs operations and has no row here executes about one. tests/conformance/test_catalogue.py measures a sample again.
+A function that runs operations and has no row here executes about one. tests/conformance/test_catalogue.py measures a sample again.
 """
 
 from __future__ import annotations
@@ -343,7 +343,7 @@ STEPS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Stepping:
-    """What a function executes that loops over the time steps it is given. In a graph it is one loop, whatever their number.
+    """The operations of a function that loops over its time steps. In a graph it is one loop, whatever their number.
 
     Attributes:
         parameter, position: where the tensor is given whose size is the number of steps (as keyword, as plain argument).

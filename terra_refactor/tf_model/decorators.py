@@ -1,4 +1,4 @@
-"""What decorators of libraries make of the function they stand on.
+"""Effects of library decorators on the decorated function.
 
 Computes: nothing. Gives: `decoration(name)`, from a decorator's canonical name. Sources: the documentation of each;
 `check_shapes`, `gin-config`, `absl`, `multipledispatch`, `deprecated` as published on PyPI. Ignores: decorators with
@@ -18,7 +18,7 @@ from terra_refactor.tf_model.registry import canonical_name
 
 
 class Decoration(Enum):
-    """What is left of the decorated function under its name."""
+    """The object under the decorated function's name."""
 
     TRANSPARENT = "transparent"
     """A function that means the same to its callers: the function itself, or a wrapper that calls it once per call."""
@@ -58,7 +58,7 @@ class Decoration(Enum):
 
 
 class Form(Enum):
-    """How the decorator is written."""
+    """The spelling of the decorator."""
 
     BARE = "bare"
     """`@d`"""
@@ -171,7 +171,7 @@ def _decorators() -> Mapping[str, tuple[Decoration, Form]]:
 
 
 def decoration(name: str) -> tuple[Decoration, Form]:
-    """What the decorator of that name (canonical or not) does, and how it is written; `UNKNOWN` for what is not known."""
+    """The effect and the spelling of the decorator of that name (canonical or not); `UNKNOWN` for what is not known."""
     table = _decorators()
     canonical = canonical_name(name)
     if canonical in table:

@@ -1,4 +1,4 @@
-"""What calls of TensorFlow, Keras and NumPy do to the world outside the program: see `domain.effect.EffectKind`.
+"""Side effects of calls of TensorFlow, Keras and NumPy outside the program: see `domain.effect.EffectKind`.
 
 Computes: nothing. Gives: `EFFECTS`, one table. Python's own library and third parties are in `python_api.py`. A name
 without a row has no effect: operations, and everything that a graph performs just as eager code does, have none here

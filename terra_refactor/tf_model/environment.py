@@ -85,7 +85,7 @@ def knows_release() -> bool:
 
 
 def constant_of(name: str) -> Value | None:
-    """What is known of the constant of that canonical name; None where it is none of these."""
+    """The known value of the constant of that canonical name; None where it is none of these."""
     name = name.replace("tensorflow.compat.v1.", "tensorflow.")
     name = _FORMER.get(name, name)
     release = _release.get()

@@ -1,4 +1,4 @@
-"""What rules and decisions ask about library functions: how Python, a trace, a session and XLA each treat what they do.
+"""Traits of library functions for rules and decisions: how Python, a trace, a session and XLA each treat what they do.
 
 Computes: nothing. Gives: `GRAPH_TRAITS`, rows of `spec.Trait` that `traits.py` adds to its table, and a few questions about families of
 names. Each row names what was seen in TensorFlow 2.21 or what Python's manual says; the proofs are those of the rules that ask.

@@ -26,7 +26,7 @@ class NameTable(Generic[Item]):
     excluded: Mapping[str, frozenset[Item]]
 
     def of(self, candidates: Iterable[str]) -> frozenset[Item]:
-        """What the rows say about an entity that goes by these names."""
+        """The rows about an entity with these names."""
         found: set[Item] = set()
         excluded: set[Item] = set()
         for name in candidates:

@@ -89,10 +89,10 @@ def _float_bits(dtype: DType) -> int:
 
 
 class NumpyRole(Enum):
-    """How an operand takes part in NumPy's choice of a dtype."""
+    """The role of an operand in NumPy's choice of a dtype."""
 
     ARRAY = "array"
-    """It has axes. What is an array of unknown rank is taken for one."""
+    """It has axes. An array of unknown rank counts as an array."""
     SCALAR = "scalar"
     """A NumPy scalar, or an array of rank 0."""
     NUMBER = "number"
@@ -101,7 +101,7 @@ class NumpyRole(Enum):
 
 @dataclass(frozen=True, slots=True)
 class NumpyOperand:
-    """What NumPy looks at in an operand; a Python number has the dtype that it becomes alone."""
+    """The part of an operand that NumPy inspects; a Python number has the dtype that it becomes alone."""
 
     dtype: DType | None
     role: NumpyRole = NumpyRole.ARRAY

@@ -14,14 +14,14 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Equivalent:
-    """What to call instead."""
+    """The function to call instead."""
 
     name: str
     """Below the package `tensorflow`, for example `reduce_sum`."""
     parameters: tuple[str, ...]
     """NumPy's leading parameters, in order; a call that uses others has no counterpart."""
     renamed: tuple[str, ...]
-    """What TensorFlow calls these parameters."""
+    """TensorFlow's names of these parameters."""
     any_dtype: bool = False
     arrays: int = 1
     """How many of the parameters are arrays, whose dtypes have to agree."""
@@ -104,5 +104,5 @@ def names() -> tuple[str, ...]:
 
 
 def numpy_equivalent(name: str) -> Equivalent | None:
-    """What TensorFlow has for the NumPy function of that canonical name; None if nothing that means the same."""
+    """TensorFlow's equivalent of the NumPy function of that canonical name; None if nothing that means the same."""
     return _ROWS.get(name)

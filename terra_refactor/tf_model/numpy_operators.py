@@ -42,7 +42,7 @@ _OPERANDS: Final = ("left", "right")
 
 
 def numpy_operand(value: Value | None) -> NumpyOperand:
-    """What NumPy looks at in a value to choose a dtype."""
+    """The part of a value that NumPy inspects to choose a dtype."""
     given = read.converted_type(value, numpy=True)
     if read.is_number(value):
         number = value.value if isinstance(value, Constant) else None

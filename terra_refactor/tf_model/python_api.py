@@ -237,7 +237,7 @@ def _first_size(shape: Shape) -> Value:
 
 
 def _content(value: Value) -> Value | None:
-    """What a rank-0 tensor or array is known to hold."""
+    """The known content of a rank-0 tensor or array."""
     return value.content if isinstance(value, TensorValue) and value.type.shape == () else None
 
 

@@ -1,4 +1,4 @@
-"""What calls of Python's own library do to the world outside the program.
+"""Side effects of calls of Python's standard library outside the program.
 
 Computes: nothing. Gives: `PYTHON_EFFECTS`. A name of the standard library without a row is pure, or changes only the objects it is given
 (`MUTATING_METHODS` says which methods do that to their receiver; the interpreter knows its own lists and dicts better).

@@ -97,11 +97,11 @@ TENSOR_CLASSES: Final[Mapping[TensorKind, str]] = {
 _UFUNC_METHODS: Final = frozenset({"accumulate", "at", "outer", "reduce", "reduceat"})
 
 _TRAITS_OF_OPERATIONS: Final = frozenset({Trait.TENSOR_OPERATION, Trait.RETURNS_TENSOR, Trait.TAKES_TENSORS})
-"""What a module's classes do not share with its functions."""
+"""Attributes that a module's classes do not share with its functions."""
 
 
 class Binding(Enum):
-    """What a function that is found in a class gets as its first argument."""
+    """The first argument of a function that is found in a class."""
 
     INSTANCE = "instance"
     CLASS = "class"
@@ -196,7 +196,7 @@ def _constant(name: str) -> Value | None:
 
 
 def _former(name: str, attr: str, full: str) -> str | None:
-    """What an attribute is that no supported version has under that name."""
+    """The value of an attribute that no supported version has under that name."""
     if full in FORMER_NAMES:
         return FORMER_NAMES[full]
     if full in FORMER_MODULES:
@@ -326,7 +326,7 @@ def class_of(value: Value) -> str | None:
 
 @cache
 def binding(name: str) -> Binding | None:
-    """How a function that is a member of a class is bound; None for what is no member function of a class."""
+    """The binding of a function that is a member of a class; None for what is no member function of a class."""
     found = entry(name)
     if found is None:
         owner, _, leaf = name.rpartition(".")
@@ -356,7 +356,7 @@ def is_property(name: str) -> bool:
 
 @cache
 def lookup(name: str) -> Entity | None:
-    """What is known about a name (canonical or not); None if nothing is."""
+    """The declaration of a name (canonical or not); None if nothing is."""
     canonical = canonical_name(name)
     if canonical != name:
         return lookup(canonical)
@@ -382,7 +382,7 @@ def lookup(name: str) -> Entity | None:
 
 
 def _unlisted(name: str) -> Entity | None:
-    """What is known about a name that the catalogue does not list: it has a rule or a cost, or belongs to a well-known package."""
+    """The declaration of a name that the catalogue does not list: it has a rule or a cost, or belongs to a well-known package."""
     owner, _, leaf = name.rpartition(".")
     if name in _declared_names():
         inherited = next((base for base in class_bases(owner) if leaf in members(base)), None)
@@ -470,7 +470,7 @@ def _parameters(number: str, file: int) -> tuple[ParameterSpec, ...] | None:
 
 @cache
 def attribute_rule(owner: str | TensorKind, name: str) -> AttributeRule | None:
-    """What reading attribute `name` of an instance of the class `owner` (or of a tensor of a kind) gives; None if that is not known."""
+    """The result of reading attribute `name` of an instance of the class `owner` (or of a tensor of a kind); None if that is not known."""
     class_name = TENSOR_CLASSES[owner] if isinstance(owner, TensorKind) else owner
     rules = _attribute_rules()
     for candidate in (class_name, *class_bases(class_name)):

@@ -1,4 +1,4 @@
-"""What libraries do since which of their releases, and which releases a program may be written for.
+"""Changes of behaviour between library releases, and the releases that a program may be written for.
 
 The tool knows TensorFlow 2.16 to 2.21, Keras 3 and NumPy 2. Code that runs in an older release may be refused by these, and an error is
 one in the release that the code runs in.
@@ -34,7 +34,7 @@ DISTRIBUTIONS: Final[Mapping[str, str]] = {
     "keras": KERAS,
     "numpy": NUMPY,
 }
-"""What is installed, by its name in lower case with `-`, and the library that it brings."""
+"""Package names in lower case with `-`, and the library that each provides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class Behaviour:
         library: its name.
         since: the first release of which it is known, `X` or `X.Y`.
         before: what the releases before that do instead; empty if that is not known.
-        assumed: whether a program of which nothing says for which release it is written is taken to be for one that has it. What is not
-            known of the releases before is always taken so.
+        assumed: whether a program of which nothing says for which release it is written is taken to be for one that has it. Behaviour
+            that is unknown for earlier releases is assumed for them, too.
     """
 
     library: str
@@ -89,7 +89,7 @@ _KERAS_OF_TENSORFLOW: Final = {
     (2, 0): ((2, 4), (3, 0)),
     _OF_KERAS_3: ((3, 0), (4, 0)),
 }
-"""What Keras does in a TensorFlow from this release on: what the releases of Keras of this range do."""
+"""Behaviour of Keras in TensorFlow from this release on: what the releases of Keras of this range do."""
 _NUMPY_OF_TENSORFLOW: Final = (((2, 13), (1, 24)), ((2, 18), (2, 0)))
 """TensorFlow before the first of a pair requires a NumPy before the second."""
 
@@ -145,7 +145,7 @@ NEWEST: Final = max(
 UNKNOWN_BEFORE: Final = Behaviour(TENSORFLOW, "2.16")
 """Of what is only known of the releases of the catalogue."""
 OF_GRAPHS: Final = Behaviour(TENSORFLOW, "2.0")
-"""What functions do that become graphs; releases before run most programs in sessions."""
+"""Behaviour of functions that become graphs; releases before run most programs in sessions."""
 KERAS_LEAVES_CALL: Final = Behaviour(KERAS, "3", "Keras 2 has `call` and `train_step` converted")
 SEEDED_LAYERS_HAVE_VARIABLES: Final = Behaviour(KERAS, "3", "in Keras 2 these layers have no variables")
 OPTIMIZERS_HAVE_VARIABLES: Final = Behaviour(TENSORFLOW, "2.11", "the optimizers before take any variables")
@@ -160,7 +160,7 @@ BEFORE_TENSORFLOW_2: Final = Releases(
 BEFORE_KERAS_3: Final = Releases({KERAS: tuple(release for release in _MINORS[KERAS] if (2, 0) <= release < (3, 0))})
 _CHOOSES_ELEMENTS: Final = Behaviour(TENSORFLOW, "2.0", "`tf.where` chooses whole rows by a vector", assumed=True)
 _OF_LAYERS: Final = Behaviour(KERAS, "2.0")
-"""What layers take: their specifications of inputs."""
+"""Arguments that layers accept: their specifications of inputs."""
 
 KERAS_1: Final = words(
     "border_mode subsample dim_ordering nb_filter nb_row nb_col nb_epoch filter_length subsample_length atrous_rate output_dim init "
@@ -175,7 +175,7 @@ BACKEND_OF_KERAS_3: Final = words(
     "backend clear_session epsilon floatx get_uid image_data_format is_float_dtype is_int_dtype is_keras_tensor result_type set_epsilon "
     "set_floatx set_image_data_format standardize_dtype"
 )
-"""What `keras.backend` has since Keras 3; `tf.keras.backend` has kept the rest."""
+"""Names of `keras.backend` since Keras 3; `tf.keras.backend` has kept the rest."""
 _PACKAGES: Final = words("tensorflow tf")
 _IN_EVERY_RELEASE: Final = words(
     "abs add add_n argmax argmin batch_to_space broadcast_to cast clip_by_value concat constant convert_to_tensor cumsum divide "

@@ -9,7 +9,7 @@ Conventions for rules:
   to lists, tuples or dicts (they arrive as `FrozenList`, `TupleValue`, `FrozenDict`, nested as deep as they are). Layers, models and
   other instances stay `Reference`s.
 - A rule checks its inputs in order, raises `OperationError` if, and only if, the operation certainly fails on these inputs in
-  TensorFlow's eager mode and in graphs alike, and then computes the result. What is not known is an unknown dtype, size, rank or value.
+  TensorFlow's eager mode and in graphs alike, and then computes the result. Missing information is an unknown dtype, size, rank or value.
 - A rule never guesses: less precise is fine, different from TensorFlow is a bug (tests/conformance).
 """
 
@@ -35,7 +35,7 @@ class EntityKind(Enum):
 
 
 class Trait(Enum):
-    """What rules about hazards and the cost model need to know about a library function or class."""
+    """Traits of a library function or class for hazard rules and the cost model."""
 
     EAGER_ONLY = "eager only"
     """Raises when it meets a symbolic tensor or runs while a graph is traced (`Tensor.numpy`, Keras `fit`): TR301."""
@@ -204,9 +204,9 @@ class BoundCall:
     arguments: Mapping[str, Value]
     """By parameter name. A parameter that was not passed has its default if that is a plain constant, else it is absent."""
     extra_arguments: tuple[Value, ...] = ()
-    """What went to `*args`."""
+    """Arguments bound to `*args`."""
     extra_keywords: Mapping[str, Value] = field(default_factory=dict)
-    """What went to `**kwargs`."""
+    """Arguments bound to `**kwargs`."""
     receiver: Value | None = None
     """`self` of a method."""
     configuration: Mapping[str, Value] = field(default_factory=dict)
@@ -221,7 +221,7 @@ class BoundCall:
 
 
 class ErrorKind(Enum):
-    """What is wrong; each is a rule of the TR4xx family."""
+    """The problem; each is a rule of the TR4xx family."""
 
     SHAPE = "shape"
     RANK = "rank"
@@ -254,7 +254,7 @@ Rule: TypeAlias = Callable[[BoundCall], Value]
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """What is known about one qualified name."""
+    """The declaration of one qualified name."""
 
     name: str
     """Canonical: aliases are resolved by the registry, for example `tensorflow.keras.layers.Dense` to `keras.layers.Dense`."""
@@ -266,7 +266,7 @@ class Entity:
     value: Value | None = None
     """Of a constant."""
     effects: frozenset[EffectKind] = frozenset()
-    """What a call does to the world outside the program."""
+    """Side effects of a call outside the program."""
     traits: frozenset[Trait] = frozenset()
     rule: Rule | None = None
     """The result of a call (for a class: of its constructor, where an instance is a plain value such as a variable or a spec)."""

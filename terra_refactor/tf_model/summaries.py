@@ -282,7 +282,7 @@ _SUMMARIES: Final = _table()
 
 
 def summary_of(name: str) -> str | None:
-    """What the canonical name of a library stands for, in one line; None where nothing is written about it."""
+    """A one-line description of a canonical library name; None where nothing is written about it."""
     parts = name.removesuffix(".__call__").removesuffix(".__init__").split(".")
     if parts[0] not in _LIBRARIES:
         return None

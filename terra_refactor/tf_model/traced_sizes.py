@@ -1,4 +1,4 @@
-"""What a library function's result is while a graph is traced: which sizes, ranks and contents only the run tells.
+"""The result of a library function while a graph is traced: which sizes, ranks and contents only the run tells.
 
 Shape rules compute sizes, open ones among them, from the sizes and contents that they are given; this adds what follows from the function
 itself, and from the contents of its arguments where a rule does not say. Needs: a call and what its rule gave. Gives: `result_of`,
@@ -126,13 +126,13 @@ def is_lost(value: Value | None) -> bool:
 
 
 def result_of(entity: Entity, call: BoundCall) -> Value:
-    """What a library function gives, with both views of it. Raises OperationError where it certainly fails."""
+    """The result of a library function, with both views. Raises OperationError where it certainly fails."""
     return _with_own_marks(entity, call, _computed(entity, call))
 
 
 def _computed(entity: Entity, call: BoundCall) -> Value:
-    """What the function's rule gives. Where sizes are open, what it says of eager code is not computed from these: a rule may look for an
-    int, or for None, and must find what it would without marks."""
+    """The result of the function's rule. If sizes are open, the eager view is computed without marks: a rule may look for an int, or for
+    None, and must find the same as without marks."""
     rule = entity.rule
     assert rule is not None
     invoked = False

@@ -1,7 +1,7 @@
-"""What the hazard rules and the cost model need to know about names: see `spec.Trait`.
+"""Traits of names for the hazard rules and the cost model: see `spec.Trait`.
 
-Computes: nothing. Gives: `TRAITS`, one table. What is called eager-only here raises inside a traced function, or
-gives something that is no tensor's value there; tests/conformance/test_catalogue.py runs each such row. XLA rows
+Computes: nothing. Gives: `TRAITS`, one table. An eager-only function raises inside a traced function, or returns something there that is
+no tensor's value; tests/conformance/test_catalogue.py runs each such row. XLA rows
 likewise.
 """
 

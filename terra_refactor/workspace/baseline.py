@@ -35,7 +35,7 @@ DEFAULT_FILE: Final = "terra-refactor-baseline.json"
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What a baseline file holds. Paths are as in reports."""
+    """The content of a baseline file. Paths are as in reports."""
 
     entries: tuple[KnownFinding, ...] = ()
     totals: Mapping[str, int] = field(default_factory=dict)

@@ -6,7 +6,7 @@ cache that cannot be read, is corrupt, or was written by another version is as g
 not written.
 
 Entries are pickles, and unpickling runs code. So an entry is unpickled only if it is signed, together with its key, with the
-user's own secret (`cache_key.py`). Whatever else is in the folder, and however it came there, is never unpickled.
+user's own secret (`cache_key.py`). Other files in the folder are never unpickled, whatever their origin.
 
 An entry is found by what it depends on: for a module the digest of the file's bytes, the module's name and path, and the code of
 the rooms that make it (with the version of Python, whose pickles they are); for results everything that was read and the whole code of
@@ -52,7 +52,7 @@ _ROOMS: Final = ("terra_refactor.syntax", "terra_refactor.ir", "terra_refactor.i
 
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
-    """What the cache holds."""
+    """The content of the cache."""
 
     folder: Path
     entries: int
@@ -131,7 +131,7 @@ class ResultCache:
         self._analyses = _Entries(folder, result_generation, _ANALYSIS)
 
     def find(self, key: str) -> object:
-        """What was kept under that key, or None."""
+        """The value kept under that key, or None."""
         return self._entries.read(key)
 
     def keep(self, key: str, result: object) -> None:
@@ -143,7 +143,7 @@ class ResultCache:
         return self._texts.read(place)
 
     def find_analysis(self, place: str) -> memoryview | None:
-        """What the last analysis of a component left for the next one, as data, or None."""
+        """The state that the last analysis of a component left for the next, as data, or None."""
         return self._analyses.read_bytes(place)
 
     def keep_analysis(self, place: str, data: bytes) -> None:
@@ -168,7 +168,7 @@ class _Entries:
         self._suffix = suffix
 
     def read(self, key: str) -> object:
-        """What was pickled under a key, or None."""
+        """The object pickled under a key, or None."""
         payload = self.read_bytes(key)
         if payload is None:
             return None
@@ -184,7 +184,7 @@ class _Entries:
         self.write_bytes(key, pickle.dumps(made, protocol=pickle.HIGHEST_PROTOCOL))
 
     def read_bytes(self, key: str) -> memoryview | None:
-        """What was written under a key by this version with this user's secret, or None."""
+        """The bytes written under a key by this version with this user's secret, or None."""
         secret = cache_key()
         if secret is None:
             return None
@@ -250,7 +250,7 @@ def _make_private(folder: Path, outer: Path) -> None:
 
 
 def cache_info(folder: Path | None = None) -> CacheInfo:
-    """What the cache holds now."""
+    """The present content of the cache."""
     folder = folder if folder is not None else cache_folder()
     entries = stale = size = 0
     results = 0

@@ -1,4 +1,4 @@
-"""What an analysis of the files of one component gives, and what is kept of it.
+"""The result of analysing one component, and the part of it that is kept.
 
 Computes: nothing. Gives: `ComponentResult`.
 """
@@ -15,7 +15,7 @@ from terra_refactor.workspace.results import FileError
 
 @dataclass(frozen=True, slots=True)
 class ComponentResult:
-    """What is known about files that were analysed together."""
+    """The results about files that were analysed together."""
 
     decisions: tuple[Decision, ...]
     findings: tuple[Finding, ...]

@@ -75,7 +75,7 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Caches:
-    """What earlier runs left: lowered modules, and the results of the judge."""
+    """State left by earlier runs: lowered modules, and the results of the judge."""
 
     modules: LoweringCache
     results: ResultCache | None
@@ -96,8 +96,8 @@ def judge_components(
 
     Where the coverage allows it, components in which nothing can be found are passed over: those of which no file names TensorFlow, Keras
     or NumPy. Their files that do not parse are still listed as errors, unless there are very many; then those files of the other
-    components are passed over, too, that no program loads together with tensors. What a component asks for decides tests of the release,
-    unless the configuration says for which one the program is.
+    components are passed over, too, that no program loads together with tensors. The releases that a component asks for decide tests of
+    the release, unless the configuration names a release.
     """
     imports = {
         path: imported_files(path, scan_imports(task.source.text), project.index)

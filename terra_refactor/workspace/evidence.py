@@ -1,4 +1,4 @@
-"""What records of runs say about the sources that are analysed now.
+"""Evidence from records of runs about the present sources.
 
 Computes: which recorded function is which function of a file, and which are not any more. Needs: the record files of the
 configuration, and the texts. Gives: `read_evidence`, `Evidence`.
@@ -31,11 +31,11 @@ _Key: TypeAlias = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known from runs."""
+    """Evidence from runs."""
 
     functions: Mapping[_Key, FunctionSeen] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
-    """What a user should know: records that do not speak of these files, or of older texts."""
+    """Notices for the user: records that do not speak of these files, or of older texts."""
 
     def key(self, paths: Iterable[str]) -> str:
         """A text that tells all that is known of the functions of some files."""
@@ -64,7 +64,7 @@ def evidence_files(config: Config) -> tuple[str, ...]:
 
 
 def read_evidence(config: Config, sources: Mapping[str, Source]) -> Evidence:
-    """What the records of the configuration say about these sources.
+    """Evidence about these sources from the records of the configuration.
 
     Raises:
         UsageError: a record cannot be read.
@@ -74,7 +74,7 @@ def read_evidence(config: Config, sources: Mapping[str, Source]) -> Evidence:
 
 
 def match_records(records: Sequence[tuple[str, Record]], sources: Mapping[str, Source]) -> Evidence:
-    """What records say about these sources."""
+    """Evidence about these sources from records."""
     by_file: dict[str, str] = {}
     for path, source in sources.items():
         if source.notebook is None:

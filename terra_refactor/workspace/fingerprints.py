@@ -1,4 +1,4 @@
-"""What a finding is recognised by when lines move.
+"""Fingerprints that identify a finding when lines move.
 
 Computes: for each finding a digest of its rule, the function it is in, and the text of its line without indentation, with a number where
 one text holds several. Needs: findings and sources. Gives: `fingerprints`. Ignores: the path and the line (a file may move, lines do

@@ -27,7 +27,7 @@ from terra_refactor.workspace.results import WorkspaceReport
 
 
 def edits_by_function(report: WorkspaceReport) -> Mapping[FunctionId, tuple[Edit, ...]]:
-    """What each decision's change alone would do to its file, by function, whatever its level."""
+    """The effect of each decision's change alone on its file, by function, whatever its level."""
     by_path: dict[str, list[Decision]] = {}
     for decision in report.decisions:
         if decision.action is not Action.NONE and decision.path in report.sources:

@@ -21,12 +21,12 @@ from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.source import Source
 
 LeftOut: TypeAlias = Mapping[tuple[str, int, str], str]
-"""What is not to be changed and why, by path, line and qualified name."""
+"""Functions that must not change, with the reason, by path, line and qualified name."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRegion:
-    """What is decided about a region, and how it becomes a function; None where it cannot."""
+    """The decision about a region, and its extraction; None where it cannot."""
 
     decision: RegionDecision
     region: Region | None = field(repr=False)

@@ -4,8 +4,8 @@ Computes: a text of bytes for what is reached from one object, and equal objects
 names for what is not data (functions of this tool, code that is kept elsewhere). Gives: `encode`, `decode`, `Names`.
 
 The objects are numbered, those first that others refer to, and written in columns: for each class, for each of its fields, the numbers of
-what is in it. So an object costs a few bytes, and its class is looked at once for thousands of objects. What is equal and cannot change
-is written once. Nothing is imported and nothing called that is not in the list of classes.
+what is in it. So an object costs a few bytes, and its class is looked at once for thousands of objects. Equal immutable objects are
+written once. Nothing is imported and nothing called that is not in the list of classes.
 
 Python's `marshal` writes the columns: numbers, strings and tuples of these.
 """
@@ -37,7 +37,7 @@ class CodecError(TerraError):
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What is written by name: for each class of such things, how it is named, and how it is found again."""
+    """Objects that are written by name: for each class of such things, how it is named, and how it is found again."""
 
     name_of: Mapping[type, Callable[[Any], object]]
     """Gives atoms and tuples of these."""
@@ -136,9 +136,9 @@ class _Encoder:
         self.numbers: dict[int, int | None] = {}
         """By the address of an object; None while it is being numbered."""
         self.alive: list[object] = []
-        """What was made here, so that no other object gets its address."""
+        """Objects created here, kept alive so that no other object gets their address."""
         self.same: dict[object, int] = {}
-        """What cannot change, by what it is."""
+        """Immutable objects, by value."""
         self.levels: list[int] = []
         """Of each node: it is made of nodes of lower ones."""
         self.nodes: list[tuple[type, Any]] = []

@@ -6,7 +6,7 @@ Needs: texts and the index of modules. Gives: `scan_imports`, `ImportScan`, `imp
 Ignores: whether an import runs (a line in a string that looks like an import counts, and makes a component only larger), and
 modules that are imported by a computed name.
 
-What is in one component is independent of what is in another: no value goes from one to the other. A package's submodules count as
+Components are independent of each other: no value goes from one to the other. A package's submodules count as
 reached where the package itself is imported, since `import p; p.sub.f()` reaches them without naming them in an import.
 """
 
@@ -60,7 +60,7 @@ def scan_imports(text: str) -> tuple[ImportScan, ...]:
 
 
 def _import_lines(text: str) -> Iterator[re.Match[str]]:
-    """What `_IMPORT` finds, looked for only where a line holds the word: most lines do not, and there are millions."""
+    """Matches of `_IMPORT`, searched only in lines with the word: most lines do not, and there are millions."""
     word = text.find("import")
     while word >= 0:
         start = text.rfind("\n", 0, word) + 1

@@ -27,7 +27,7 @@ _NEARLY_ALL: Final = 1.5
 def analyze_and_judge(
     program: Program, config: Config, progress: Callable[[int, int], None] | None
 ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
-    """What is decided about every function of the program, and what the rules find."""
+    """The decision about every function of the program, and the findings of the rules."""
     return judge_facts(program, analyze_program(program, _options(config), progress), config)
 
 
@@ -38,7 +38,7 @@ def _options(config: Config) -> AnalysisOptions:
 def judge_facts(
     program: Program, facts: ProgramFacts, config: Config
 ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
-    """What follows from the facts: decisions and findings."""
+    """Results derived from the facts: decisions and findings."""
     return call_with_deep_stack(lambda: _judge(HazardMap(program, facts), config))
 
 
@@ -53,14 +53,14 @@ def _judge(hazards: HazardMap, config: Config) -> tuple[tuple[Decision, ...], tu
 class RepeatedJudge:
     """Analyses and judges the states of one program one after the other: of each, what the last one did not have.
 
-    What it gives is what `judge_program` gives.
+    Its results are those of `judge_program`.
     """
 
     def __init__(self) -> None:
         self._store = SummaryStore()
         self._hazards: HazardMap | None = None
         self.is_restored = False
-        """What it knows comes from another process."""
+        """Its state comes from another process."""
 
     @property
     def kept_contexts(self) -> int:
@@ -73,7 +73,7 @@ class RepeatedJudge:
         return len(self._store.by_identity) > _NEARLY_ALL * self._store.taken_over
 
     def kept(self) -> tuple[object, ...]:
-        """What it knows of the program that it judged last, as data."""
+        """Its state about the last judged program, as data."""
         assert self._hazards is not None, "nothing was judged"
         return self._store.kept(), self._hazards.kept()
 

@@ -17,12 +17,12 @@ from terra_refactor.rules.rule import Finding
 def judge_program(
     program: Program, config: Config, progress: Callable[[int, int], None] | None
 ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
-    """What is decided about every function of the program, and what the rules find."""
+    """The decision about every function of the program, and the findings of the rules."""
     from terra_refactor.workspace.judgement import analyze_and_judge  # noqa: PLC0415
 
     return analyze_and_judge(program, config, progress)
 
 
 def judged_by(config: Config) -> tuple[object, ...]:
-    """What the judge looks at in a configuration."""
+    """The part of a configuration that affects decisions."""
     return (config.extract, config.min_ops, config.tf_version, sorted(config.project_models.items()))

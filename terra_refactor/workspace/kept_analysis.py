@@ -1,10 +1,10 @@
-"""What an analysis of a component leaves on disk, so that the next run only does what a change asks for.
+"""State that an analysis of a component leaves on disk, so that the next run analyses only invalidated parts.
 
 Computes: the state of a `RepeatedJudge` as data, and a judge in that state. Needs: the modules that it judged last. Gives:
 `keep_analysis`, `resumed_judge`, `place_of_analysis`.
 
-An editor keeps a judge for each component; here the same judge is put to sleep and woken in another process. What it does with an edit
-is in `analysis/reuse.py` and `classify/answers.py`, for all callers.
+An editor keeps a judge for each component; here the same judge is put to sleep and woken in another process. The handling of an edit is
+in `analysis/reuse.py` and `classify/answers.py`, for all callers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LOGGER = logging.getLogger(__name__)
 
 _LENGTH: Final = 8
 _ROOMS: Final = ("domain.", "ir.", "syntax.", "analysis.", "facts.", "rules.", "classify.", "tf_model.")
-"""Whose data classes and enumerations may occur."""
+"""Packages whose data classes and enumerations may occur."""
 _OTHERS: Final = (Log, Suspect)
 """Classes that are not declared as data, but hold nothing else in their slots."""
 _PACKAGE: Final = "terra_refactor."
@@ -66,7 +66,7 @@ def _class_named(name: str) -> type:
 
 
 def names_of(program: Program) -> Names:
-    """What is written by name: functions of the program, and functions, questions and rules of this tool."""
+    """Objects that are written by name: functions of the program, and functions, questions and rules of this tool."""
     rules = all_rules()
     return Names(
         {

@@ -1,8 +1,8 @@
 """For which releases of TensorFlow, Keras and NumPy the files of a run are written.
 
 Computes: of each file the releases that its project asks for, and where it does. Needs: the sources, and the folders that were asked for.
-Gives: `read_pins`, `PinReader`, `assumed_releases`, `for_releases`, `Pins`, `Pin`, `AssumedRelease`. What a notebook installs in its own
-cells counts first; then the nearest folder, from the file's own upwards, whose files ask for a release of the library. Nothing is read
+Gives: `read_pins`, `PinReader`, `assumed_releases`, `for_releases`, `Pins`, `Pin`, `AssumedRelease`. Installations in a notebook's own
+cells come first; then the nearest folder, from the file's own upwards, whose files ask for a release of the library. Nothing is read
 outside of the given folders, and no link is followed. Ignores: what is installed.
 """
 
@@ -34,7 +34,7 @@ _MAX_ENTRIES: Final = 10_000
 
 @dataclass(frozen=True, slots=True, order=True)
 class Pin:
-    """That a file asks for releases of a library.
+    """A file's requirement for releases of a library.
 
     Attributes:
         path: of the file that asks, as in reports; empty for the configuration.
@@ -55,7 +55,7 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """What the project of a file asks for."""
+    """The requirements of a file's project."""
 
     asked: tuple[Pin, ...] = ()
     releases: Releases = field(default_factory=Releases)
@@ -86,12 +86,12 @@ class AssumedRelease:
 
 
 def read_pins(sources: Mapping[str, Source], folders: Iterable[str], config: Config) -> dict[str, Pins]:
-    """What is known of each file of a run; `folders` are those that were asked for."""
+    """The requirements for each file of a run; `folders` are those that were asked for."""
     return PinReader(folders).pins_of(sources, config)
 
 
 def assumed_releases(paths: Iterable[str], pins: Mapping[str, Pins]) -> tuple[AssumedRelease, ...]:
-    """What is assumed about the files of a run: first what they ask for, then the release that is taken where nothing is asked for."""
+    """Assumed releases of the files of a run: first what they ask for, then the release that is taken where nothing is asked for."""
     counts: Counter[Pin] = Counter()
     others = 0
     for path in paths:
@@ -125,7 +125,7 @@ def for_releases(config: Config, pins: Iterable[Pins | None]) -> Config:
 
 
 def _combined(asked: Mapping[str, tuple[Pin, ...]]) -> Pins:
-    """What several lines about a library come to: releases that all of them admit. Lines that contradict each other say nothing."""
+    """The combination of several lines about a library: releases that all of them admit. Lines that contradict each other say nothing."""
     admitted = {}
     for library, pins in asked.items():
         sets = [admitted_by(library, pin.specifier) for pin in pins]
@@ -145,7 +145,7 @@ class PinReader:
         self._read: dict[str, tuple[Pin, ...]] = {}
 
     def pins_of(self, sources: Mapping[str, Source], config: Config) -> dict[str, Pins]:
-        """What is known of each file, by its path as in reports; files of which nothing is known are left out.
+        """The requirements for each file, by its path as in reports; files of which nothing is known are left out.
 
         The release that the configuration names takes the place of what is read of TensorFlow.
         """
@@ -164,7 +164,7 @@ class PinReader:
         return found
 
     def _from_nearest(self, source: Source) -> Iterable[tuple[Pin, ...]]:
-        """What is asked for in a file itself, then in its folder, and so on upwards."""
+        """The requirements in a file itself, then in its folder, and so on upwards."""
         if source.notebook is not None:
             cells = source.notebook.cells
             yield tuple(

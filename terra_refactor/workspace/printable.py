@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""What moves the cursor, talks to the terminal, or turns the direction of writing; the printing code handles tabs and line ends."""
+"""Characters that move the cursor, control the terminal, or change the writing direction; the printing code handles tabs and line ends."""
 _CODE: Final = re.compile(r"(?<!`)(`+)(?!`)(?:.*?[^`])\1(?!`)", re.DOTALL)
 """A code span as CommonMark delimits it."""
 

@@ -41,7 +41,7 @@ _MARKERS = frozenset({"pyproject.toml", "setup.cfg", "setup.py"})
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredFiles:
-    """What lies under the paths of a run. All paths are as in reports.
+    """The files under the paths of a run. All paths are as in reports.
 
     Attributes:
         files: the Python files and notebooks, sorted, each once.

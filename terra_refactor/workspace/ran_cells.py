@@ -1,10 +1,11 @@
-"""What the outputs that a notebook keeps show of its cells: which have run to their end.
+"""Evidence from a notebook's kept outputs about its cells: which have run to their end.
 
 Computes: whether code that a finding says would have failed has run without failing. Needs: the document. Gives: `RanCells`.
 
-A cell that has run has a number, and an error that ended it is among its outputs. What a cell does itself has not failed if it has run.
-What a function does has not failed if everything from the cell that defines it to the end of the notebook has run, so that whatever calls
-it has. A cell may have been edited since: nothing shows that, so what follows is a doubt and no proof. Ignores: what outputs say.
+A cell that has run has a number, and an error that ended it is among its outputs. The statements of a cell have not failed if it
+has run. The body of a function has not failed if all cells from its definition to the end of the notebook have run, and its
+callers with them. A cell may have been edited since, without a trace: the conclusion is a doubt and no proof. Ignores: the text
+of outputs.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class RanCells:
 
     @staticmethod
     def of(notebook: Notebook) -> RanCells:
-        """What the document of a notebook shows."""
+        """Evidence from the document of a notebook."""
         try:
             document = json.loads(notebook.document)
         except (ValueError, RecursionError):

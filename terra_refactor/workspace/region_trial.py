@@ -54,9 +54,9 @@ class Trial:
     passed: frozenset[str] = frozenset()
     """Names that are parameters in any case."""
     converted: dict[str, str] = field(default_factory=dict)
-    """How the call gives the arrays and numbers that it converts."""
+    """The spelling of converted arrays and numbers in the call."""
     hoisted: tuple[Hoisted, ...] = ()
-    """What the call evaluates and the function gets."""
+    """Expressions that the call evaluates and the function receives."""
     tried: frozenset[str] = frozenset()
     """Numbers that are given as float64 in this attempt, to see whether they meet float32."""
 
@@ -70,7 +70,7 @@ class Trial:
         return with_arguments(self.candidate.statements, self.hoisted)
 
     def given(self, name: str) -> str:
-        """What the call gives for a parameter, before it is converted."""
+        """The argument of the call for a parameter, before its conversion."""
         return next((each.text for each in self.hoisted if each.name == name), name)
 
 

@@ -59,7 +59,7 @@ MAX_CANDIDATES: Final = 40
 def judge_regions(
     program: Program, sources: Mapping[str, Source], decisions: Sequence[Decision], decide: Decide
 ) -> tuple[FoundRegion, ...]:
-    """What is decided about the regions of a program, by path and line."""
+    """The decisions about the regions of a program, by path and line."""
     trials = [trial for path, source in sorted(sources.items()) for trial in _trials(path, source, decisions)]
     if not trials or len(trials) > MAX_CANDIDATES:
         return ()
@@ -177,7 +177,7 @@ def _without_readers(candidate: Candidate, names: frozenset[str]) -> Candidate |
 
 
 def _advance(trial: Trial, decision: Decision | None) -> None:
-    """What follows from the decision about a trial's function: it is settled, or tried otherwise."""
+    """Consequences of the decision about a trial's function: it is settled, or tried otherwise."""
     trial.decision = decision
     if decision is None:
         trial.reason, trial.settled, trial.region = "it could not be analysed", True, None
@@ -543,7 +543,7 @@ def _found(trial: Trial, module: str, source: Source) -> FoundRegion:
 
 
 def _all_edits(source: Source, region: Region, decision: Decision) -> tuple[Edit, ...]:
-    """What makes a decorated function of one region; nothing if it cannot be decorated."""
+    """The edits that turn one region into a decorated function; nothing if it cannot be decorated."""
     alone = rewritten(source, [region])
     found = re.search(rf"^[ \t]*def {region.function_name}\b", alone.text, re.MULTILINE)
     assert found is not None

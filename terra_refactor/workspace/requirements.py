@@ -26,7 +26,7 @@ _MAX_LINE: Final = 2_000
 
 @dataclass(frozen=True, slots=True, order=True)
 class Requirement:
-    """What a line asks for.
+    """The requirement of a line.
 
     Attributes:
         library: as `tf_model.releases` names it.
@@ -47,7 +47,7 @@ def is_requirements_file(name: str) -> bool:
 
 
 def read_requirements(name: str, text: str) -> tuple[Requirement, ...]:
-    """What a file asks for, in the order of its lines; empty where it does not parse."""
+    """The requirements of a file, in the order of its lines; empty where it does not parse."""
     reader = _reader_of(name)
     if reader is None or len(text) > MAX_LENGTH:
         return ()
@@ -58,7 +58,7 @@ def read_requirements(name: str, text: str) -> tuple[Requirement, ...]:
 
 
 def read_cell_requirements(source: str) -> tuple[Requirement, ...]:
-    """What the shell lines and magics of a cell of a notebook install or choose; lines count in the cell."""
+    """The installations and choices of the shell lines and magics of a notebook cell; lines count in the cell."""
     found: list[Requirement] = []
     for number, line in enumerate(source.splitlines(), 1):
         text = line.strip()

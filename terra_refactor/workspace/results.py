@@ -1,4 +1,4 @@
-"""What an analysis, a lint or a fix of some paths gives.
+"""Results of an analysis, a lint or a fix of some paths.
 
 Computes: nothing. Gives: frozen results, sorted by path and place, that the reports print; nothing in them depends on
 the number of jobs.
@@ -66,7 +66,7 @@ class SuppressedFinding:
 
     finding: Finding
     reason: str
-    """What the comment says about it; empty if nothing."""
+    """The comment's text about it; empty if nothing."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -82,10 +82,10 @@ class KnownFinding:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What a run has in common with the baseline that it was compared to."""
+    """The comparison of a run with its baseline."""
 
     name: str
-    """What it was compared to: the baseline's file, or a revision."""
+    """The baseline: the baseline's file, or a revision."""
     known: tuple[Finding, ...]
     """Findings of this run that the baseline has; they are not reported."""
     gone: tuple[KnownFinding, ...]
@@ -96,11 +96,11 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceReport:
-    """What is known about some paths."""
+    """The results about some paths."""
 
     decisions: tuple[Decision, ...]
     findings: tuple[Finding, ...]
-    """What is to be reported: selected, not suppressed, and not in the baseline."""
+    """The findings to report: selected, not suppressed, and not in the baseline."""
     errors: tuple[FileError, ...]
     stats: Stats
     sources: Mapping[str, Source] = field(default_factory=dict, repr=False)
@@ -112,14 +112,14 @@ class WorkspaceReport:
     releases: tuple[AssumedRelease, ...] = ()
     """The releases of libraries that the files are taken to be written for."""
     evidence_notices: tuple[str, ...] = ()
-    """What is to be known of the records of runs: which of them speak of older texts."""
+    """Notices about the records of runs: which of them speak of older texts."""
     regions: tuple[FoundRegion, ...] = ()
     """Hot code that is no function of its own, by path and line."""
 
 
 @dataclass(frozen=True, slots=True)
 class FixReport:
-    """What is known, and what would change."""
+    """The results, and the changes."""
 
     report: WorkspaceReport
     files: tuple[FileRefactoring, ...] = field(default=())
@@ -128,7 +128,7 @@ class FixReport:
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """What would change, and what running it before and after showed."""
+    """The changes, and the results of running before and after."""
 
     fixed: FixReport
     verification: Verification

@@ -1,4 +1,4 @@
-"""What a change brings: the findings of an earlier revision, to compare with.
+"""Findings that a change adds: the findings of an earlier revision, to compare with.
 
 Computes: the findings of the same paths as they were at a revision of git. Needs: git, a revision, the paths and options of the run. Gives:
 `baseline_at`. Ignores: submodules, and files that git does not keep.
@@ -70,7 +70,7 @@ def _findings_in(folder: str, paths: Sequence[str], config: Config, analyse: Ana
 
 
 class _Git:
-    """What is asked of git about the repository around the current folder.
+    """Queries to git about the repository of the current folder.
 
     A repository's own configuration can name programs that git runs: filters, hooks, a file system monitor, an editor of differences, a
     transport for objects that are missing. So the repository itself is only asked for names. What reads contents works in a repository

@@ -60,7 +60,7 @@ def nearest_rule(code: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is to be reported, and what became of the rest."""
+    """The findings to report, and the reason for each other one."""
 
     findings: tuple[Finding, ...]
     suppressed: tuple[SuppressedFinding, ...] = ()

@@ -34,7 +34,7 @@ _LIST = re.compile(r"\[([^\]]*)\]")
 
 @dataclass(frozen=True, slots=True)
 class Suppressed:
-    """What is left, and what is not."""
+    """The remaining and the suppressed findings."""
 
     findings: tuple[Finding, ...]
     """With those about the comments themselves."""
@@ -84,7 +84,7 @@ def _covering(here: Suppressions, rule: str, name: str, span: Span) -> Iterator[
 
 
 def _about(path: str, source: Source, here: Suppressions, used: set[tuple[Suppression, str]]) -> Iterator[Finding]:
-    """What is to be said about the comments of one file."""
+    """Findings about the comments of one file."""
     for malformed in here.malformed:
         yield _finding(MALFORMED, path, malformed.span, f"the comment {malformed.message}")
     by_comment: dict[Span, list[Suppression]] = {}

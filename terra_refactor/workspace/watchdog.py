@@ -25,7 +25,7 @@ from terra_refactor.syntax.deep_stack import working_thread
 _T = TypeVar("_T")
 
 _SECONDS, _SECONDS_OF_A_LINE = 30.0, 0.02
-"""What an analysis may take: twenty times what it takes as a rule, and some more."""
+"""Limits of an analysis: twenty times what it takes as a rule, and some more."""
 _MEMORY_SHARE: Final = 0.6
 _LOOK_EVERY: Final = 0.25
 _AGAIN_AFTER: Final = 2.0
@@ -33,7 +33,7 @@ _AGAIN_AFTER: Final = 2.0
 
 
 class OverLimitError(Exception):
-    """What was watched was ended."""
+    """The watched analysis was ended."""
 
 
 class _Ended(BaseException):
@@ -128,7 +128,7 @@ def _take_in() -> None:
 
 
 def resident_bytes() -> int:
-    """What the process has in memory; 0 where the system does not tell."""
+    """The memory of the process; 0 where the system does not tell."""
     if sys.platform != "linux":
         return 0
     try:

@@ -54,7 +54,7 @@ _AS_THEY_ARE: Final[Mapping[str, str]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a run is to be made.
+    """Options of a run.
 
     Attributes:
         config: the configuration, the command line's options included.
@@ -96,7 +96,7 @@ def fix(
     of_findings: bool = False,
     rounds: int = MAX_ROUNDS,
 ) -> FixReport:
-    """What `analyze` gives, and the text of every file after the refactorings that the configuration's level allows.
+    """The result of `analyze`, and the text of every file after the refactorings that the configuration's level allows.
 
     `only` names the functions to change, by qualified name; () for all. With `of_findings`, what is done is what removes the findings that
     the configuration selects, instead of all refactorings: their decisions' changes, their cures, their own edits. Such a change may bring
@@ -144,9 +144,9 @@ def verify(paths: Sequence[str], options: Options, setting: Setting, only: Seque
 
 
 def fix_verified(paths: Sequence[str], options: Options, setting: Setting, only: Sequence[str] = ()) -> VerifyReport:
-    """What `fix` gives, with those changes only that were seen to keep what the program does, all together.
+    """The result of `fix`, restricted to changes that were verified together.
 
-    What is not the same is left out, and what is left is verified again, since a change may show in another function.
+    Changes with a difference are dropped, and the others are verified again, since a change can affect another function.
 
     Raises:
         UsageError: as `verify`.

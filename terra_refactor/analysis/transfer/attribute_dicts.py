@@ -47,7 +47,7 @@ def set_named(site: Site, target: Value, name: Value, value: Value, written: str
 
 
 def _beginning(site: Site, number: OpId) -> str:
-    """How a text begins, from the operation that makes it; empty where that is not known."""
+    """The known prefix of a string, from the operation that creates it; empty where that is not known."""
     known = site.frame.value(number)
     if isinstance(known, Constant):
         return known.value if isinstance(known.value, str) else ""

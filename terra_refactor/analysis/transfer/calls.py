@@ -159,7 +159,7 @@ def call_value(site: Site, callee: Value, arguments: CallArguments, graph: bool)
             frame.state = outer
         if site.op in frame.failures:
             failures.append(frame.failures.pop(site.op))
-    # that one of several fails on arguments which may be another one's proves nothing
+    # a failure in one of several possible callees is not definite
     failure = before or (failures[0] if len(failures) == len(alternatives) else None)
     if failure is not None:
         frame.failures[site.op] = failure
@@ -201,7 +201,7 @@ def _call_one(site: Site, callee: Value, arguments: CallArguments, graph: bool) 
 
 
 def _result_without_gradient(site: Site, value: Value) -> Value:
-    """What callers of a `tf.custom_gradient` function get; a tape calls the gradient's function with what comes from behind."""
+    """The result that callers of a `tf.custom_gradient` function receive; a tape calls its gradient with the upstream gradients."""
     frame = site.frame
     results: list[Value] = []
     for member in members(value):

@@ -1,4 +1,4 @@
-"""What a program takes from its command line: the options of `argparse`, the flags of `absl` and of TensorFlow 1.
+"""Values from a program's command line: the options of `argparse`, the flags of `absl` and of TensorFlow 1.
 
 Computes: of each option its type, by its declaration; what it holds is up to the user. Needs: the heap. Gives: `COMMAND_LINE`, by
 canonical name, and `flag_value`. Ignores: subcommands, and options whose name or type is computed.

@@ -108,7 +108,7 @@ def _variable_behind(site: Site, own: TensorType, bijector: Value, given: Mappin
 
 
 def _as_converted(own: TensorType, given: Mapping[str, Value]) -> TensorType:
-    """What a conversion gives: a variable of a declared shape may hold values of other shapes than its first one."""
+    """The result of a conversion: a variable of a declared shape may hold values of other shapes than its first one."""
     if "initial_value" in given and given.get("shape", NONE) != NONE:
         return TensorType(own.dtype)
     return own

@@ -1,4 +1,4 @@
-"""What iterating over a value gives, and how many elements it has.
+"""The elements of a value under iteration, and their number.
 
 Computes: elements one by one as long as they are few, else what one of them may be and how many there are. Needs: the heap; runs
 `__iter__`, `__getitem__` and `__len__` of the program's classes. Gives: `Iteration`, `iterate`, `length_of`, `extend_list`.
@@ -68,7 +68,7 @@ MAX_ELEMENTS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """What iterating over a value gives: its elements in order where they are known, and what one of them may be."""
+    """The elements of a value under iteration: its elements in order where they are known, and what one of them may be."""
 
     elements: tuple[Value, ...] | None
     element: Value
@@ -85,7 +85,7 @@ class Iteration:
 
 
 def iterate(site: Site, value: Value) -> Iteration:
-    """What `for x in value` binds."""
+    """The value that `for x in value` binds."""
     if isinstance(value, UnionValue):
         parts = [iterate(site, member) for member in value.members if member not in (NONE, UNBOUND)]
         if not parts:

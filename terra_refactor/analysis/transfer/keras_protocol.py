@@ -77,7 +77,7 @@ def call_instance(site: Site, name: str, arguments: CallArguments, receiver: Val
 
 
 def _as_call_gets_them(site: Site, method: Value, arguments: CallArguments, receiver: Value) -> CallArguments:
-    """What `Layer.__call__` hands on to `call`: arrays as tensors, floats in the layer's dtype, no `training` that `call` does not take."""
+    """The arguments that `Layer.__call__` passes to `call`: arrays as tensors, floats in the layer's dtype, `training` if `call` has it."""
     engine = site.engine
     dtype = Settings(with_floats(configuration_of(site.frame, receiver), engine.floats)).compute_dtype()
     accepted = parameter_names(engine, method)

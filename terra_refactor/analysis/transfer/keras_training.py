@@ -1,4 +1,4 @@
-"""What `model.fit` and its kin call: the program's `train_step`, or its `call`, losses and metrics, on batches of the data, as a graph.
+"""Functions that `model.fit` and similar methods call: `train_step`, or `call`, losses and metrics, on batches of the data, as a graph.
 
 Computes: one batch of the data, the model's output for it, and what losses and metrics get. Needs: `keras_protocol`. Gives:
 `KERAS_TRAINING`, by method name; a handler returns None to leave the result to the declarations of `tf_model`.
@@ -235,7 +235,7 @@ def float_type(engine: ProgramSettings) -> DType | None:
 
 
 def _cast(engine: ProgramSettings, value: Value) -> Value:
-    """What a loss converts its arguments to."""
+    """The types to which a loss converts its arguments."""
 
     def one(leaf: Value) -> Value:
         return TensorValue(TensorType(float_type(engine), leaf.type.shape)) if isinstance(leaf, TensorValue) else leaf

@@ -388,7 +388,7 @@ def _with_rule(site: Site, entity: Entity, arguments: CallArguments, receiver: V
         return result_of(entity, call)
 
     combinations = list(product(*slots)) if slots else [()]
-    # what fails in a function that is called with one alternative of several proves nothing: they may exclude each other
+    # a failure in a function that is called with one of several alternatives is not definite: they may exclude each other
     engine.one_of_several += len(combinations) > 1
     try:
         result = over_combinations(site, short_name(entity.name), combinations, run)

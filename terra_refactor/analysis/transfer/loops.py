@@ -89,7 +89,7 @@ def for_loop(site: Site, op: Op) -> Terminated | None:
 
 
 def _in_graph(found: Iteration) -> Iteration:
-    """What a loop hands to its body: of a content that only the run tells where the graph has the loop."""
+    """The values that a loop passes to its body: of a content that only the run tells where the graph has the loop."""
     if found.kind not in (BranchKind.TENSOR, BranchKind.DATASET):
         return found
     elements = found.elements

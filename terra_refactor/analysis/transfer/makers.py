@@ -138,7 +138,7 @@ def map_structure(site: Site, arguments: CallArguments, receiver: Value | None) 
         if all(content is None for content in contents):
             return site.call(function, CallArguments(parts))
         if len(parts) == 1 and isinstance(first, UnionValue):
-            engine.one_of_several += 1  # what fails with one structure proves nothing: another may exclude it
+            engine.one_of_several += 1  # a failure with one structure is not definite: another may exclude it
             try:
                 return join_all(walk((member,), depth, (tag, "or", i)) for i, member in enumerate(first.members))
             finally:
@@ -166,7 +166,7 @@ def map_structure(site: Site, arguments: CallArguments, receiver: Value | None) 
 
 
 def _structure_of(frame: Frame, value: Value) -> TupleValue | FrozenList | FrozenDict | None:
-    """What `tf.nest` takes apart: a tuple itself, or what is in a list or dict; None for a leaf."""
+    """The structures that `tf.nest` flattens: a tuple itself, or what is in a list or dict; None for a leaf."""
     content = frame.state.get((value.object, ITEMS)) if isinstance(value, Reference) else value
     return content if isinstance(content, TupleValue | FrozenList | FrozenDict) else None
 

@@ -85,7 +85,7 @@ def dict_key(content: FrozenDict) -> Value:
 
 
 def dict_item(content: FrozenDict, index: Value) -> Value:
-    """What `d[index]` gives for a dict of that content."""
+    """The result of `d[index]` for a dict of that content."""
     for key, value in content.items:
         if key == index:
             found = without_unbound(value)

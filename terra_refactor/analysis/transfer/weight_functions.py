@@ -1,4 +1,4 @@
-"""What Keras calls on weights: initializers, regularizers and constraints that the program defines.
+"""Functions that Keras calls on weights: initializers, regularizers and constraints that the program defines.
 
 Computes: these calls, at the place where the weight is made. Needs: class look-up. Gives: `call_weight_functions`.
 

@@ -127,7 +127,7 @@ def _capture(start: Frame, name: str, owner: Frame) -> None:
 
 
 def private_prefix(class_name: str) -> str | None:
-    """What Python puts before the private names in `class class_name`; a name of underscores only leaves them as they are."""
+    """The prefix that Python adds to private names in `class class_name`; a name of underscores only leaves them as they are."""
     stripped = class_name.lstrip("_")
     return f"_{stripped}" if stripped else None
 

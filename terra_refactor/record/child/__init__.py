@@ -1,1 +1,1 @@
-"""What runs in the user's process, under the user's interpreter: it needs nothing but the standard library."""
+"""Code that runs in the user's process, under the user's interpreter: it needs nothing but the standard library."""

@@ -4,7 +4,7 @@ Computes: a description that JSON can hold, as nested tuples, so that equal ones
 written. Needs: a value. Gives: `describe`, `small`, `NOT_WRITTEN`.
 
 Ignores: contents of arrays, and every text, keys included: a string may be a password, so its type is all that is ever written.
-What containers hold beyond MAX_ITEMS is not looked at. Values are asked for nothing but `dtype` and `shape`, and only if their class
+Elements of containers beyond MAX_ITEMS are not inspected. Values are asked for nothing but `dtype` and `shape`, and only if their class
 is an array's.
 """
 
@@ -81,7 +81,7 @@ def _each_once(members: list[object], depth: int) -> Described:
 
 
 def _kind(cls: type) -> str:
-    """What the instances of a class are, by the names of its bases: nothing is imported."""
+    """The kind of the instances of a class, by the names of its bases: nothing is imported."""
     names = {base.__name__: base.__module__.partition(".")[0] for base in cls.__mro__}
     if names.get("KerasTensor") in ("keras", "tf_keras"):
         return "symbolic"

@@ -46,7 +46,7 @@ Clock = time.perf_counter
 
 
 class Parameter:
-    """What came in as one parameter."""
+    """The observed arguments of one parameter."""
 
     __slots__ = ("distinct", "types", "values")
 

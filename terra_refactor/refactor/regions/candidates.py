@@ -109,7 +109,7 @@ class Candidate:
 
     @property
     def moved(self) -> Block:
-        """What moves behind the run."""
+        """The statements that move after the run."""
         here: list[ast.stmt] = []
         for statement in self.block[self.start : self.end]:
             here += [statement, *(self.anchor.body if statement is self.anchor else ())]

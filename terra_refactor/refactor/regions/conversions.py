@@ -22,7 +22,7 @@ from typing import Final, TypeGuard
 from terra_refactor.syntax.name_flow import Block, usage_of
 
 CONVERTED: Final = '{}.astype("float32")'
-"""How an array is given to the call."""
+"""The spelling of an array as an argument of the call."""
 _PYTHON: Final = frozenset({"abs", "float", "int", "len", "max", "min", "pow", "round", "sum"})
 """What gives Python numbers of Python numbers."""
 _EXACT: Final = (ast.Add, ast.Sub, ast.Mult, ast.USub)

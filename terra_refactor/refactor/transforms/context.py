@@ -40,7 +40,7 @@ class Made:
     edits: tuple[Edit, ...]
     imports: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
-    """What a person should check, beyond what the decision or the hint says already."""
+    """The points that a person should check besides those of the decision or the hint."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ _SCALAR_DTYPES: Final = {
     PythonType.FLOAT: FLOAT32,
     PythonType.STR: STRING,
 }
-"""What a branch makes of a Python value."""
+"""The effect of a branch on a Python value."""
 _ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "//", "%", "**", "<", "<=", ">", ">="})
 _NO_TENSORS: Final = (FunctionValue, LibraryValue, BoundMethod, PartialValue)
 
@@ -113,7 +113,7 @@ def _expressions(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _branch(view: ContextView, staging: Staging, site: Site) -> Iterator[LocalHazard]:
-    """What comes out of a branch of the graph, `if` or flag, that cannot."""
+    """Values that leave a branch of the graph, `if` or flag, but cannot."""
     fact = view.branches.get(site.op)
     exact = None
     if not site.flags and fact is not None and all(fact.falls_through) and not site.in_python_loop:
@@ -441,7 +441,7 @@ def _is_python_bool(value: Value) -> bool:
 
 
 def mismatch(first: Value, second: Value) -> str | None:
-    """How the values of one variable on the two sides of a branch certainly disagree."""
+    """The certain disagreement between the values of one variable on the two sides of a branch."""
     firsts, seconds = members(first), members(second)
     if UNBOUND in firsts or UNBOUND in seconds:
         # where a side has it on some ways only, which of these a trace takes may be a matter of Python

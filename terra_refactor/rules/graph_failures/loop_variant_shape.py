@@ -155,7 +155,7 @@ def _is_text(value: Value) -> bool:
 
 
 def _difference(before: Value, after: Value) -> str | None:
-    """How the value certainly changes its type in a graph."""
+    """The certain change of the value's type in a graph."""
     befores, afters = members(before), members(after)
     if len(befores) != 1 or len(afters) != 1:
         return None

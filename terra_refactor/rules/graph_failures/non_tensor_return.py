@@ -190,7 +190,7 @@ def _without_start_values(alternatives: tuple[Value, ...]) -> tuple[Value, ...]:
 
 
 def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | None:
-    """What is returned that is no tensor, and whether it would become one."""
+    """The returned values that are no tensors, and whether they would become tensors."""
     if depth > 4:
         return None
     match value:

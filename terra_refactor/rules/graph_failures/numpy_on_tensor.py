@@ -88,7 +88,7 @@ def _of_array(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]
 
 
 def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
-    """What a function that works on arrays gets that is none in a graph."""
+    """The argument of a NumPy function that is no array in a graph."""
     written = view.written(call.op)
     given = [argument.value for argument in call.arguments]
     certain = [number for number in given if view.holds_symbolic(number)]

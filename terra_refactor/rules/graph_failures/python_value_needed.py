@@ -69,7 +69,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _formatted(view: ContextView, at: OpId, given: Iterable[OpId], *, every: bool = False) -> Iterator[LocalHazard]:
-    """What is formatted by a specification for numbers, and is a tensor in a graph; the first of it, or `every`."""
+    """The value that a number format is applied to and that is a tensor in a graph; the first of it, or `every`."""
     for number in given:
         is_tensor, parameter = view.becomes_tensor(number)
         if is_tensor:
@@ -173,7 +173,7 @@ def _check_call(view: ContextView, call: Call, name: str) -> Iterator[LocalHazar
 
 
 def _fields_with_format(view: ContextView, call: Call, name: str) -> Iterator[OpId]:
-    """What `"{:.2f}".format(...)` and `format(value, ".2f")` format by a specification."""
+    """The values that `"{:.2f}".format(...)` and `format(value, ".2f")` format."""
     plain = call.positional
     if name == FORMAT and call.is_plain and len(plain) == 2 and view.value(plain[1]) != Constant(""):
         yield plain[0]
@@ -239,7 +239,7 @@ def _check_operator(view: ContextView, operation: Operation) -> Iterator[LocalHa
 
 
 def _formatted_as_numbers(view: ContextView, text: str, given: OpId) -> Iterator[OpId]:
-    """What `text % given` formats by `%d`, `%f` and the like."""
+    """The values that `text % given` formats by `%d`, `%f` and the like."""
     fields = [field for field in _FIELD.finditer(text) if field["kind"] != "%"]
     match view.origin(given):
         case Display(kind=Container.TUPLE, items=items):

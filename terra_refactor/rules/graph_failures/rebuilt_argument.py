@@ -34,7 +34,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _obstacle(view: ContextView, parameter: ParameterFacts) -> tuple[str, str | None] | None:
-    """What is wrong with what calls bring, and the assumption under which it is right after all."""
+    """The problem with the arguments of calls, and the assumption under which there is none."""
     assumed: tuple[str, str | None] | None = None
     for value in (member for each in parameter.values for member in members(each)):
         kinds = _kinds_of_keys(value)
@@ -57,7 +57,7 @@ def _obstacle(view: ContextView, parameter: ParameterFacts) -> tuple[str, str | 
 
 
 def _taken_for_array(view: ContextView, parameter: ParameterFacts, reads: list[OpId]) -> tuple[str, None] | None:
-    """What is asked of an object that a traced function gets a tensor for, since it can be made an array."""
+    """The attribute read from an object that a traced function receives as a tensor, because the object converts to an array."""
     used = next(
         (
             fact.op
@@ -108,7 +108,7 @@ def is_attrs_class(view: ContextView, outline: ClassOutline) -> bool:
 
 
 def _options(view: ContextView, outline: ClassOutline) -> frozenset[str]:
-    """What the fields of an attrs class say about its constructor."""
+    """Constructor parameters from the fields of an attrs class."""
     code = view.codes.of(outline.body)
     found = {argument.keyword for call in code.of_kind(Call) for argument in call.arguments if argument.keyword}
     if any("kw_only=True" in decorator.replace(" ", "") for decorator in outline.decorators):

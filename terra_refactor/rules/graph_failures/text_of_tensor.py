@@ -32,7 +32,7 @@ _SHOWN: Final = frozenset({EffectKind.PRINT, EffectKind.LOG, EffectKind.INPUT_OU
 
 
 class _Use(IntEnum):
-    """What becomes of a text; the greatest of several counts."""
+    """The use of a string; the greatest of several counts."""
 
     SHOWN = 0
     """It is printed or logged (which is a hazard of its own), or says what is wrong."""
@@ -89,7 +89,7 @@ def _is_text(value: Value) -> bool:
 
 
 def _use(view: ContextView, text: OpId) -> _Use:
-    """What becomes of the text that an operation makes, within the function."""
+    """The use of the string that an operation creates, within the function."""
     worst = _Use.SHOWN
     pending, seen = [text], {text}
     while pending and worst is not _Use.NEEDED:

@@ -40,7 +40,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _reached(view: ContextView, library: tuple[str, ...], callees: tuple[ContextId, ...]) -> frozenset[Trait]:
-    """What of both a call leads to."""
+    """The file operations that a call leads to."""
     inner = (name for context in view.called_from(callees) for call in context.calls for name in call.library)
     return frozenset(
         trait

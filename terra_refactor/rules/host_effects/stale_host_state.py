@@ -19,7 +19,7 @@ _RATES: Final = frozenset({"learning_rate", "lr"})
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    """What is no effect of anything: captured variables, and state of Keras."""
+    """State without an effect: captured variables, and state of Keras."""
     yield from _captured_variables(view)
     yield from _lists_of_variables(view)
     yield from _objects_of_unknown_classes(view)

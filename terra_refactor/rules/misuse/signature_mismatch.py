@@ -48,7 +48,7 @@ def _definition(view: ContextView, call: Call, made: FunctionId) -> Iterator[Loc
 
 
 def _contradiction(view: ContextView, call: Call, identity: FunctionId, signature: Signature) -> str | None:
-    """What of a call the signature does not take."""
+    """The arguments of a call that the signature refuses."""
     code = view.program.function(identity)
     if not call.is_plain or (code.kind is FunctionKind.METHOD and not view.is_bound(call, code)):
         return None

@@ -46,7 +46,7 @@ def _target(view: ContextView, wanted: OpId) -> tuple[int, ...] | None:
 
 
 def _mixed(value: Value, target: tuple[int, ...]) -> str | None:
-    """What is wrong with a reshape to `(-1, *target)`; None if it may be meant."""
+    """The problem with a reshape to `(-1, *target)`; None if it may be meant."""
     if not isinstance(value, TensorValue) or value.kind is not TensorKind.TENSOR or value.type.shape is None:
         return None
     shape = value.type.shape

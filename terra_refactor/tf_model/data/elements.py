@@ -73,7 +73,7 @@ def map_components(function: Callable[[Value], Value], structure: Value) -> Valu
 
 
 def as_component(value: Value) -> Value:
-    """What one component becomes in a dataset: a tensor; a nested dataset stays one."""
+    """The element type of one component of a dataset: a tensor; a nested dataset stays one."""
     match value:
         case DatasetValue():
             return value
@@ -86,7 +86,7 @@ def as_component(value: Value) -> Value:
 
 
 def as_element(value: Value) -> Value:
-    """What a value becomes as an element of a dataset; `UNKNOWN` where its structure is not known."""
+    """A value as an element of a dataset; `UNKNOWN` where its structure is not known."""
     return UNKNOWN if isinstance(value, UnknownValue) else map_components(_component, value)
 
 
@@ -134,7 +134,7 @@ def typed_element(types: Value, shapes: Value | None) -> Value:
 
 
 def join_elements(left: Value, right: Value) -> Value:
-    """What is known of an element of one dataset or another of the same structure."""
+    """The join of the elements of two datasets of the same structure."""
     if isinstance(left, TupleValue) and isinstance(right, TupleValue) and len(left.elements) == len(right.elements):
         parts = tuple(join_elements(a, b) for a, b in zip(left.elements, right.elements, strict=True))
         return TupleValue(parts, left.name, left.fields, left.cls)

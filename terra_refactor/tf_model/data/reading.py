@@ -1,4 +1,4 @@
-"""What one reads of a dataset: its elements by iterating, their number, their specs.
+"""Reads of a dataset: its elements by iterating, their number, their specs.
 
 Gives: `METHODS`, and `ATTRIBUTES` by their own names.
 """

@@ -79,7 +79,7 @@ def _repeat(call: BoundCall, dataset: DatasetValue) -> Value:
 
 
 def _arguments(element: Value) -> list[Value]:
-    """How an element is passed to a function: a plain tuple as several arguments."""
+    """An element as arguments of a function: a plain tuple as several arguments."""
     element = taken(element)
     if isinstance(element, TupleValue) and element.name is None:
         return list(element.elements)
@@ -87,7 +87,7 @@ def _arguments(element: Value) -> list[Value]:
 
 
 def _returned(outcome: Value) -> Value:
-    """What a function's result becomes as an element: a list is a structure here, as a tuple is."""
+    """A function's result as an element: a list is a structure here, as a tuple is."""
     if isinstance(outcome, FrozenList):
         return UNKNOWN if outcome.elements is None else as_element(TupleValue(outcome.elements))
     return as_element(outcome)

@@ -34,7 +34,7 @@ def _with_channels(shape: tuple[Dim, ...], spatial: list[Dim], channels: Dim, ch
 
 
 def _unknown_image(rank: int, shape: Shape, channels: Dim, channels_first: bool | None) -> Shape:
-    """What is known of an output whose layout or input is not known."""
+    """The output if the layout or the input is unknown."""
     if shape is None:
         return None
     if len(shape) != rank + 2:

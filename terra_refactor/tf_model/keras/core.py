@@ -219,7 +219,7 @@ def _lambda(call: BoundCall) -> Value:
 
 
 def _given_placeholders(call: BoundCall, function: Value, value: Value) -> Value:
-    """What a function gives that a layer calls: of a placeholder of Keras it gets, in a graph that is thrown away, a tensor."""
+    """The result of a function that a layer calls: of a placeholder of Keras it gets, in a graph that is thrown away, a tensor."""
 
     def as_tensor(leaf: Value) -> Value:
         is_placeholder = isinstance(leaf, TensorValue) and leaf.kind is TensorKind.KERAS

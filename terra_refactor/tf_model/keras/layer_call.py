@@ -25,7 +25,7 @@ from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, R
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a layer's constructor was given."""
+    """The arguments of a layer's constructor."""
 
     values: Mapping[str, Value]
 
@@ -83,7 +83,7 @@ ShapeRule: TypeAlias = Callable[[Settings, Shape], Shape]
 
 
 class ResultDType(Enum):
-    """How the dtype of a layer's output follows from that of its input."""
+    """The dtype of a layer's output as a function of its input's dtype."""
 
     COMPUTE = "compute"
     """The compute dtype, whatever comes in."""

@@ -1,4 +1,4 @@
-"""What functional and sequential models do with their inputs before any layer sees them.
+"""Conversions of inputs by functional and sequential models, before any layer.
 
 Computes: ranks that Keras adjusts, and the checks against the declared inputs. Gives: `adjusted_input`, `check_input`.
 Source: Keras 3, `keras.Functional` (`_adjust_input_rank`, `input_spec`).

@@ -37,7 +37,7 @@ from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, R
 
 
 def equal_ranks(labels: Shape, predictions: Shape) -> tuple[Shape, Shape] | None:
-    """What Keras makes of two shapes whose ranks differ by one: an axis of size 1 is dropped or added; None where it is not known."""
+    """Keras's treatment of two shapes whose ranks differ by one: an axis of size 1 is dropped or added; None where it is not known."""
     if labels is None or predictions is None:
         return None
     if len(labels) == len(predictions) + 1:

@@ -1,4 +1,4 @@
-"""What NumPy's functions and methods return: shapes, dtypes by NumPy's own promotion, contents of small arrays.
+"""Results of NumPy's functions and methods: shapes, dtypes by NumPy's own promotion, contents of small arrays.
 
 Gives: `RULES`, `ATTRIBUTES`, merged from the files of this package, a file per family. Assumes NumPy 2 on a 64-bit system.
 """

@@ -1,4 +1,4 @@
-"""What NumPy functions make of their arguments: arrays, Python numbers that are weak beside them, and results.
+"""Conversions of arguments by NumPy functions: arrays, Python numbers that are weak beside them, and results.
 
 Computes: operand types and promotions. Gives: `Operand`, `operand`, `promoted`, `result` and `array`, `content_of`.
 

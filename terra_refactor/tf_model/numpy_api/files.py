@@ -1,4 +1,4 @@
-"""What `numpy.load` gives: an array, an archive of arrays, or whatever object was pickled.
+"""The result of `numpy.load`: an array, an archive of arrays, or whatever object was pickled.
 
 Computes: what only one of these can be, by how it is used: an item by name is an array of an archive, and a method of arrays is that of
 an array. Gives: `LOADED`, `array_in`, `array_with`. Ignores: objects that were pickled, except that items of arrays may be any object.
@@ -20,7 +20,7 @@ _OF_ARRAYS: Final = words(
     "T argmax argmin astype clip copy cumsum dtype flatten max mean min ndim prod ravel repeat reshape round shape size squeeze std sum "
     "swapaxes transpose var"
 )
-"""What arrays have and archives have not, and what does not give their items."""
+"""Attributes that arrays have and archives lack, or that do not read an item."""
 
 
 def array_in(index: Value) -> Value | None:

@@ -135,7 +135,7 @@ def _assign(call: BoundCall) -> Value:
 
 
 def _to_array(value: Value) -> Value:
-    """What `Session.run` gives for a fetched tensor."""
+    """The result of `Session.run` for a fetched tensor."""
     if isinstance(value, TensorValue):
         kind = TensorKind.NUMPY_SCALAR if value.type.shape == () else TensorKind.NDARRAY
         return TensorValue(value.type, kind)

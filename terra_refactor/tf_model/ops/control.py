@@ -162,7 +162,7 @@ def _without_content(value: Value) -> Value:
 
 
 def _joined(left: Value, right: Value) -> Value:
-    """What is known of a value that comes from one branch or the other, leaf by leaf."""
+    """The join of the values of two branches, leaf by leaf."""
 
     def one(row: tuple[Value, ...]) -> Value:
         first, second = row

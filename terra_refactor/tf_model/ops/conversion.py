@@ -152,7 +152,7 @@ _SCALAR_DTYPES: Final = {
 
 
 def _converted(value: Value) -> _Converted | None:
-    """What a value becomes; None where nothing is known."""
+    """The converted value; None where nothing is known."""
     match value:
         case TensorValue(kind=TensorKind.SPARSE | TensorKind.RAGGED):
             return None

@@ -63,7 +63,7 @@ def _with_marks(part: Operand, item: Value) -> Operand:
 
 
 def _repeated(values: Value | None) -> Operand | None:
-    """What each element of a list of unknown length is."""
+    """The element type of a list of unknown length."""
     if isinstance(values, FrozenList | SequenceValue) and values.element is not None:
         return operand(values.element)
     return None

@@ -22,7 +22,7 @@ from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, R
 
 
 def _reduced(call: BoundCall, dtype: DType | None, losses: Shape) -> Value:
-    """What `reduction` makes of the losses."""
+    """The losses after `reduction`."""
     wanted = argument(call, "reduction")
     match wanted:
         case None:

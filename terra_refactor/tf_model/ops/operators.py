@@ -106,7 +106,7 @@ def operator_rule(op: str, left: Value, right: Value, *, in_place: bool = False)
 
 
 def _traced_of(known: Value | None, *operands: Value) -> Traced:
-    """What is open of an element-wise result, beside its sizes and what is `known` of its content."""
+    """The open parts of an element-wise result, besides its sizes and the `known` content."""
     content = rank = 0
     for value in operands:
         content |= content_roots(value) if known is None else whole_content_roots(value)

@@ -66,7 +66,7 @@ def result(dtype: DType | None, shape: Shape = None, content: Value | None = Non
 
 
 def short_name(call: BoundCall) -> str:
-    """What a call is called in messages: `math.add`."""
+    """The name of a call in messages: `math.add`."""
     return call.name.removeprefix("tensorflow.").removeprefix("compat.v1.")
 
 

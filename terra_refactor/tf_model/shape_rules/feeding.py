@@ -1,4 +1,4 @@
-"""What may be fed to a tensor of a graph. Source: `tf.compat.v1.Session.run` (`Cannot feed value of shape ...`)."""
+"""Values that may be fed to a tensor of a graph. Source: `tf.compat.v1.Session.run` (`Cannot feed value of shape ...`)."""
 
 from __future__ import annotations
 
