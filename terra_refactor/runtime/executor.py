@@ -82,6 +82,8 @@ def call_function(name: Any, inputs: list[Any], attrs: Any, outputs: int, wait: 
         outstanding.busy[queue] = next(outstanding.numbers)
         return _execute(ctx, name, inputs, attrs, outputs)
     finally:
+        # A wait of another thread may have found the executor still empty, and have ended before the segment was in it.
+        outstanding.busy[queue] = next(outstanding.numbers)
         pywrap_tfe.TFE_ContextSetExecutorForThread(handle, before)
         _executors.before = outer
         pywrap_tfe.TFE_DeleteExecutor(before)  # what was asked for, not what it stands for

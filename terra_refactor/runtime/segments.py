@@ -212,7 +212,8 @@ def call_attributes(graph: Any, fast_math: bool) -> tuple[Any, ...]:
     """The attributes with which the context calls functions: executor and session configuration.
 
     Grappler's arithmetic rewrites and constant folding give other numbers: `exp(x) - 1` becomes `expm1(x)`, `x ** .5` a square
-    root, `(x + c) - c` becomes `x`. They are off unless the program asks for them (`fast_math`). Even then, it makes
+    root, `(x + c) - c` becomes `x`. Its remapper makes one kernel of a product, a bias and a `tanh`, which rounds otherwise, too.
+    They are off unless the program asks for them (`fast_math`). Even then, it makes
     `not (x < y)` into `x >= y`, which differs where there are NaNs, and writes sums out to their last terms, of which
     `x = x + x` twenty times has a million: for a graph with such a pattern the arithmetic rewrites are off. That of TensorFlow
     2.16 also makes zeros of `x * zeros_like(x)`, infinities and NaNs or not: constants are not folded there.
@@ -231,6 +232,8 @@ def call_attributes(graph: Any, fast_math: bool) -> tuple[Any, ...]:
         rewrites.arithmetic_optimization = off
     if no_folding:
         rewrites.constant_folding = rewrites.dependency_optimization = off
+    if not fast_math:
+        rewrites.remapping = off
     attributes["config_proto"] = config.SerializeToString()
     return tuple(itertools.chain(*attributes.items()))
 
