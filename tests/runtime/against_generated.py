@@ -200,6 +200,8 @@ STATEMENTS = [
     ["for q{n} in (lambda y=y: (yield from (y, y * {c})))():", "    y = y * 0.3 + tf.tanh(q{n})"],
 ]
 
+XLA_SIMPLIFIES = "(y + 1e6) - 1e6"  # to `y`: another number, and the manual says so
+
 
 def source(seed: int) -> str:
     """The text of a program; its `program` takes the decorator."""
@@ -317,10 +319,13 @@ def main(first: int, count: int, options: list[str]) -> int:
     from terra_refactor.runtime import co_execute
 
     co: Any = functools.partial(co_execute, xla=True) if "--xla" in options else co_execute
-    different = 0
+    different = left_out = 0
     step = 2 if "--threads" in options else 1
     for seed in range(first, first + count, step):
         seeds = list(range(seed, seed + step))
+        if "--xla" in options and any(XLA_SIMPLIFIES in source(each) for each in seeds):
+            left_out += step
+            continue
         # random numbers have one stream for the process: which program draws first is nobody's promise
         alone = step == 1 or any("set_seed" in source(each) for each in seeds)
         found = [difference(each, co) for each in seeds] if alone else differences_in_threads(seeds, co)
@@ -328,7 +333,7 @@ def main(first: int, count: int, options: list[str]) -> int:
             if what is not None:
                 different += 1
                 print(f"program {each}: {what[:300]}", flush=True)
-    print(f"{count} programs from {first} {' '.join(options)}: {different} different", flush=True)
+    print(f"{count - left_out} programs from {first} {' '.join(options)}: {different} different", flush=True)
     return different
 
 

@@ -49,12 +49,14 @@ const steps = [
     ["the changes of the whole workspace are listed, and one is made", proposals],
     ["all safe changes are listed, each ticked, and made", allSafe],
     ["a double click on a parameter's hint writes the annotation", doubleClick],
+    ["the types of a function are written into its signature", writeTypes],
     ["what keeps a function from being a graph is cured", cureHazard],
     ["a finding is ignored with a reason", suppression],
     ["findings of all files are listed, those of closed notebooks included", workspace],
     ["a notebook has hints and diagnostics in its cells", notebook],
     ["the report is shown", report],
     ["the report follows a dark theme", darkReport],
+    ["the file that is open in a large folder is answered first, and the rest follows", largeFolder],
     ["a wrong path of the server is said", wrongPath],
     ["a Python without the server runs the one that the extension carries", carriedServer],
     ["a server is installed on request", installServer],
@@ -255,6 +257,15 @@ async function doubleClick() {
     await bench.shot("double-click");
 }
 
+async function writeTypes() {
+    await bench.open("report.py");
+    await bench.goTo(onDisk("report.py").split("\n").findIndex((text) => text.includes("def loud(")) + 1, 6);
+    await bench.openActions("Write types: values: tf.Tensor → tf.Tensor");
+    await bench.choose("Write types: values: tf.Tensor → tf.Tensor");
+    await until(() => onDisk("report.py").includes("def loud(values: tf.Tensor) -> tf.Tensor:"), "the types were not written");
+    await bench.shot("types-written");
+}
+
 async function cureHazard() {
     await bench.open("report.py");
     const line = onDisk("report.py").split("\n").findIndex((text) => text.includes("print(")) + 1;
@@ -341,6 +352,44 @@ async function workspace() {
     await bench.read("functions in");
     await bench.run("View: Hide Panel");
     await bench.page.locator(".markers-panel").waitFor({ state: "hidden" });
+}
+
+const LARGE = 400; // modules, each of which imports the one before and what all share
+
+/** A folder of some size, of which one file is opened: its hints are there while the rest is still gone through, which is shown. */
+async function largeFolder() {
+    const large = mkdtempSync(path.join(tmpdir(), "terra-large-"));
+    const lines = ["import tensorflow as tf", "", ""];
+    writeFileSync(path.join(large, "shared.py"), [...lines, "def scaled(values, by):", "    return tf.nn.relu(values) * by", ""].join("\n"));
+    for (let number = 0; number < LARGE; number += 1) {
+        const before = number === 0 ? [] : [`import step_${number - 1}`];
+        const functions = Array.from({ length: 12 }, (_, index) => [
+            `def part_${index}(values):`,
+            `    product = tf.matmul(values, tf.ones([8, 8])) + ${index}.0`,
+            `    return scaled(product, ${number % 7}.0)`,
+            "",
+            "",
+        ]).flat();
+        const calls = Array.from({ length: 12 }, (_, index) => `part_${index}(tf.ones([4, 8]))`);
+        const text = ["import tensorflow as tf", ...before, "from shared import scaled", "", "", ...functions, ...calls, ""];
+        writeFileSync(path.join(large, `step_${number}.py`), text.join("\n"));
+    }
+    try {
+        await bench.visit(large);
+        const opened = Date.now();
+        await bench.open(`step_${LARGE - 1}.py`);
+        await bench.shows("product: float32 (4, 8)");
+        const first = Date.now() - opened;
+        await bench.page.locator(`.statusbar-item:has-text("terra-refactor: ${path.basename(large)}")`).first().waitFor(); // how far it is
+        await bench.shot("large-first-answer");
+        await bench.run("terra-refactor: Analyze Workspace");
+        await bench.notification("functions in").waitFor();
+        console.log(`        first hints of ${LARGE} modules after ${(first / 1000).toFixed(1)} s, all of them after ${((Date.now() - opened) / 1000).toFixed(1)} s`);
+        await bench.shot("large-all");
+    } finally {
+        await bench.visit(project);
+        rmSync(large, { recursive: true, force: true, maxRetries: 5 });
+    }
 }
 
 async function wrongPath() {

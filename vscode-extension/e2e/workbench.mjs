@@ -90,7 +90,16 @@ export class Workbench {
             executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
             args: ["--no-sandbox", "--disable-dev-shm-usage"],
         });
-        this.address = `http://127.0.0.1:${port}/?folder=${encodeURIComponent(this.project)}`;
+        this.origin = `http://127.0.0.1:${port}`;
+        await this.visit(this.project);
+    }
+
+    /** Opens a folder in a page of its own. */
+    async visit(folder) {
+        if (this.page !== undefined) {
+            await within(this.page.close(), 30_000, "closing the page");
+        }
+        this.address = `${this.origin}/?folder=${encodeURIComponent(folder)}`;
         await this.show();
     }
 

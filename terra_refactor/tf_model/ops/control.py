@@ -325,12 +325,9 @@ def _map_fn(call: BoundCall) -> Value:
     signature = argument(call, "fn_output_signature", "dtype")
     if signature is None or call.name.endswith("vectorized_map"):
         return _stacked(made, count)
-    stacked = _stacked(made, count)
-    if is_structure(made) or made == UNKNOWN:
-        if made != UNKNOWN:
-            return stacked
-        return map_structure(lambda leaf: _declared(leaf, count), signature)
-    declared = _declared(signature, count)
+    stacked, declared = _stacked(made, count), map_structure(lambda leaf: _declared(leaf, count), signature)
+    if is_structure(made) or declared == UNKNOWN:
+        return stacked
     if isinstance(stacked, TensorValue) and isinstance(declared, TensorValue) and declared.kind is TensorKind.TENSOR:
         shape = meet_shapes(stacked.type.shape, declared.type.shape)
         return result(declared.type.dtype or stacked.type.dtype, shape)
@@ -342,7 +339,8 @@ def _declared(leaf: Value, count: Dim) -> Value:
         if leaf.kind is not TensorKind.TENSOR:
             return TensorValue(TensorType(leaf.type.dtype), leaf.kind)
         return result(leaf.type.dtype, None if leaf.type.shape is None else (count, *leaf.type.shape))
-    return result(tensor_dtype(leaf))
+    # what is not known may declare a structure as well
+    return UNKNOWN if any(isinstance(each, UnknownValue) for each in members(leaf)) else result(tensor_dtype(leaf))
 
 
 def minimize(call: BoundCall) -> Value:
@@ -381,7 +379,7 @@ def _scan(call: BoundCall) -> Value:
 def _callback(call: BoundCall) -> Value:
     """`tf.py_function`: dtypes as declared, shapes lost."""
     declared = call.argument("Tout")
-    if declared is None:
+    if declared is None or isinstance(declared, UnknownValue):
         return UNKNOWN
     if elements(declared) == ():
         return FrozenList(())

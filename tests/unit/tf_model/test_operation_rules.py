@@ -21,9 +21,11 @@ from terra_refactor.domain.value import (
     FrozenList,
     LibraryValue,
     SliceValue,
+    SpecValue,
     TensorKind,
     TensorValue,
     TupleValue,
+    UnknownValue,
     Value,
 )
 from terra_refactor.tf_model import ops
@@ -141,6 +143,21 @@ def test_map_fn_stacks_what_the_function_gives() -> None:
         BoundCall("tensorflow.map_fn", {"fn": FUNCTION, "elems": tensor((N, 5))}, invoke=invoke)
     )
     assert made == TupleValue((tensor((N, 5, 5)), tensor((N,))))
+
+
+@pytest.mark.parametrize("given", [UNKNOWN, UnknownValue(reason="budget")])
+def test_the_result_of_map_fn_has_the_structure_of_its_signature(given: Value) -> None:
+    """What the function gives need not be known for it, and where neither is known the result may be a structure."""
+    spec = SpecValue(TensorType(FLOAT32, None))
+
+    def made(signature: Value) -> Value:
+        arguments: dict[str, Value] = {"fn": FUNCTION, "elems": tensor((N, 5)), "fn_output_signature": signature}
+        return rule("tensorflow.map_fn")(BoundCall("tensorflow.map_fn", arguments, invoke=lambda *_, **__: given))
+
+    assert made(TupleValue((spec, spec))) == TupleValue((tensor(None), tensor(None)))
+    assert made(spec) == tensor(None)
+    assert isinstance(made(UnknownValue(reason="budget")), UnknownValue)
+    assert made(TupleValue((spec, UNKNOWN))) == TupleValue((tensor(None), UNKNOWN))
 
 
 def test_a_loop_variable_that_grows_has_an_unknown_size() -> None:
