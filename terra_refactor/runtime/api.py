@@ -177,7 +177,7 @@ def enable() -> None:
 
 
 def report(format: str = "text") -> str:  # noqa: A002  (the word a caller expects)
-    """What the shim did, per function: paths, segments, hit rate, fallbacks with reasons, times.
+    """A report of the shim, per function: paths, segments, hit rate, fallbacks with reasons, times.
 
     Args:
         format: "text", "svg" (a picture of the trace graph) or "html" (both, as a page).

@@ -185,7 +185,7 @@ def _method_hook(owner: Any, name: str, kind: str, scalars: bool) -> tuple[Any, 
 
 
 def _assignable(getitem: Any) -> Any:
-    """What makes `variable[0].assign(x)` work: TensorFlow hangs the method on the slice."""
+    """Support for `variable[0].assign(x)`: TensorFlow hangs the method on the slice."""
 
     def assign(variable: Any, index: Any, value: Any) -> Any:
         return getitem(variable, index).assign(value)
@@ -308,7 +308,7 @@ class _Layer:
         self.in_place = True
 
     def take_away(self) -> None:
-        """Take them away. What the program has put over a hook stays."""
+        """Take them away. A function that the program has put over a hook stays."""
         self.in_place = False
         for owner, name, was, replacement in reversed(self.made):
             if vars(owner).get(name) is replacement:

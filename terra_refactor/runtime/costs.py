@@ -42,7 +42,7 @@ EAGER_OPERATION: Final = 4e-6
 FIRST_REST: Final = 64
 LONGEST_REST: Final = 100_000
 TRYING_AGAIN: Final = 0.02
-"""What trying again may cost, as a part of the time of the calls between."""
+"""The budget of trying again, as a share of the time of the calls between."""
 SLOW_TRIES: Final = 4
 """After so many calls that took twice the time, a new try ends: recording and compiling take two."""
 PASSED_OVER: Final = 6
@@ -52,7 +52,7 @@ UNSETTLED: Final = 12
 
 
 class Way(enum.Enum):
-    """How a call is to run."""
+    """The mode of a call."""
 
     FREE = "under the shim"
     TIMED = "under the shim, and timed to its end"
@@ -61,13 +61,13 @@ class Way(enum.Enum):
 
 
 def _typical(times: list[float]) -> float:
-    """What a call takes when nothing else disturbs it: the mean of the lower half, since calls on other inputs take other times."""
+    """The undisturbed time of a call: the mean of the lower half, since calls on other inputs take other times."""
     lower = sorted(times)[: (len(times) + 1) // 2]
     return sum(lower) / len(lower)
 
 
 class Costs:
-    """What the calls of one co-executed function cost."""
+    """Costs of the calls of one co-executed function."""
 
     def __init__(self, name: str, measures: bool = True) -> None:
         self.name = name
@@ -96,7 +96,7 @@ class Costs:
         self.said = False
 
     def way(self) -> Way:
-        """How the next call is to run."""
+        """The mode of the next call."""
         if not self.measures:
             return Way.FREE
         if self.resting:
@@ -202,7 +202,7 @@ class Costs:
             _log.warning("%s runs eagerly for now: %s", self.name, self.comparison())
 
     def comparison(self) -> str:
-        """What was measured last, in words."""
+        """The last measurement, in words."""
         if self.shim_seconds is None:
             return "not measured yet"
         if self.eager_seconds is None:

@@ -128,7 +128,7 @@ def keras_scope_active() -> bool:
     return getattr(state, "autocast_scope", None) is not None or getattr(state, "stateless_scope", None) is not None
 
 
-# What an assignment returns stands for the variable, but cannot be used in another graph: by handle, the variable itself.
+# The result of an assignment stands for the variable, but cannot be used in another graph: by handle, the variable itself.
 _assigned: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 
@@ -151,7 +151,7 @@ def assigned_variable(unread: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What an earlier segment knew of a tensor: its value (as bytes), or an exclusive upper bound on its elements."""
+    """Facts of an earlier segment about a tensor: its value (as bytes), or an exclusive upper bound on its elements."""
 
     tensor: Any
     value: bytes | None
@@ -183,7 +183,7 @@ class Encoder:
         self.ids: dict[int, int] = {}  # id of an EagerTensor -> slot, or ~input
         self.facts: dict[int, Fact] = {}  # id of an EagerTensor of an earlier segment -> what is known of it
         self.anonymous: list[int] = []  # inputs made by the last `key` walk, in order
-        self.hanging = False  # what Keras hung on tensors belongs to the arguments
+        self.hanging = False  # attributes that Keras sets on tensors belong to the arguments
         self.widen = False  # Python numbers become inputs
         self.scalar_dtype: Any = None
         self.hint: Any = None  # the dtype that an operator would give an array

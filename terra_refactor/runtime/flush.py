@@ -36,7 +36,7 @@ def guards_hold(run: Any, node: Node) -> bool:
 
 
 def _drop_what_hangs_on_the_dead(slots: list[Any]) -> None:
-    """What hangs on a tensor that nobody holds is held by nobody."""
+    """Attributes of an unreferenced tensor are unreferenced."""
     count = sys.getrefcount
     dropped = True
     while dropped:

@@ -88,7 +88,7 @@ def ask_for(run: Any, lazy: Any) -> None:
 
 
 def run_from_elsewhere(run: Any, unfinished: Callable[[], bool], longest: float) -> None:
-    """What a run of another thread has deferred runs; `unfinished` says whether something is still missing.
+    """The deferred operations of another thread's run are executed; `unfinished` says whether something is still missing.
 
     Its own thread does it, at its next hooked call; where a segment is built that takes long. Only where that thread makes none,
     because it is blocked (waiting for this very thread, perhaps), is it done here: never while it is in the middle of the
@@ -166,7 +166,7 @@ def _flush_here() -> None:
 
 
 def _before(real: Any) -> Any:
-    """What lets another thread go on, or waits for one, happens after everything before it."""
+    """A call that wakes another thread, or waits for one, happens after everything before it."""
 
     def hooked(*args: Any, **kwargs: Any) -> Any:
         _flush_here()

@@ -5,7 +5,7 @@ Needs: Keras 3 on TensorFlow. Gives: `hooks`.
 Ignores: optimizer classes of the program: their Python must run, so their calls are looked into.
 
 A learning rate that is a function or a schedule class of the program is Python, called as often and in the same order as
-Keras calls it: once for each variable with weight decay, and once for the update. What Keras does between is one node.
+Keras calls it: once for each variable with weight decay, and once for the update. Keras's work in between is one node.
 """
 
 from __future__ import annotations

@@ -232,7 +232,7 @@ _UNDEFINED = frozenset(("op", "graph", "name", "value_index", "consumers"))
 
 
 def _forward_everything_else() -> None:
-    """Whatever else an EagerTensor can do, the deferred one does by making its value first."""
+    """For all other operations of an EagerTensor, the deferred tensor first computes its value."""
     for name in dir(EagerTensor):
         if name in _KEPT or name in LazyTensor.__dict__:
             continue

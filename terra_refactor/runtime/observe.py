@@ -1,4 +1,4 @@
-"""What happened inside one call while it ran eagerly: may it be deferred next time?
+"""Observations of one eager call: may it be deferred next time?
 
 Computes: from the raw operations that a call ran, the reasons why it may not be deferred, the guards it needs, and which
 of its results the path fixes. Needs: the catch-all hooks to hand over every operation. Gives: `Observation`.

@@ -1,4 +1,4 @@
-"""What is known of raw operations: which may be deferred, and under which condition.
+"""Rules about raw operations: which may be deferred, and under which condition.
 
 Computes: from an operation's name (and dtypes) whether it can fail on values, touches state, or is random.
 Needs: nothing but names. Gives: the closed sets below and `is_total_op`.

@@ -57,7 +57,7 @@ PATHS: Final = names(
     pywrap_tfe.TFE_Py_VariableWatcherRemove
     """
 )
-"""What is reached from a name of tf_internals.py."""
+"""Names reached from a name of tf_internals.py."""
 
 ATTRIBUTES: Final[tuple[tuple[str, Callable[[], Any], tuple[str, ...]], ...]] = (
     (

@@ -1,4 +1,4 @@
-"""What is known of one co-executed function over all its calls.
+"""The state of one co-executed function over all its calls.
 
 Computes: counts for the report, and the decision to give up. Needs: nothing of TensorFlow. Gives: `Program`, `epoch`.
 Ignores: how calls are matched and run.
@@ -117,7 +117,7 @@ class Program:
             self.frozen = True
 
     def sights_before_building(self) -> int:
-        """How often the end of a segment must have been seen before it is worth compiling: more when there are many."""
+        """The number of times that the end of a segment must have been seen before it is worth compiling: more when there are many."""
         return 0 if self.segments_built < 16 else 1 if self.segments_built < 48 else 3
 
     def operations(self) -> int:

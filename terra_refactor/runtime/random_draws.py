@@ -52,7 +52,7 @@ def _seeds(args: Any) -> dict[str, Any]:
 
 
 def _identity(name: str, args: Any, attributes: dict[str, Any]) -> tuple[Any, ...]:
-    """What tells one kernel from another."""
+    """The identity of a kernel."""
     dtype = tf.as_dtype(attributes["dtype"]).as_datatype_enum
     wide = getattr(args[0], "dtype", None) == tf.int64
     return name, attributes.get("seed"), attributes.get("seed2"), dtype, wide

@@ -1,4 +1,4 @@
-"""What the shim did, in words.
+"""The shim's report in words.
 
 Computes: a summary of each program. Needs: the registered programs. Gives: `register`, `render`.
 Ignores: drawing (picture.py).

@@ -29,7 +29,7 @@ _remove = pywrap_tfe.TFE_Py_TapeSetRemove
 
 
 class VirtualTape:
-    """What `GradientTape._tape` holds while the tape is only an event of the trace."""
+    """The value of `GradientTape._tape` while the tape is only an event of the trace."""
 
 
 @dataclass(eq=False, slots=True)

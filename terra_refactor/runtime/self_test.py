@@ -101,7 +101,7 @@ def _step(x: Any, variable: Any) -> Any:
 
 
 def changed_behaviour(execute: Any) -> str | None:
-    """What goes wrong when a small program is co-executed, with the hooks in place.
+    """The failure of a small co-executed program, with the hooks in place.
 
     Other threads may run operations meanwhile, and may build layers, after which paths are recorded afresh: then it is called more often.
     """

@@ -1,4 +1,4 @@
-"""What belongs to one thread: the run it is in, and the tapes that really record.
+"""State of one thread: the run it is in, and the tapes that really record.
 
 Computes: nothing. Needs: nothing. Gives: `thread`, one object whose attributes differ per thread; `hooks`; `forked`.
 Ignores: everything about TensorFlow.

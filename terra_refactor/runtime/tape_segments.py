@@ -125,7 +125,7 @@ class TapeSegment:
         order = {operation.name: number for number, operation in enumerate(graph.get_operations())}
         recorded: list[tuple[Any, int]] = []
         entries: list[Entry] = []
-        # what depends on another result comes after it
+        # a result comes after the results that it depends on
         for position, result in sorted(enumerate([*results, *extra]), key=lambda each: order[each[1].op.name]):
             if not (result.dtype.is_floating or result.dtype.is_complex):
                 continue

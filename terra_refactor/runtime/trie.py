@@ -16,7 +16,7 @@ from typing import Any
 
 
 class Kind(enum.Enum):
-    """What happens when a call that was seen before is seen again."""
+    """The action for a call that was recorded before."""
 
     DEFER = "defer"  # it becomes part of a segment
     DESCEND = "descend"  # its Python runs, and the calls inside it are looked at one by one
@@ -40,7 +40,7 @@ class ArrayRule(enum.Enum):
 
 
 class Role(enum.Enum):
-    """What a call is to the gradient tapes."""
+    """The role of a call for the gradient tapes."""
 
     OPERATION = "operation"
     PUSH = "push"

@@ -45,7 +45,7 @@ def collect(template: Any, value: Any, first: int, found: list[Any]) -> bool:
 
 
 def hung_on(tensor: Any) -> dict[str, Any]:
-    """What hangs on a tensor, deferred or not: what was set on the deferred one came last."""
+    """Attributes of a tensor, deferred or not: what was set on the deferred one came last."""
     own: dict[str, Any] = tensor.__dict__
     if type(tensor) is LazyTensor and tensor._value is not None:
         below = tensor._value.__dict__
@@ -54,7 +54,7 @@ def hung_on(tensor: Any) -> dict[str, Any]:
 
 
 def _hang(real: Any, hung: dict[str, Any]) -> None:
-    """What was set on a deferred tensor goes along with the real one: Keras looks for the logits on what a softmax gave."""
+    """Attributes set on a deferred tensor move to the real one: Keras looks for the logits on what a softmax gave."""
     for name, item in hung.items():
         setattr(real, name, item if type(item) is not LazyTensor or item._value is None else item._value)
 

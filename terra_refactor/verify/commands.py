@@ -1,4 +1,4 @@
-"""What a person asks to be run, read from a command line.
+"""The program to run, parsed from a command line.
 
 Computes: a script or a run of tests. Needs: text. Gives: `script_of`, `tests_of`, `source_of`. Ignores: whether there is such a file.
 """
@@ -30,7 +30,7 @@ def tests_of(arguments: str) -> Tests:
 
 
 def source_of(command: str) -> Script | Tests | None:
-    """What a whole command runs: pytest, or a script; None for no command. Raises UsageError for anything else."""
+    """The program of a whole command: pytest, or a script; None for no command. Raises UsageError for anything else."""
     words = _after_interpreter(command)
     found = invocation_of(words)
     if found is not None and found.target == "pytest":

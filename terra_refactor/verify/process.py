@@ -3,8 +3,8 @@
 Computes: how the process ended. Needs: the interpreter, the request and the limits. Gives: `run_child`; `Child`, for one that is to wait
 before it does its job; `Ended`, `CancelledError`.
 
-The child leads a session of its own, and when it ends or is stopped everything of that session is killed. What it prints goes to
-files; what it found out is in other files, written by our code only. Nothing is read from pipes, so nothing can block.
+The child leads a session of its own, and when it ends or is stopped everything of that session is killed. Its output goes to files; its
+results go to other files that only our code writes. Nothing is read from pipes, so nothing can block.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _POLL: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a process ended: by itself with a code, by a signal, or stopped by us, with the reason."""
+    """The outcome of a process: by itself with a code, by a signal, or stopped by us, with the reason."""
 
     code: int | None
     stopped: str | None
@@ -147,7 +147,7 @@ def _wait(
     until_written: Path | None,
     cancelled: Callable[[], bool],
 ) -> Ended | None:
-    """How the child ended; None if it has not, but a file is no longer empty that was waited for."""
+    """The outcome of the child; None if it has not, but a file is no longer empty that was waited for."""
     started = time.monotonic()
     changed, size = started, -1
     while True:

@@ -217,7 +217,7 @@ class _Session:
         return self.work / f"{version}.run"
 
     def _request(self, version: str) -> dict[str, Any]:
-        """What the process of one version is to do, in a copy that this makes."""
+        """The request to the process of one version, in a copy that this creates."""
         copy, folder = self.work / version, self._folder(version)
         folder.mkdir()
         copy_project(self.project, copy, self._replaced(self._texts(version)))

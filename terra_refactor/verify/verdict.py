@@ -1,4 +1,4 @@
-"""What verification found out: the vocabulary.
+"""Results of verification: the vocabulary.
 
 Computes: nothing. Gives: frozen records that the reports serialise, and the error of an environment in which nothing can be run.
 """
@@ -14,7 +14,7 @@ from terra_refactor.errors import UsageError
 
 
 class Status(Enum):
-    """What running both versions of a function showed."""
+    """The result of running both versions of a function."""
 
     SAME = "same"
     DIFFERENT = "different"
@@ -29,7 +29,7 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What the calls of one version took.
+    """The times of the calls of one version.
 
     Attributes:
         calls: how many there were.
@@ -112,7 +112,7 @@ class NoTensorFlowError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a process may use.
+    """Limits of a process.
 
     Attributes:
         function_seconds: without any sign of life, in a run that calls functions one by one.

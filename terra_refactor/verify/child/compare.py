@@ -141,7 +141,7 @@ class Comparison:
         self.rounding = False
 
     def function(self, key: str) -> Node:
-        """What the calls of one function show."""
+        """Results of the calls of one function."""
         found: Node = {"compared": 0, "difference": None, "fails": None, "stopped": None}
         before, after = self.before.calls.get(key, {}), self.after.calls.get(key, {})
         control = self.control.calls.get(key, {}) if self.control is not None else {}
@@ -230,7 +230,7 @@ class Comparison:
         return _differences(self.before, self.after, path, left, right, float(min(1 + number, MAX_DRIFT)))
 
     def program(self) -> Node:
-        """How the two programs ended, what they printed and what they left."""
+        """Exit codes, output and final state of the two programs."""
         old, new = self.before.end, self.after.end
         third = self.control.end if self.control is not None else None
         found: Node = {"difference": None, "exit": [old and old["exit"], new and new["exit"]]}

@@ -4,7 +4,7 @@ Run as `bootstrap.py terra_refactor.verify.child.main run REQUEST` (a JSON file)
 made from recipes), `script` (run the user's script, as `python script.py ARGUMENTS` or `python -m module ARGUMENTS`), `tests`
 (run pytest). With `compare` instead of `run` it compares two recordings.
 
-What happens is written to the run's folder, event by event; nothing is read from what user code prints, and nothing
+Events are written to the run's folder, one by one; nothing is read from what user code prints, and nothing
 printed can be taken for a result.
 """
 

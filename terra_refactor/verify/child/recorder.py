@@ -1,4 +1,4 @@
-"""What calls of the chosen functions gave: one line of JSON for each event, written at once.
+"""Observations of calls of the chosen functions: one line of JSON for each event, written at once.
 
 Computes: for a call its arguments, result or exception, reachable state, captured output, seconds, and number of traces so
 far. Needs: the folder of the run. Gives: `Recorder`. Ignores: calls inside of a recorded call, and calls inside
@@ -194,7 +194,7 @@ def shake(arguments: Any, number: int) -> Any:
 
 
 def count_traces(function: Any) -> int | None:
-    """How often a `tf.function` was traced so far; None for what is no `tf.function`."""
+    """The number of traces of a `tf.function` so far; None for what is no `tf.function`."""
     counter = getattr(function, "experimental_get_tracing_count", None)
     if counter is None:
         return None
