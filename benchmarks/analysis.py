@@ -55,7 +55,7 @@ PEERS = {
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one command took: processor seconds, seconds on the clock, bytes."""
+    """Time and memory of one command: processor seconds, seconds on the clock, bytes."""
 
     cpu: float
     wall: float
@@ -164,12 +164,12 @@ def lines_of(folder: Path) -> int:
 
 
 def parsed(work: Path, scratch: Path, timeout: float) -> Cost:
-    """What parsing every file takes."""
+    """The time to parse every file."""
     return _finished(measure([sys.executable, "-c", PARSE, str(work)], work, scratch, timeout))
 
 
 def analyzed(work: Path, cache: Path, timeout: float, jobs: int = 1) -> Cost:
-    """What `terra-refactor analyze` takes, with a cache of its own."""
+    """Time and memory of `terra-refactor analyze`, with a cache of its own."""
     command = [
         sys.executable,
         "-m",

@@ -289,7 +289,7 @@ def show(groups: Sequence[list[Measurement]], modes: Sequence[str], verdicts: Ve
 
 
 def mark(verdict: str | None) -> str:
-    """What is put after a number."""
+    """The mark after a number."""
     return "?" if verdict is None else "" if verdict == "same" else "*"
 
 

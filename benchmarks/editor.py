@@ -1,4 +1,4 @@
-"""What the editor says at first sight about released files: hover answers for names, and how much hints tell.
+"""Answers of the editor about released files at first sight: hover answers for names, and how much hints tell.
 
 Computes: for each file the share of names inside functions for which hover has an answer, and the share of inlay hints that are
 fully known.
@@ -47,7 +47,7 @@ FILES = (
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What was counted in one file."""
+    """Counts of one file."""
 
     names: int
     answered: int

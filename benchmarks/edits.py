@@ -1,4 +1,4 @@
-"""What `lint` costs after an edit: processor seconds of a first run, of one where nothing changed, and of one after each of some edits.
+"""The cost of `lint` after an edit: processor seconds of a first run, of one where nothing changed, and of one after each of some edits.
 
     python benchmarks/edits.py FOLDER EDITS.json [--compare]
 

@@ -1,4 +1,5 @@
-"""How long the language server takes: from its start to the first diagnostics, and from an edit to the pulled diagnostics, hover and hints.
+"""Response times of the language server: from its start to the first diagnostics, and from an edit to the pulled diagnostics,
+hover and hints.
 
     python benchmarks/lsp.py [--edits N] [--starts N] [FILE ...]
     python benchmarks/lsp.py --soak N [--seed N] [--every N] [FOLDER]
@@ -162,7 +163,7 @@ class Editor:
         return found
 
     async def _actions(self, file: Path, document: types.TextDocumentIdentifier) -> list[object]:
-        """What the menu offers at each `def`, with the edits."""
+        """The code actions at each `def`, with their edits."""
         context = types.CodeActionContext([], trigger_kind=types.CodeActionTriggerKind.Invoked)
         found: list[object] = []
         for number, line in enumerate(self.texts[file].splitlines()):

@@ -121,7 +121,7 @@ TAPED_OPERATIONS = (2, 8, 32, 128)
 
 @dataclass(frozen=True, slots=True)
 class OperationCost:
-    """What one operation of a kind costs, in microseconds.
+    """The time of one operation of a kind, in microseconds.
 
     eager: called from Python
     in_graph: inside a traced function; the share of one operation of a chain of them
@@ -133,7 +133,7 @@ class OperationCost:
 
     @property
     def saved(self) -> float:
-        """What an operation saves by being in a graph."""
+        """The time that an operation saves in a graph."""
         return self.eager - self.in_graph
 
 

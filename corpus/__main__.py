@@ -1,4 +1,4 @@
-"""What can be shown on the programs and packages of this folder: `python -m corpus COMMAND`.
+"""Measurements on the programs and packages of this folder: `python -m corpus COMMAND`.
 
 On the programs: `agree` compares the analysis with what reviewers expect; `evaluate` runs the programs before and after the refactorings, and writes
 docs/evaluation.md; `try` does a part of that again; `record` runs them (and those of typed/, coexec/ and the demo) under the recorder, and `types` holds

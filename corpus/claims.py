@@ -58,7 +58,7 @@ def replaced(text: str, table: Sequence[str]) -> str:
 
 
 def projects() -> list[str]:
-    """What was found in known packages, and the results that a stranger asks for first."""
+    """Results on known packages, and the results that a new user asks for first."""
     released = {package.name: (package, found) for package in packages() if (found := summary.read(package.key))}
     rows = ["| project | lines | candidates | safe | changed at `safe` | at `speculative` | at `coexec` |", "|---|--:|--:|--:|--:|--:|--:|"]
     for name in KNOWN:
@@ -202,7 +202,7 @@ def shim_speeds(page: str) -> dict[str, list[float]]:
 
 
 def peers() -> list[str]:
-    """What published tools report, and what is measured here; never on the same programs."""
+    """Results of published tools, and our measurements; never on the same programs."""
     evaluation = json.loads((DOCS / "evaluation.json").read_text(encoding="utf-8"))["programs"]
     released = {package.name: found for package in packages() if (found := summary.read(package.key))}
     candidates = _candidates(released)

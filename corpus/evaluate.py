@@ -1,7 +1,7 @@
-"""What the refactorings do to the programs of `corpus/programs`, by running them; the tables of docs/evaluation.md.
+"""Effects of the refactorings on the programs of `corpus/programs`, measured by running them; the tables of docs/evaluation.md.
 
 For each program and for the levels `safe` and `speculative` all proposed changes are applied together, and the program is run before and after with
-everything recorded: exit code, output, global variables, and each call of each changed function. What is left alone is tried (`corpus.trying`).
+everything recorded: exit code, output, global variables, and each call of each changed function. Unchanged functions are tried (`corpus.trying`).
 Nothing of this is timed by the clock, so each processor takes a program of its own (`corpus.beside`). Then the programs are timed one after
 the other in pairs of runs, one before and one after, in processes of their own and without recording: until two pairs say the same, or
 `--rounds` are done. Numbers go to `docs/evaluation.json`, from which the page is written; a run for some programs replaces their numbers only.
@@ -114,7 +114,7 @@ def _machine(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def agreement(program: Program) -> dict[str, Any]:
-    """What the analysis says of one program, against what a reviewer expects."""
+    """The answers of the analysis about one program, compared with a reviewer's expectations."""
     decisions = decisions_of(program)
     found = list(disagreements(program, decisions))
     return {
@@ -191,7 +191,7 @@ def _time(entry: dict[str, Any], fixed: FixReport, program: Program, rounds: int
 
 
 def plan(program: Program, level: str) -> FixReport:
-    """What the tool changes, from the program's folder."""
+    """The changes of the tool, from the program's folder."""
     before = os.getcwd()
     os.chdir(program.folder)
     try:

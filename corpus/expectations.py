@@ -1,4 +1,4 @@
-"""What a reviewer expects of each function of the programs of `corpus/programs`, and how the analysis compares.
+"""A reviewer's expectations for each function of `corpus/programs`, and the comparison with the analysis.
 
 Every program's folder has an `expected.toml`, written from knowledge of TensorFlow and of the program, not from the tool's answers: a title, the
 command that runs it, and for each function
@@ -100,7 +100,7 @@ def _read(file: Path) -> Program:
 
 
 def decisions_of(program: Program) -> dict[tuple[str, str], Decision]:
-    """What the analysis decides about each function, by file (within the program) and qualified name."""
+    """The decision about each function, by file (within the program) and qualified name."""
     report = analyze([str(program.folder)], Options(Config(jobs=1), use_cache=False))
     if report.errors:
         raise RuntimeError(f"{program.name}: {report.errors}")

@@ -48,7 +48,7 @@ class Try:
     function: str
     """File and qualified name."""
     classification: str
-    """What the analysis says of it."""
+    """Its class according to the analysis."""
     share: float
     """Of the program's time, spent in it outside of graphs before."""
     ratio: float | None
@@ -155,7 +155,7 @@ class _Ran:
 
 @dataclass(frozen=True, slots=True)
 class _Setup:
-    """How the program is run, and what it takes as it is."""
+    """The way the program is run, and its time without changes."""
 
     script: Script
     limits: Limits

@@ -33,7 +33,7 @@ class FilesByName:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What is known about a program."""
+    """The analysis results about a program."""
 
     program: Program
     facts: ProgramFacts

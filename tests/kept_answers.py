@@ -1,4 +1,4 @@
-"""What TensorFlow answered, kept by content: it is asked once, and again when what was asked changes.
+"""TensorFlow's answers, kept by content: it is asked once, and again when what was asked changes.
 
 A test hands its questions, each a text, to a `Harness`. The answer to a question, a line of text, lies in `answers/<harness>.txt` under
 a key that is made of the question, of the code that asks, and of the versions of Python, TensorFlow, Keras and NumPy. A
@@ -39,7 +39,7 @@ def digest(text: str, size: int = 8) -> str:
 
 
 def code_of(path: Path) -> str:
-    """What a Python file does: its text without comments, docstrings and layout."""
+    """The code of a Python file: its text without comments, docstrings and layout."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         body = getattr(node, "body", None)

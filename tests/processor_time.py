@@ -1,9 +1,10 @@
-"""What each test takes of the processors: a plugin, and a script that adds up what it wrote.
+"""Processor time of each test: a plugin, and a script that adds up what it wrote.
 
 `TERRA_REFACTOR_TIMES=build/times.jsonl make test` appends a line for each test: its id, the processor seconds of its process and those of
 children that ended, and the seconds of the clock. `python tests/processor_time.py build/times.jsonl` prints the sums of the rooms, and the
-modules and tests that take most. What waits (a server, a limit) shows as clock without processor. The copies of `warm_children.py` are in
-the numbers of a worker's last test; those of `warm_programs.py` write lines of their own, with the test where they know it.
+modules and tests that take most. Waiting (for a server, a limit) shows as wall time without processor time. The copies of
+`warm_children.py` are in the numbers of a worker's last test; those of `warm_programs.py` write lines of their own, with the test if they
+know it.
 """
 
 from __future__ import annotations

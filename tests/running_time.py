@@ -1,4 +1,4 @@
-"""What keeps a run of the tests short: the order of the tests, their division among workers, and fewer examples than `make test-all` and
+"""Keeps a run of the tests short: the order of the tests, their division among workers, and fewer examples than `make test-all` and
 `make explore` have."""
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def place_of(nodeid: str) -> int:
 
 
 def unit_of(nodeid: str) -> str:
-    """What a worker takes at a time: the module, or the class in it, or the test alone."""
+    """The unit of work of a worker: the module, or the class in it, or the test alone."""
     return nodeid if nodeid.partition("::")[0] in SPREAD else nodeid.rpartition("::")[0]
 
 

@@ -29,7 +29,7 @@ ENVIRONMENT = {
 
 
 class WarmChild:
-    """What `verify` needs of a process that it did not start."""
+    """The interface that `verify` needs of a process that it did not start."""
 
     def __init__(self, pid: int, ending: Path) -> None:
         self.pid = pid

@@ -23,7 +23,7 @@ LENGTH = struct.Struct("!I")
 TIMES = "TERRA_REFACTOR_TIMES"
 """The variable of `processor_time.py`; named here because the command must start fast."""
 OF_OTHER_PROCESSES = ("terra_refactor.runtime", "terra_refactor.verify.child", "terra_refactor.record.child")
-"""What a run of the tool does not import."""
+"""Packages that a run of the tool does not import."""
 
 
 def tool(*arguments: str, python: str = sys.executable) -> list[str]:
@@ -185,7 +185,7 @@ def _open_streams() -> None:
 
 
 def _run(program: str, arguments: list[str]) -> None:
-    """What the program's `__main__` does, but for the imports."""
+    """The program's `__main__` without the imports."""
     sys.argv[:] = [program, *arguments]
     if program == "tensorflow":
         _, code, *rest = arguments

@@ -26,7 +26,7 @@ KERAS_ROOT = frozenset(
         "FloatDTypePolicy Operation Quantizer name_scope device remat version"
     )
 )
-"""What lives in the package itself, though a module has it too."""
+"""Names of the package itself that a module also has."""
 
 PYTHON_MODULES = words(
     "abc argparse array ast atexit base64 bisect builtins calendar cmath codecs collections collections.abc "
@@ -64,7 +64,7 @@ class Symbol:
 
 @dataclass
 class Library:
-    """What is needed to walk a library."""
+    """The data for walking a library."""
 
     name: str
     version: str

@@ -8,7 +8,7 @@ an arithmetic sign, a statement left out.
 One process imports the rooms and collects the tests; copies of it (`fork`, so not on Windows) do the rest. The first runs every
 test, which must pass, and notes the lines of the rooms that each comes past. Each further one exchanges the code of one function,
 and runs the tests that come past the lines of the mistake, the quickest first, until one fails. A mutant that no test notices has
-survived: it is printed as a diff, and is either a missing test or no mistake at all. What tests do in other processes is not seen.
+survived: it is printed as a diff, and is either a missing test or no mistake at all. Code that tests run in other processes is not traced.
 The exit code is 1 if one survived. The same seed gives the same sample of the same sources.
 """
 
@@ -41,7 +41,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parent.parent
 TESTS = ("tests/cases", "tests/unit/rules", "tests/unit/classify", "tests/golden", "tests/property", "tests/proof")
 FEWEST_SECONDS = 60.0
-"""That a mutant is given; one that takes much longer than the tests did does not end."""
+"""A mutant is present; one that takes much longer than the tests did does not end."""
 TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
@@ -102,7 +102,7 @@ class Mutant:
 
 
 def mistakes(node: ast.AST) -> Iterator[ast.AST]:
-    """What may stand in place of a node by mistake."""
+    """Faulty replacements of a node."""
     match node:
         case ast.Compare(ops=[operator]) if type(operator) in TURNED:
             yield ast.Compare(node.left, [TURNED[type(operator)]()], node.comparators)
@@ -188,7 +188,7 @@ Key = tuple[str, int]
 
 
 def key_of(code: CodeType) -> Key:
-    """What tells a function from the others of its file: name and first line."""
+    """The identity of a function in its file: name and first line."""
     return code.co_name, code.co_firstlineno
 
 
@@ -230,7 +230,7 @@ def exchange(mutant: Mutant) -> None:
 
 @dataclass(frozen=True)
 class Passed:
-    """What a test comes past."""
+    """The functions that a test executes."""
 
     seconds: float
     """With the noting of the lines."""
@@ -347,7 +347,7 @@ def unprinted(items: Sequence[pytest.Item]) -> None:
 
 
 def in_a_copy(work: Callable[[], Any], seconds: float) -> Any:
-    """What a function gives (as JSON has it) in a copy of this process; None if that takes longer, a string if it ends otherwise."""
+    """The result of a function (as JSON) in a copy of this process; None if that takes longer, a string if it ends otherwise."""
     with tempfile.NamedTemporaryFile("w+", encoding="utf-8") as answer:
         child = os.fork()
         if child == 0:

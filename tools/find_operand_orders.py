@@ -41,7 +41,7 @@ LONGEST_SECONDS = 20
 MOST_PARAMETERS = 4
 NO_MATCH = ("that does not match type", "Tensor conversion requested dtype")
 FILLS: tuple[Any, ...] = ([True, False], "i,i->i", 0, [[0]], [[1, 1]])
-"""What other parameters get that have no default: a condition, an equation, an axis, indices, paddings."""
+"""Arguments for other parameters without a default: a condition, an equation, an axis, indices, paddings."""
 
 
 def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:

@@ -36,7 +36,7 @@ _SHOWN = 100
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended: `ran`, `failed` or `late`, with what it printed and its last line of errors."""
+    """The outcome of a run: `ran`, `failed` or `late`, with what it printed and its last line of errors."""
 
     how: str
     printed: str
@@ -66,7 +66,7 @@ def same(one: str, other: str) -> bool:
 
 
 def tried(program: Path, level: str, seconds: float) -> tuple[str, list[str]]:
-    """What a program did, and what is wrong with the answers about it."""
+    """The behaviour of a program, and the errors in the answers about it."""
     wrong: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         before, after = (Path(folder, name) for name in ("before", "after"))

@@ -51,7 +51,7 @@ class Bundled:
     group: str
     name: str
     root: Path
-    """What is analysed together, and whose functions are recorded."""
+    """The files that are analysed together and whose functions are recorded."""
     runs: tuple[tuple[str, ...], ...]
     """Command lines, from the root, without the interpreter."""
     sources: tuple[Path, ...]

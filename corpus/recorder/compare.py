@@ -1,4 +1,4 @@
-"""How a report of `analyze` compares with the types that were recorded when the program ran.
+"""Comparison of a report of `analyze` with the types recorded while the program ran.
 
 Needs: a recording of `observe.py`, the JSON report for the same files, and the sources (to match lines). Gives: `compare`,
 one `Item` for each tensor parameter and each result that holds tensors, with a verdict; `Score`, the shares. docs/accuracy.md defines the terms.
@@ -21,7 +21,7 @@ Size: TypeAlias = "int | str | None"
 
 
 class Verdict(Enum):
-    """What the report says of something, held against what ran."""
+    """The verdict on an item of the report, compared with the recording."""
 
     EXACT = "exact"
     IMPRECISE = "imprecise"
@@ -58,7 +58,7 @@ class Item:
     recorded: tuple[ArrayType, ...]
     reported: tuple[ArrayType, ...]
     kind: str
-    """What kind the report says it is."""
+    """The kind according to the report."""
 
     def __str__(self) -> str:
         told = ", ".join(map(str, self.reported)) or "nothing"

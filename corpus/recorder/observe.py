@@ -33,7 +33,7 @@ _SKIPPED: Final = frozenset({"<module>", "<listcomp>", "<dictcomp>", "<setcomp>"
 
 
 class Recorded:
-    """What was seen of one function."""
+    """Observations of one function."""
 
     __slots__ = ("calls", "code", "first", "parameters", "path", "returns")
 

@@ -15,7 +15,7 @@ KINDS = ("parameters", "returns", "containers", "arrays")
 def record(root: Path, output: Path, command: list[str], python: str, eager: bool, printed: Path | None = None) -> int:
     """Runs a program in a child and writes the recording, with the root that it is about; the child's exit code.
 
-    What the program prints goes to the file `printed`, or where this process prints.
+    The program's output goes to the file `printed`, or to this process's output.
     """
     raw = output.with_suffix(".raw")
     environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}

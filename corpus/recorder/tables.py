@@ -1,4 +1,4 @@
-"""What docs/types.json says, as Markdown: one table for docs/accuracy.md and docs/evaluation.md, one row for README.md."""
+"""The content of docs/types.json as Markdown: one table for docs/accuracy.md and docs/evaluation.md, one row for README.md."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The commands about released packages: `fetch` is in fetch.py, the tables are in tables.py.
 
 `analyze` runs the tool on packages (or on any folders), measures, checks, and compares with what is committed. With `--renew` it commits to what it
-found instead. What it measured is kept in docs/packages.json, for the tables.
+found instead. Measurements are kept in docs/packages.json, for the tables.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def analyze_folders(folders: Sequence[Path], timeout: float) -> int:
 
 
 def difference(package: Package, present: summary.Summary) -> list[str]:
-    """How a package's summary differs from the committed one."""
+    """The differences between a package's summary and the committed one."""
     expected = summary.read(package.key)
     if expected is None:
         return [f"{package.key}: nothing is committed for it (python -m corpus analyze --renew {package.name})"]

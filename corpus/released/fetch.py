@@ -1,7 +1,7 @@
 """Brings the packages: finds each file through the index that pip is configured with, checks its digest, unpacks it.
 
 Nothing of a package is built or run. A package that is there already (its marker holds the digest of the manifest) is left as it is, so a run that was
-interrupted is started again. What is unpacked cannot write outside of its folder.
+interrupted is started again. Unpacking cannot write outside its folder.
 """
 
 from __future__ import annotations

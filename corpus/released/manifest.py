@@ -28,14 +28,14 @@ class UnknownPackageError(Exception):
 
 @dataclass(frozen=True)
 class Suite:
-    """How a package's own tests are run here."""
+    """The way a package's own tests are run here."""
 
     arguments: tuple[str, ...]
     """Of pytest, from the package's folder."""
     path: str
     """The folder that is put before `sys.path`, from the package's."""
     requires: tuple[str, ...]
-    """What must be installed for them besides TensorFlow, as pip writes it."""
+    """Their requirements besides TensorFlow, in pip's syntax."""
     legacy_keras: bool
     """The package is for Keras 2."""
 

@@ -37,7 +37,7 @@ class Measured:
 
     @property
     def costs(self) -> dict[str, float]:
-        """What is written down of it."""
+        """The part of it that is recorded."""
         return {"cpu": round(self.cpu, 1), "wall": round(self.wall, 1), "memory": round(self.memory / 2**20)}
 
 

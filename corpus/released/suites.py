@@ -2,7 +2,7 @@
 
 A suite runs in an environment of its own (corpus/packages/.environments) that sees this environment's TensorFlow and has besides it what the manifest names;
 and on a copy of the package, so that neither tests nor changes touch what was fetched. `refactor` compares test by test: what passed before must
-pass after. What fails before as well says nothing about the changes; how many these are is counted. Packages run side by side, each on one processor.
+pass after. A test that also fails before says nothing about the changes; how many these are is counted. Packages run side by side, each on one processor.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def refactor(wanted: Sequence[Package], levels: Sequence[str], timeout: float) -
 
 
 _Suite: TypeAlias = tuple[dict[str, str], Measured]
-"""What became of each test, and what the run cost."""
+"""The outcome of each test, and the cost of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ def _variables(package: Package, folder: Path) -> dict[str, str]:
 
 
 def _run_tests(package: Package, folder: Path, timeout: float) -> tuple[dict[str, str], Measured]:
-    """What became of each test, and what the run cost."""
+    """The outcome of each test, and the cost of the run."""
     assert package.suite is not None
     results = folder / "terra-refactor-results.xml"
     command = [

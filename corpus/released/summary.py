@@ -27,7 +27,7 @@ Summary = dict[str, Any]
 
 
 def summary_of(report: Mapping[str, Any]) -> Summary:
-    """What is kept of a report."""
+    """The part of a report that is kept."""
     functions = [entry for entry in report["functions"] if not in_tests(entry["path"])]
     candidates = [entry for entry in functions if is_candidate(entry)]
     changed = [entry for entry in candidates if entry["action"] != "none"]
@@ -101,7 +101,7 @@ def _counted(texts: Iterator[str]) -> dict[str, int]:
 
 
 def read(key: str) -> Summary | None:
-    """What is committed for a package, if something is."""
+    """The committed summary of a package, if there is one."""
     path = EXPECTED / f"{key}.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
@@ -114,7 +114,7 @@ def write(key: str, summary: Summary) -> None:
 
 
 def differences(expected: Any, present: Any, place: str = "") -> Iterator[str]:
-    """What changed from one summary to the other, a line each: numbers as `before → now`, what came with `+`, what went with `-`."""
+    """The changes from one summary to the other, one line each: numbers as `before → now`, what came with `+`, what went with `-`."""
     if isinstance(expected, dict) and isinstance(present, dict):
         for key in [*expected, *(key for key in present if key not in expected)]:
             inner = f"{place}, {key}" if place else key

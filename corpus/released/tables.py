@@ -202,7 +202,7 @@ def _suites(rows: Sequence[tuple[Package, Summary]], numbers: Mapping[str, Any])
 
 
 def _whole(numbers: Mapping[str, Any]) -> list[str]:
-    """What the last whole evaluation took."""
+    """The time of the last whole evaluation."""
     if "whole" not in numbers:
         return []
     parts, machine = numbers["whole"]["parts"], numbers["whole"]["machine"]

@@ -35,7 +35,7 @@ Key = tuple[str, int, str]
 
 @dataclass(slots=True)
 class Trial:
-    """What came out for one folder."""
+    """The result for one folder."""
 
     name: str
     analyze: Measured | None = None

@@ -44,7 +44,7 @@ SEALED = {"domain": {"errors"}, "runtime": set[str]()}
 """Rooms that may import only these. No room imports `runtime`."""
 
 CHILDREN = (ROOT / "terra_refactor" / "verify" / "child", ROOT / "terra_refactor" / "record" / "child")
-"""What runs in processes of its own, under the user's interpreter: it may use TensorFlow and NumPy, and
+"""Code that runs in its own processes, under the user's interpreter: it may use TensorFlow and NumPy, and
 nothing of this project but itself."""
 
 LSP_MAY_IMPORT = {"workspace", "ide", "rules", "report", "syntax", "errors", "config", "isolation"}

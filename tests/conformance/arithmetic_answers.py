@@ -1,4 +1,4 @@
-"""What the analysis says of the expressions of `arithmetic_table`, and whether it covers what they really give.
+"""Answers of the analysis about the expressions of `arithmetic_table`, and whether they cover the real results.
 
 Computes: one analysed module for each few thousand expressions. Gives: `Verdict`, `analysed`, `judged`.
 """
@@ -56,7 +56,7 @@ UNKNOWN: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 """By name, an expression of which less is known, and the operands that it may be; where there is none, a parameter.
 
-What is assumed: an array of unknown rank has axes, and a tensor of unknown dtype holds numbers.
+The assumption: an array of unknown rank has axes, and a tensor of unknown dtype holds numbers.
 """
 
 
@@ -80,7 +80,7 @@ class _NoImports:
 
 
 class Verdict(Enum):
-    """How an answer of the analysis stands to the real one."""
+    """The verdict on an answer of the analysis, compared with the real one."""
 
     WRONG = "wrong"
     UNKNOWN = "unknown"
@@ -92,14 +92,14 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Told:
-    """What the analysis tells of one expression."""
+    """The answer of the analysis about one expression."""
 
     value: Value | None
     fails: bool
 
 
 def analysed(expressions: Sequence[str], names: Iterable[str]) -> list[Told]:
-    """What the analysis tells of each; names are those of operands that they use."""
+    """The answer of the analysis about each; names are those of operands that they use."""
     found: list[Told] = []
     for start in range(0, len(expressions), _CHUNK):
         found += _analysed_module(expressions[start : start + _CHUNK], set(names))

@@ -85,7 +85,7 @@ OPERANDS = {**PYTHON, **LISTS, **NUMPY, **TENSORS}
 """By name, the expression that makes a concrete operand."""
 
 OBJECTS = ("nothing", "python_text", "texts", "tensor_string")
-"""What NumPy has in arrays of objects and of texts."""
+"""The elements of NumPy arrays of objects and of strings."""
 
 ELEMENTS = {
     "range_": "range(3)",
@@ -138,7 +138,7 @@ CHANGED = (
     "tensor_int32",
     "variable_float32",
 )
-"""What stands on the left of an operator in place."""
+"""The left side of an in-place operator."""
 ALIKE = frozenset({"|", "^", ">>", ">"})
 """Operators, or with `=` after them, that are treated as another one is."""
 UNARY = ("-{}", "+{}", "~{}", "not {}")
@@ -283,11 +283,11 @@ def calls() -> Iterator[tuple[str, str]]:
 
 
 Answer: TypeAlias = tuple[Any, ...]
-"""What is compared of a result: its kind and its type, of Python numbers their values, of containers the elements."""
+"""The compared part of a result: its kind and its type, of Python numbers their values, of containers the elements."""
 
 
 def describe(found: Any) -> Answer:
-    """What is compared of a result."""
+    """The compared part of a result."""
     match found:
         case np.ndarray():
             return ("array", _dtype(found), found.shape)

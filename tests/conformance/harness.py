@@ -73,7 +73,7 @@ class Call:
     arguments: Mapping[str, Any]
     receiver: Any = None
     extra: tuple[Any, ...] = ()
-    """What goes to `*args`; the arguments are then passed by position."""
+    """Arguments bound to `*args`; the arguments are then passed by position."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Row:
     misses_errors: str = ""
     """Why the rule may overlook a failure, if it may."""
     function: Callable[..., Any] | None = None
-    """What to call in TensorFlow; by default what the name says."""
+    """The function to call in TensorFlow; by default what the name says."""
     rule: Rule | None = None
     """By default that of the registry."""
     label: str = ""
@@ -96,18 +96,18 @@ class Row:
 
 @dataclass
 class Outcome:
-    """What was seen of one row."""
+    """Observations of one row."""
 
     agreed: int = 0
     less_precise: int = 0
     both_failed: int = 0
     overlooked: int = 0
     note: str = ""
-    """What the row's table says about known imprecision."""
+    """The known imprecision, from the row's table."""
 
 
 OUTCOMES: dict[str, Outcome] = {}
-"""What was seen of the rows that ran in this process, by row."""
+"""Observations of the rows that ran in this process, by row."""
 
 
 # --- strategies -----------------------------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def _function_of(row: Row) -> Callable[..., Any]:
 
 
 def _trace(row: Row, call: Call, *, visible: bool) -> Any:
-    """What TensorFlow infers; an exception instance if it fails."""
+    """TensorFlow's inference; an exception instance if it fails."""
     with func_graph.FuncGraph("conformance").as_default():
         try:
             return _described(_apply(row, call, lambda argument: _to_placeholder(argument, visible=visible)))
@@ -486,5 +486,5 @@ def check_row(row: Row) -> Outcome:
 
 
 def row_id(row: Row) -> str:
-    """What a row is called in the test report."""
+    """The name of a row in the test report."""
     return row.label or row.name.removeprefix("tensorflow.")

@@ -26,7 +26,7 @@ Spec = tuple[tuple[int | None, ...], str]
 
 
 def configuration(constructor: Any, settings: Mapping[str, Any]) -> dict[str, Value]:
-    """What the interpreter hands to a rule: the constructor's arguments, defaults included where they are plain."""
+    """The arguments that the interpreter passes to a rule: the constructor's arguments, defaults included where they are plain."""
     signature = inspect.signature(constructor)
     values: dict[str, Value] = {}
     for name, parameter in signature.parameters.items():
@@ -93,7 +93,7 @@ def real_outcome(function: Any) -> Any:
 
 
 def rule_outcome(name: str, call: BoundCall) -> Value | OperationError:
-    """What our rule says."""
+    """The answer of our rule."""
     try:
         return RULES[name](call)
     except OperationError as error:

@@ -63,7 +63,7 @@ def arrays(
 
 @st.composite
 def hidden(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[int | None, ...] | None:
-    """What the rule may see of a shape."""
+    """The part of a shape that the rule may see."""
     how = draw(st.integers(0, 5))
     if how == 0:
         return None

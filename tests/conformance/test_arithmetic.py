@@ -1,7 +1,7 @@
 """Python's and NumPy's arithmetic: what the analysis tells of every combination of operator, operands and dtypes, held against what runs.
 
 An answer has to cover the result of TensorFlow and NumPy here, and of NumPy 1.26, whose answers `numpy_1_answers.json` holds where
-they are others. What is told of an operand of which less is known has to cover the results for every operand that it may be.
+they are others. The answer for a less known operand has to cover the results of every operand that it may be.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from arithmetic_table import Answer
 pytestmark = pytest.mark.tensorflow
 
 LISTS_KEEP = frozenset(table.LISTS)
-"""What is added to a list, repeats it or is compared with it is taken for a list, or for a number, where nothing is known of it."""
+"""An unknown operand that is added to a list, repeats it or is compared with it counts as a list, or as a number."""
 
 Cases = list[tuple[str, str, Sequence[Answer]]]
 """The key of an expression, the expression, and its real answers."""

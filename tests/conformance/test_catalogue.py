@@ -1,6 +1,6 @@
 """The catalogue and its tables against the installed TensorFlow, Keras and NumPy.
 
-What is called eager-only must fail inside a traced function and work outside of it; what is called unsupported by XLA must
+An eager-only function must fail inside a traced function and work outside; what is called unsupported by XLA must
 work as a graph and fail under `jit_compile=True`; costs are counted again; and the data must be what the generator makes
 of the installed versions.
 """

@@ -1,6 +1,6 @@
 """Ragged and sparse tensors, and tables: the rules against TensorFlow, an expression at a time, on generated sizes.
 
-What a rule says of dtype, kind and each size must be so in TensorFlow; of most expressions all of it must be known.
+A rule's dtype, kind and sizes must hold in TensorFlow; of most expressions all of it must be known.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What the analysis computes beside the rules of single functions, held against programs that run: each variable has the type that is told.
+"""Values that the analysis computes besides the rules of single functions, compared with programs that run: each variable has the
+type that is told.
 
 Each program assigns variables at its top; the type of every array among them, and of every array in a tuple or list, must be the one
 that the analysis tells. Names that end in `_open` may be told less of.

@@ -1,4 +1,4 @@
-"""What is told of TensorFlow Probability, held against the installed one."""
+"""The model of TensorFlow Probability, compared with the installed one."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Which of the released packages `make test` analyses: few that together show every kind of decision that all of them show.
 
-What a package shows is read off its committed summary: at each level the actions; the reasons of refusals; the assumptions; the rules of
+The kinds of decisions of a package come from its committed summary: at each level the actions; the reasons of refusals; the assumptions; the rules of
 findings. First come the packages that alone show something, then, until nothing is missing, the one that shows the most of what is missing
 for its lines. So the choice follows what is committed. `make test-all` analyses all packages.
 """

@@ -1,4 +1,4 @@
-"""What README.md and the documentation claim is what the commands wrote, and what README.md shows is what the demo prints."""
+"""The claims of README.md and the documentation match the commands' results, and the output in README.md is that of the demo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the analyser says of the ten programs of the shim agrees with what running them showed (`tf_function.toml`).
+"""Decisions about the ten programs of the shim agree with the results of running them (`tf_function.toml`).
 
 Where `tf.function` on the step raises or gives something else, `analyze` decides for `co_execute` and names a hazard that the
 table names, and `fix --level coexec` inserts it. TensorFlow is not needed: the table holds what it did.

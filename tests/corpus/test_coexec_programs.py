@@ -1,7 +1,7 @@
 """The ten programs of corpus/coexec are what `tf_function.toml` says they are.
 
-What eager execution does is repeatable, and `tf.function` on the step really agrees, differs where it is said to, or raises.
-What a program does is kept, and seen anew when its text changes. The shim is compared by `benchmarks/coexec.py --check`, in processes of
+Eager execution is repeatable, and `tf.function` on the step agrees, differs or raises as stated.
+Results are kept, and a program runs again when its text changes. The shim is compared by `benchmarks/coexec.py --check`, in processes of
 its own.
 """
 
@@ -41,7 +41,7 @@ def _float_type():
 
 
 def eager(name: str) -> Record:
-    """What eager execution gives in float64; made once for each program."""
+    """The results of eager execution in float64; made once for each program."""
     if name not in _eager:
         _eager[name] = record(build(name, "small", "float64"), STEPS)
     return _eager[name]
@@ -58,7 +58,7 @@ def test_every_program_has_an_expectation_and_half_of_them_cannot_be_a_tf_functi
 
 
 def seen(name, what):
-    """What a function of this module says of a program, as JSON keeps it."""
+    """The answer of a function of this module about a program, as kept in JSON."""
     question = f"{what.__name__} {name} {STEPS} {EXPECTED[name].where} {code_of(FOLDER / f'{name}.py')}"
     return json.loads(RUNS.answer(question, lambda: json.dumps(what(name))))
 
@@ -132,7 +132,7 @@ def _only(whole: Record, part: str, key: str) -> Record:
 
 
 def paths(name):
-    """What shows that the branches are taken that make a program hard."""
+    """Evidence that the branches that make a program hard are taken."""
     if name == "dcgan":
         return min(float(result["accuracy"]) for result in record(build(name, "small", "float64"), 40).results)
     host = {"sdpoint": "steps_of", "faster_rcnn": "foreground", "bert_classification": "losses"}[name]

@@ -18,7 +18,7 @@ NEEDS_TENSORFLOW = pytest.mark.skipif(importlib.util.find_spec("tensorflow") is 
 MIN_ACTIONS = 0.95
 """Share of functions for which the action must be what the reviewer expects."""
 RUNS = Harness("program_runs", tuple(sorted(Path(verify.__file__).parent.rglob("*.py"))))
-"""What `verify` found when it ran a program with all changes: the same changes, by the same code, need no second run."""
+"""The result of `verify` for a program with all changes: the same changes, by the same code, need no second run."""
 
 
 @pytest.fixture(scope="module")
@@ -73,14 +73,14 @@ def test_all_changes_together_keep_what_the_program_does(program: Program) -> No
         assert not verification.functions or (whole is not None and whole.difference is None)
         return json.dumps([wrong, "not run" if whole is None else whole.difference, len(verification.functions)])
 
-    # what is wrong is never kept
+    # a wrong answer is never kept
     wrong, difference, functions = json.loads(RUNS.answer(question(program, planned, inspect.getsource(run)), ask))
     assert wrong == []
     assert difference is None or not functions
 
 
 def question(program: Program, planned: FixReport, how: str) -> str:
-    """What decides the outcome of a run of both versions: every file, every change, the command, and how it is run."""
+    """The inputs that determine the outcome of a run of both versions: every file, every change, the command, and how it is run."""
     files = sorted(path for path in program.folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     before = [
         (path.relative_to(program.folder).as_posix(), digest(path.read_bytes().hex()))

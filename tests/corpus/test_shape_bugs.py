@@ -32,7 +32,7 @@ RUNS = Harness("shape_bugs", (ROOT / "corpus" / "shape_bugs" / "run.py", Path(__
 
 
 def findings(path: Path) -> list[Finding]:
-    """What the shape rules report about one program."""
+    """The findings of the shape rules about one program."""
     result = analyze_modules({path.stem: path.read_text(encoding="utf-8")})
     return [finding for finding in result.findings if finding.rule in SHAPE_RULES]
 
@@ -60,7 +60,7 @@ def test_nothing_is_reported_on_the_mended_program(bug: ShapeBug) -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a program."""
+    """The outcome of a program."""
 
     error: str | None
     """The type of the exception that ended it."""
@@ -72,7 +72,7 @@ class Outcome:
 
 @cache
 def outcomes(generation: int) -> dict[str, Outcome]:
-    """What comes of each program of a generation, run in TensorFlow in a process of its own."""
+    """The outcome of each program of a generation, run in TensorFlow in a process of its own."""
     paths = [str(path) for bug in BUGS if bug.generation == generation for path in (bug.broken, bug.mended)]
     questions = {path: f"{generation}\n{Path(path).read_text(encoding='utf-8')}" for path in paths}
     answers = RUNS.answers(questions, lambda asked: ran(generation, asked))

@@ -1,4 +1,4 @@
-"""What is released: one version everywhere; wheel, sdist and `.vsix` hold what they must and no more.
+"""The released files: one version everywhere; wheel, sdist and `.vsix` hold what they must and no more.
 
 Installed where nothing else is, they work. The slow tests make environments and install into them through pip's
 index, and build the extension with npm; where there is no index or no npm, they are skipped. `make release-check`
@@ -281,7 +281,7 @@ def test_the_extension_has_the_version_of_what_it_carries(built: dict[str, Path]
 
 
 def messages(stream: bytes) -> Iterator[dict[str, Any]]:
-    """What a server wrote."""
+    """The messages that a server wrote."""
     while stream:
         header, _, rest = stream.partition(b"\r\n\r\n")
         length = re.search(rb"Content-Length: (\d+)", header)

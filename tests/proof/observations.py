@@ -1,4 +1,4 @@
-"""What programs do in real TensorFlow, as graphs and eagerly: `run_programs.py` runs them in a process of its own, with answers kept.
+"""Behaviour of programs in TensorFlow, as graphs and eagerly: `run_programs.py` runs them in a process of its own, with answers kept.
 
 A program that does not end, or that ends the process, costs itself only: another process goes on behind it.
 """
@@ -21,7 +21,7 @@ AGAIN = "what was seen is not kept: run the test with TERRA_REFACTOR_ANSWERS=fre
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What was seen of one run."""
+    """Observations of one run."""
 
     error: str | None
     """The type of the exception that ended it."""
@@ -46,7 +46,7 @@ class Observation:
 
     @property
     def verdict(self) -> object:
-        """What the tests see of it that is the same in each run; what differs as a graph may be different values each time."""
+        """Its reproducible part; what differs as a graph may be different values each time."""
         runs = [(run.error, run.lines, run.traces, run.functions) for run in (self.eager, self.graph)]
         return self.same, runs, self.eager.results == self.graph.results
 
@@ -70,7 +70,7 @@ PROGRAMS = Harness(
 
 
 class Observations(dict[str, Observation]):
-    """What was seen, by program; asking for a program that took its process with it fails, and says how that looked."""
+    """Observations, by program; asking for a program that took its process with it fails, and says how that looked."""
 
     def __init__(self, lost: dict[str, str] | None = None) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class Observations(dict[str, Observation]):
 
 
 def observe(programs: dict[str, str], folder: Path) -> Observations:
-    """What every program does both ways; those of which it is not known yet are run, in as few child processes as it takes."""
+    """The behaviour of every program both ways; those of which it is not known yet are run, in as few child processes as it takes."""
     seen = Observations()
     now: dict[str, Observation] = {}
 
@@ -99,7 +99,7 @@ def observe(programs: dict[str, str], folder: Path) -> Observations:
 
 
 def run(programs: dict[str, str], folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """What was seen of each program's runs, by `eager` and `graph`; and of each that ended the process, how that looked."""
+    """Observations of each program's runs, by `eager` and `graph`; and of each that ended the process, how that looked."""
     asked, answered = folder / "programs.json", folder / "runs.jsonl"
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "KERAS_BACKEND": "tensorflow"}
     seen: dict[str, Any] = {}
@@ -128,7 +128,7 @@ def run(programs: dict[str, str], folder: Path) -> tuple[dict[str, Any], dict[st
 
 
 def observation(eager: dict[str, Any], graph: dict[str, Any]) -> Observation:
-    """What is compared of two runs."""
+    """The compared part of two runs."""
     different = [name for name in ("error", "output") if eager[name] != graph[name]]
     lines = [f"{name}: {eager[name]!r}\n  vs {graph[name]!r}" for name in different]
     values, others = eager["values"], graph["values"]

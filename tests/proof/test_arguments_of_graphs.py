@@ -1,4 +1,4 @@
-"""What TensorFlow does with each kind of argument of a traced function, and what is decided about a function that gets it.
+"""TensorFlow's treatment of each kind of argument of a traced function, and the decision about a function that receives it.
 
 Each program calls a function in a loop. TensorFlow says whether it is traced once, traced in every call, or raises; what is traced in
 every call must not be decorated without an assumption, what raises must not be safe, and what is traced once must not be refused.

@@ -25,7 +25,7 @@ each_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: 
 
 
 def said(folder: Path, names: set[str]) -> dict[str, str]:
-    """What TensorFlow says to each of the programs; those of which it is not known are run, all in one process."""
+    """TensorFlow's message for each of the programs; those of which it is not known are run, all in one process."""
     asked, answered = folder / "programs.json", folder / "messages.json"
 
     def ask(programs: dict[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What an abstract value allows: the meaning of the lattice, against which it is tested."""
+"""The concrete values that an abstract value admits: the meaning of the lattice, against which it is tested."""
 
 from __future__ import annotations
 

@@ -324,7 +324,7 @@ def _answered(path: Path, fixed: FixReport) -> Iterator[str]:
 
 
 def _stable(path: Path, data: bytes, fixed: FixReport, options: Options, *, of_findings: bool) -> Iterator[str]:
-    """What `fix` writes parses if the file did, and a second `fix` writes nothing."""
+    """The result of `fix` parses if the file did, and a second `fix` writes nothing."""
     path.write_bytes(data)
     for file in fixed.files:
         if not file.changed:
@@ -354,7 +354,7 @@ def _parses(data: bytes) -> bool:
 
 
 def _edited(path: Path, original: str, data: bytes, config: Config) -> Iterator[str]:
-    """What an editor asks, of the file as it was and then as it is."""
+    """An editor's requests, for the old text and then for the new one."""
     try:
         mutant = source_from_bytes(data, str(path))
         before = source_from_bytes(original.encode("utf-8", "surrogatepass"), str(path))

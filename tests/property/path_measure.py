@@ -26,7 +26,7 @@ MODULE_SIZE = 25
 
 
 def question(program: Program) -> str:
-    """What a function's answer depends on: its text, with no name of its own, and what it is called with."""
+    """The inputs of a function's answer: its text, with no name of its own, and what it is called with."""
     return f"{program.text.replace(program.name, 'f', 1)}{ARGUMENTS}{HEAD}"
 
 
@@ -51,7 +51,7 @@ def answers_of(programs: Iterable[Program], known: dict[str, str] | None = None)
 
 @dataclass(slots=True)
 class Measured:
-    """What came out."""
+    """The results."""
 
     counts: Counter[str] = field(default_factory=Counter)
     wrong: list[tuple[Program, Decision, str]] = field(default_factory=list)

@@ -14,7 +14,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """What a variable holds, and how it is read."""
+    """The content of a variable, and how it is read."""
 
     name: str
     values: tuple[str, ...]
@@ -74,7 +74,7 @@ ARGUMENTS: Final = (
     ("[3.0, 4.0, 5.0]", "0", "True", "3"),
     ("[-3.0, 1.0, 1.5]", "3", "False", "1"),
 )
-"""What each function is called with."""
+"""The arguments of each function."""
 HEAD: Final = """\
 import os
 

@@ -11,7 +11,7 @@ from typing import Any
 
 
 def run(text: str, at_end: Callable[[dict[str, Any]], list[Any]]) -> tuple[str, list[Any]]:
-    """What a program prints, or how it ends, and its last values. TensorFlow reads the source of functions from their file."""
+    """The output of a program, or its failure, and its last values. TensorFlow reads the source of functions from their file."""
     Path("program.py").write_text(text, encoding="utf-8")
     names: dict[str, Any] = {"__name__": "__main__"}
     printed = io.StringIO()

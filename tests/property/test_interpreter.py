@@ -50,7 +50,7 @@ class Recorder:
 
 
 def run(text: str, seed: int) -> list[tuple[int, Any]]:
-    """What the program marks until it ends, or fails; `seed` decides what `flip()` gives."""
+    """The values that the program marks until it ends, or fails; `seed` decides what `flip()` gives."""
     recorder = Recorder([])
     random = Random(seed)
     namespace = {"__name__": "__main__", "mark": recorder.mark, "flip": lambda: random.random() < 0.5}

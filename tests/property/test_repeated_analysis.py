@@ -1,4 +1,4 @@
-"""What is analysed again after an edit is what an analysis from nothing gives.
+"""The analysis after an edit gives the same as an analysis from nothing.
 
 Programs of the corpus are edited at random (numbers, names, lines more and less), and after each edit that leaves Python the facts of every
 operation, the decisions and the findings are compared.
@@ -102,7 +102,7 @@ def test_an_edit_gives_what_an_analysis_from_nothing_gives(program: str) -> None
 
 
 def test_the_dtype_of_floats_may_be_set_by_one_of_several_modules() -> None:
-    """What was found out before and after `set_floatx` is kept, each for its dtype."""
+    """Results from before and after `set_floatx` are kept, each for its dtype."""
     texts = {
         "model": "import tensorflow as tf\n\ndef weights(n):\n    return tf.keras.layers.Dense(n)\n\n"
         "def used(x):\n    return weights(3)(x)\n",

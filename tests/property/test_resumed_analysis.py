@@ -33,7 +33,7 @@ LINES = (
 
 
 def told(report: WorkspaceReport) -> dict[str, object]:
-    """What a run gives, but for what it cost."""
+    """The result of a run, without its costs."""
     return {
         "decisions": report.decisions,
         "findings": report.findings,

@@ -68,7 +68,7 @@ def is_wider(one: Way, other: Way) -> bool:
 
 
 def texts_of(folder: Path) -> dict[str, bytes]:
-    """What a folder holds."""
+    """The files of a folder."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -81,7 +81,7 @@ def ways_of(number: int) -> tuple[Way, ...]:
 def changed_again(
     make: Callable[[Path], object], ways: Sequence[Way], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, object]:
-    """What a second `fix` changes of the program that `make` writes, by way."""
+    """Changes of a second `fix` of the program that `make` writes, by way."""
     monkeypatch.setenv("TERRA_REFACTOR_CACHE_DIR", str(tmp_path / "cache"))
     # one place for all ways: what is kept in a cache is kept for paths
     folder = tmp_path / "program"

@@ -279,7 +279,7 @@ def program(seed: int) -> Any:
 
 
 def run(function: Any, decorator: Any) -> Any:
-    """What a program gives, or how it fails."""
+    """The result of a program, or its failure."""
     try:
         return plain(function(decorator))
     except Exception as error:

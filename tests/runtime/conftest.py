@@ -1,4 +1,4 @@
-"""What the tests of the shim share: hooks are taken away after each module, and one way of comparing with eager execution."""
+"""Fixtures of the shim's tests: hooks are taken away after each module, and one way of comparing with eager execution."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def same() -> Comparison:
 
 
 SHIM = tuple(sorted((Path(__file__).parents[2] / "terra_refactor" / "runtime").glob("*.py")))
-"""What the shim does is in these files and nowhere else."""
+"""The files of the shim."""
 
 
 @cache

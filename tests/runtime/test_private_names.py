@@ -25,7 +25,7 @@ PRIVATE = re.compile(r"_[A-Za-z]\w*$")
 
 @dataclass
 class Names:
-    """What a room uses: paths from a name of the door, attributes of objects, spelled names, imports elsewhere than at the door."""
+    """The names that a room uses: paths from a name of the door, attributes of objects, spelled names, imports outside the door."""
 
     paths: set[str] = field(default_factory=set)
     attributes: set[str] = field(default_factory=set)

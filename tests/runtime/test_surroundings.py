@@ -1,4 +1,4 @@
-"""What lies around the operations: settings, masks, options of objects, variables without a fixed shape, Python on tensors."""
+"""The surroundings of operations: settings, masks, options of objects, variables without a fixed shape, Python on tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one thread does while another thread, or the shim on it, is half-way."""
+"""Actions of one thread while another thread, or the shim on it, is half-way."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ CODE = '"""Asks."""\n\n\ndef ask(text):\n    return eval(text)  # that is all\n'
 
 
 class Asked(list[str]):
-    """What was asked, in order; the answers are what Python says."""
+    """The questions, in order; the answers are what Python says."""
 
     def __call__(self, questions: dict[str, str]) -> dict[str, str]:
         self.extend(questions)

@@ -1,4 +1,4 @@
-"""What the bundled example prints when it runs in TensorFlow, kept by the texts of its files."""
+"""The output of the bundled example in TensorFlow, kept by the texts of its files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUNS = Harness("demo_runs", (Path(__file__),), lambda kept, seen: _DIGIT.sub("0"
 
 
 def printed(folder: Path) -> str:
-    """What the project of a folder prints, without times; it must end well."""
+    """The output of a project, without times; it must end well."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     texts = {path.relative_to(folder).as_posix(): path.read_bytes().hex() for path in files}
     return str(json.loads(RUNS.answer(json.dumps(texts), lambda: json.dumps(_run(folder)))))

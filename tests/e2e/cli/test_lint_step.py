@@ -1,4 +1,4 @@
-"""What keeps a lint step usable: baselines, comments, statistics, settings, questions, watching."""
+"""Features for a lint step: baselines, comments, statistics, settings, questions, watching."""
 
 from __future__ import annotations
 

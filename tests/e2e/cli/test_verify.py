@@ -85,7 +85,7 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 class Answer:
-    """What the command said and how it ended, when it ran in this process."""
+    """Output and exit code of a command that ran in this process."""
 
     def __init__(self, result: Result) -> None:
         self.returncode = result.exit_code
@@ -119,7 +119,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def statuses(report: dict[str, Any]) -> dict[str, str]:
-    """What was said of each function. On a busy machine what is the same may be slower (`unit/verify` has one that always is)."""
+    """The result of each function. On a busy machine what is the same may be slower (`unit/verify` has one that always is)."""
     return {entry["qualname"]: entry["status"].replace("slower", "same") for entry in report["functions"]}
 
 

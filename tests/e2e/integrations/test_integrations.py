@@ -1,4 +1,4 @@
-"""What forges and hooks run: the same scripts and commands, run here."""
+"""Integrations with forges and hooks: the same scripts and commands, run here."""
 
 from __future__ import annotations
 

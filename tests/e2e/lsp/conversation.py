@@ -21,7 +21,7 @@ PATIENCE = 60
 
 
 def modern() -> types.ClientCapabilities:
-    """What matters here of the capabilities of VS Code."""
+    """The relevant capabilities of VS Code."""
     return types.ClientCapabilities(
         text_document=types.TextDocumentClientCapabilities(
             diagnostic=types.DiagnosticClientCapabilities(related_document_support=True, dynamic_registration=False),

@@ -1,4 +1,4 @@
-"""What clients send that they should not, and texts that nobody should write: each costs at most its own answer."""
+"""Invalid requests of clients, and extreme texts: each costs at most its own answer."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from {module} import main
 if __name__ == "__main__":
     sys.exit(main())
 """
-"""What pip makes of an entry point."""
+"""The script that pip creates for an entry point."""
 MODEL = """\
 import tensorflow as tf
 
@@ -61,7 +61,7 @@ class Installed:
 
     @property
     def started(self) -> list[str]:
-        """How a user starts the tool."""
+        """The command with which a user starts the tool."""
         return [self.script("terra-refactor")]
 
     def script(self, name: str) -> str:
@@ -104,7 +104,7 @@ def needed_folders() -> list[str]:
 
 
 def install_needed(python: Path) -> None:
-    """What our packages need, in an environment: from that of the tests."""
+    """The dependencies of our packages, in an environment: from that of the tests."""
     (packages_of(python) / "needed.pth").write_text("".join(f"{entry}\n" for entry in needed_folders()), "utf-8")
 
 

@@ -20,7 +20,7 @@ MAGICS = (b"terra-refactor cache\n", b"terra-refactor cache 2\n")
 
 
 class Payload:
-    """What makes a file when it is unpickled."""
+    """An object that creates a file when it is unpickled."""
 
     def __init__(self, marker: Path) -> None:
         self.marker = marker

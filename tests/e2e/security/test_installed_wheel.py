@@ -139,7 +139,7 @@ def _write_module(folder: Path, name: str, code: str, form: int) -> None:
 
 
 def _pickle(marker: Path) -> bytes:
-    """What runs code when it is unpickled."""
+    """A pickle that runs code."""
     return (
         b"cbuiltins\nexec\n(S'open("
         + repr(str(marker)).encode().replace(b"'", b"\\'")
@@ -153,7 +153,7 @@ def _nothing_was_run(hostile: Hostile) -> None:
 
 
 def untouched(hostile: Hostile) -> dict[str, tuple[bytes, int]]:
-    """What lies outside, with its modes."""
+    """The files outside the repository, with their modes."""
     return {path.name: (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) for path in hostile.outside.iterdir()}
 
 
@@ -222,7 +222,7 @@ def test_a_path_variable_with_the_whole_repository_reaches_no_process(tool: Inst
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["analyze", "fix", "batch"])
 def test_variables_of_python_reach_no_process(command: str, tool: Installed, hostile: Hostile) -> None:
-    """What a shell or an editor may have taken from a repository's `.env`: Python reads none of these from the module path."""
+    """Variables that a shell or an editor may read from a repository's `.env`: Python reads none of these from the module path."""
     variables = {
         "PYTHONSTARTUP": str(hostile.folder / "evil.py"),
         "PYTHONWARNINGS": "error::evil.Warned",

@@ -1,4 +1,4 @@
-"""What lies in a repository leads neither reading nor writing out of the paths that a user gives."""
+"""Files of a repository cannot make the tool read or write outside the given paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a deep hierarchy costs: contexts, not seconds."""
+"""The cost of a deep hierarchy: contexts, not seconds."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ TESTS = {
     "tf.__version__ == '2.9.3'": {"1.15": False, "2.9": "either"},
     "version.parse(tf.__version__) >= version.parse('2.9.3')": {"2.8": False, "2.9": "either", "2.10": True},
 }
-"""What each says for each release; "either" where the last number decides, which nobody has said."""
+"""The answer of each for each release; "either" where the last number decides, which nobody has said."""
 LINES = {True: {6}, False: {8}, "either": {6, 8}}
 PROGRAM = """\
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""What is unknown has one origin only if nothing else may be meant; arrays in annotations may be generic."""
+"""An unknown value has one origin only if it is unambiguous; arrays in annotations may be generic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What code expects to raise is no error of it; what a decorator has no say in does not go because of it."""
+"""An exception that the code expects is no error; what a decorator has no say in does not go because of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `lint` says of functions that share their code: the closures that a decorator of the project makes."""
+"""Findings of `lint` about functions that share their code: the closures that a decorator of the project makes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only data sets call is a graph already: nothing is decorated, nor anything that only it calls."""
+"""A function that only datasets call already is a graph: nothing is decorated, nor anything that only it calls."""
 
 from __future__ import annotations
 

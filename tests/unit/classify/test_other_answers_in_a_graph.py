@@ -1,4 +1,4 @@
-"""What a graph answers otherwise, where nobody can tell whether that matters: speculative, with a sentence that says it."""
+"""Results that differ in a graph, without evidence that it matters: speculative, with a sentence that says it."""
 
 from __future__ import annotations
 

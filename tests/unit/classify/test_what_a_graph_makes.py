@@ -1,4 +1,4 @@
-"""What makes variables only when it is used, what a graph may return, and what only one release of Keras refuses."""
+"""Objects that create variables on first use, results that a graph may return, and code that only one release of Keras refuses."""
 
 from __future__ import annotations
 

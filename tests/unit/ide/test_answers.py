@@ -1,4 +1,4 @@
-"""What the editor is told: hover, hints, lenses, actions."""
+"""Answers for the editor: hover, hints, lenses, actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hover says of names: operations with their shape rule, layers with weights, models as tables, and why nothing is known."""
+"""Hover texts for names: operations with their shape rule, layers with weights, models as tables, and why nothing is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session finds out is kept on disk, and the next session, or a command, resumes from it."""
+"""The results of a session are kept on disk, and the next session, or a command, resumes from them."""
 
 from __future__ import annotations
 

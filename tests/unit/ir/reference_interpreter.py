@@ -84,7 +84,7 @@ Run = Generator[Any, Any, "Signal | None"]
 
 @dataclass
 class Collected:
-    """What `CollectElement` hands to its comprehension."""
+    """The element that `CollectElement` passes to its comprehension."""
 
     value: Any
     key: Any = None

@@ -350,7 +350,7 @@ PROGRAMS: dict[str, str] = {
 
 
 def behaviour(run: Callable[[dict[str, Any]], object]) -> tuple[list[str], str]:
-    """What a run logs, and how it ends."""
+    """The log of a run, and its outcome."""
     logged: list[str] = []
 
     def log(value: Any) -> Any:

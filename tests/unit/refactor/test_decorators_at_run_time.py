@@ -1,4 +1,4 @@
-"""What TensorFlow does with decorators beside `tf.function`: the reasons for where `placement` puts a new one."""
+"""TensorFlow's treatment of decorators next to `tf.function`: the reasons for where `placement` puts a new one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `explain` says about a rule."""
+"""The text of `explain` about a rule."""
 
 from __future__ import annotations
 

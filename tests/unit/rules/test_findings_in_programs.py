@@ -1,4 +1,4 @@
-"""What rules find in whole programs, each with a near miss in which nothing is wrong."""
+"""Findings of rules in whole programs, each with a near miss without a fault."""
 
 from __future__ import annotations
 

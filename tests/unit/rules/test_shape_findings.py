@@ -18,7 +18,7 @@ HEADER = "import numpy as np\nimport tensorflow as tf\n"
 
 
 def findings(text: str) -> list[Finding]:
-    """What the shape rules report about a program, which starts at line 3."""
+    """The findings of the shape rules about a program, which starts at line 3."""
     result = analyze_modules({"program": HEADER + textwrap.dedent(text).lstrip("\n")})
     return [finding for finding in result.findings if finding.rule.startswith("TR4")]
 

@@ -1,4 +1,4 @@
-"""What statements read, bind and leave to others."""
+"""Names that statements read, bind and leave unbound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What library decorators make of functions, and that the tables agree."""
+"""Effects of library decorators on functions, and consistency of the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command line asks to be run, for `verify` and for `record`."""
+"""The program that a command line selects, for `verify` and for `record`."""
 
 from __future__ import annotations
 

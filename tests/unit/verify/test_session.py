@@ -1,4 +1,4 @@
-"""What verification says about functions that differ, and about user code that does whatever it likes.
+"""Verification of functions that differ, and of arbitrary user code.
 
 The refactored text is written by hand here: the point is what running it shows, not whether the analyser would propose it.
 """

@@ -1,4 +1,4 @@
-"""What the tests of extracted training steps share: a step in a loop, and what analysis and `fix` make of a file."""
+"""Projects for the tests of extracted training steps: a step in a loop, and what analysis and `fix` make of a file."""
 
 from __future__ import annotations
 

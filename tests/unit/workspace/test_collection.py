@@ -11,7 +11,7 @@ from terra_refactor.workspace.collection import MANY_FILES, collect_after_many, 
 
 
 class Knot:
-    """What refers to itself."""
+    """An object that refers to itself."""
 
     def __init__(self) -> None:
         self.itself = self

@@ -1,4 +1,4 @@
-"""What a run finds does not depend on the folder that it was started in."""
+"""Results do not depend on the current folder."""
 
 from __future__ import annotations
 

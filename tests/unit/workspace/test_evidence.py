@@ -1,4 +1,4 @@
-"""What a record changes in decisions, and what it must not change."""
+"""The effect of a record on decisions, and its limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever one file or one function does, it costs only itself, is named in the report, and the rest is answered."""
+"""A fault of one file or function affects only itself, is named in the report, and the rest is analysed."""
 
 from __future__ import annotations
 

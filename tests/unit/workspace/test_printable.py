@@ -1,4 +1,4 @@
-"""What came from a repository does no harm where it is shown."""
+"""Texts from a repository do no harm where they are shown."""
 
 from __future__ import annotations
 

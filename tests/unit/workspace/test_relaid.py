@@ -36,7 +36,7 @@ def run(*, use_cache: bool = True, config: Config | None = None) -> WorkspaceRep
 
 
 def told(report: WorkspaceReport) -> dict[str, object]:
-    """What a run gives, but for what it cost."""
+    """The result of a run, without its costs."""
     return {
         "decisions": report.decisions,
         "findings": report.findings,

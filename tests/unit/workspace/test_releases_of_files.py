@@ -1,4 +1,4 @@
-"""What an error is in the release that a project asks for, and in cells that are known to have run."""
+"""Errors in the release that a project asks for, and in cells that are known to have run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What files of a project ask for, in each of the forms in which they say it."""
+"""Requirements from files of a project, in each of their forms."""
 
 from __future__ import annotations
 
