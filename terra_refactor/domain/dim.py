@@ -4,6 +4,9 @@ Computes: arithmetic and three-valued comparison of sizes. Gives: `Dim`, which i
 over symbols, for example `2*n + 1` or `h*w*c`), an `OpenDim`, or None where nothing is known. Two equal symbols are the same size; two
 different ones may or may not be. Sizes are never negative; symbols stand for sizes, so they are at least 0.
 
+A *chosen* symbol is a number that the user of the program chooses, an option of its command line. As a size it is taken to be 2 or
+more, so that `h` and `2*h` differ; as a number it may be anything (`same_number`).
+
 A size has two views (adr/0012): what it is when the program runs eagerly, and what is static while a graph is traced. They are the same
 but for an `OpenDim`, which TensorFlow does not know while it traces. Arithmetic computes both; comparisons are about the eager view.
 
@@ -108,6 +111,38 @@ def as_open(size: Dim, *sources: Dim) -> Dim:
 def symbol(name: str) -> SymbolicDim:
     """The size called `name`."""
     return SymbolicDim((((name,), 1),))
+
+
+_CHOSEN: Final = "$"
+"""First character of the names of chosen symbols, which no identifier has; not shown."""
+_LEAST_CHOSEN: Final = 2
+
+
+def chosen(name: str) -> SymbolicDim:
+    """The number called `name` that the user of a program chooses."""
+    return symbol(_CHOSEN + name)
+
+
+def is_chosen(dim: Dim) -> bool:
+    """Whether a size is computed from a number that the user of the program chooses."""
+    dim = eager(dim)
+    return isinstance(dim, SymbolicDim) and any(name[0] == _CHOSEN for monomial, _ in dim.terms for name in monomial)
+
+
+def _above_least(dim: SymbolicDim) -> dict[Monomial, int]:
+    """The terms with `s + 2` in the place of each chosen symbol `s`, so that all symbols are at least 0."""
+    total: dict[Monomial, int] = {}
+    for monomial, factor in dim.terms:
+        product: dict[Monomial, int] = {(): factor}
+        for name in monomial:
+            raised = {(*part, name): value for part, value in product.items()}
+            if name[0] == _CHOSEN:
+                for part, value in product.items():
+                    raised[part] = raised.get(part, 0) + value * _LEAST_CHOSEN
+            product = raised
+        for part, value in product.items():
+            total[part] = total.get(part, 0) + value
+    return total
 
 
 def _terms(dim: int | SymbolicDim) -> dict[Monomial, int]:
@@ -216,6 +251,7 @@ def equal(left: Dim, right: Dim) -> Truth:
     """Whether two sizes are the same.
 
     `n` and `n` are; `n` and `n + 1` are not; `n` and `m`, or `n` and 3, may be. `n + 4` and 3 are not, since sizes are at least 0.
+    `h` and `2*h` are not if `h` is chosen.
     """
     left, right = eager(left), eager(right)
     if left is None or right is None:
@@ -224,13 +260,24 @@ def equal(left: Dim, right: Dim) -> Truth:
     if isinstance(difference, int):
         return Truth.YES if difference == 0 else Truth.NO
     assert isinstance(difference, SymbolicDim)
-    factors = [factor for monomial, factor in difference.terms if monomial]
-    constant = dict(difference.terms).get((), 0)
+    terms = _above_least(difference) if is_chosen(difference) else dict(difference.terms)
+    factors = [factor for monomial, factor in terms.items() if monomial and factor]
+    constant = terms.get((), 0)
     if (constant > 0 and all(factor > 0 for factor in factors)) or (
         constant < 0 and all(factor < 0 for factor in factors)
     ):
         return Truth.NO
     return Truth.UNKNOWN
+
+
+def same_number(left: Dim, right: Dim) -> Truth:
+    """Whether two ints of Python are the same. A chosen one may be negative, 0 or 1."""
+    if is_chosen(left) or is_chosen(right):
+        difference = eager(subtract(left, right))
+        if not isinstance(difference, int):
+            return Truth.UNKNOWN
+        return Truth.YES if difference == 0 else Truth.NO
+    return equal(left, right)
 
 
 def definitely_equal(left: Dim, right: Dim) -> bool:
@@ -253,7 +300,8 @@ def format_dim(dim: Dim) -> str:
     parts: list[str] = []
     for monomial, factor in sorted(dim.terms, key=lambda term: (-len(term[0]), term[0])):
         magnitude = abs(factor)
-        text = "*".join(monomial) if magnitude == 1 and monomial else "*".join([str(magnitude), *monomial])
+        names = [name.removeprefix(_CHOSEN) for name in monomial]
+        text = "*".join(names) if magnitude == 1 and names else "*".join([str(magnitude), *names])
         if parts:
             parts.append(" - " if factor < 0 else " + ")
         elif factor < 0:

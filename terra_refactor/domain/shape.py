@@ -150,4 +150,6 @@ def _broadcast_dims(left: Dim, right: Dim) -> Dim:
         return left
     if isinstance(right, int):
         return _broadcast_dims(right, left)
+    if definitely_different(left, right) and definitely_different(1, left) and definitely_different(1, right):
+        raise BroadcastError(f"{format_dim(left)} and {format_dim(right)}")
     return None

@@ -19,7 +19,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
-from terra_refactor.domain.dim import Dim, SymbolicDim, Why, opened
+from terra_refactor.domain.dim import Dim, SymbolicDim, Why, is_chosen, opened
 from terra_refactor.domain.dtype import FLOATING, INTEGER
 from terra_refactor.domain.lattice import dim_of, join_all, list_element
 from terra_refactor.domain.shape import Shape
@@ -208,7 +208,7 @@ def _length_of_range(value: RangeValue) -> Value:
 
 def _never_negative(size: Dim) -> bool:
     """Whether an int that is known as a size expression is at least 0, whatever the sizes in it are."""
-    return isinstance(size, SymbolicDim) and all(factor > 0 for _, factor in size.terms)
+    return isinstance(size, SymbolicDim) and not is_chosen(size) and all(factor > 0 for _, factor in size.terms)
 
 
 def length(call: BoundCall) -> Value:

@@ -76,6 +76,41 @@ def test_three_valued_comparison_is_never_wrong(a: Dim, b: Dim, environment: dic
     assert dims.equal(b, a) is answer
 
 
+CHOSEN = {f"${name}": dims.chosen(name) for name in ("h", "d")}
+with_chosen = st.recursive(
+    st.one_of(atoms, st.sampled_from(list(CHOSEN.values()))),
+    lambda inner: st.one_of(
+        st.builds(dims.add, inner, inner),
+        st.builds(dims.multiply, inner, inner),
+        st.builds(dims.subtract, inner, inner),
+    ),
+    max_leaves=6,
+)
+numbers = st.fixed_dictionaries(
+    {name: st.integers(-3, 5) for name in CHOSEN} | {name: st.integers(0, 5) for name in NAMES}
+)
+
+
+@given(with_chosen, with_chosen, numbers)
+def test_chosen_sizes_differ_only_where_they_do_from_2_on(a: Dim, b: Dim, environment: dict[str, int]) -> None:
+    same = evaluate(a, environment) == evaluate(b, environment)
+    if all(environment[name] >= 2 for name in CHOSEN):
+        answer = dims.equal(a, b)
+        assert answer is Truth.UNKNOWN or same == (answer is Truth.YES)
+    number = dims.same_number(a, b)
+    assert number is Truth.UNKNOWN or same == (number is Truth.YES)
+
+
+def test_a_chosen_size_is_not_its_double() -> None:
+    h, d, n = CHOSEN["$h"], CHOSEN["$d"], symbol("n")
+    for other in (dims.multiply(h, 2), dims.add(h, d), dims.multiply(h, d), dims.subtract(h, 1), 1):
+        assert dims.equal(h, other) is Truth.NO
+    for other in (d, n, 7, dims.multiply(n, h)):
+        assert dims.equal(h, other) is Truth.UNKNOWN
+    assert dims.same_number(h, dims.multiply(h, 2)) is Truth.UNKNOWN
+    assert dims.format_dim(dims.add(dims.multiply(h, 2), 1)) == "2*h + 1"
+
+
 @given(sizes)
 def test_a_size_equals_itself_unless_unknown(dim: Dim) -> None:
     assert dims.equal(dim, dim) is (Truth.UNKNOWN if dim is None else Truth.YES)

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from terra_refactor.domain.dim import Dim, OpenDim, Truth, Why, add, eager, floor_divide, multiply, roots_of, symbol
+from terra_refactor.domain.dim import (
+    Dim,
+    OpenDim,
+    Truth,
+    Why,
+    add,
+    chosen,
+    eager,
+    floor_divide,
+    multiply,
+    roots_of,
+    symbol,
+)
 from terra_refactor.domain.roots import EVERYWHERE, inward, outward
 from terra_refactor.domain.shape import (
     BroadcastError,
@@ -17,6 +32,7 @@ from terra_refactor.domain.shape import (
     join_shapes,
     meet_shapes,
 )
+from terra_refactor.tf_model.keras.models import substitute
 from terra_refactor.tf_model.shape_rules.indexing import slice_size
 from terra_refactor.tf_model.shape_rules.reshaping import reshaped
 from terra_refactor.tf_model.spec import OperationError
@@ -107,6 +123,32 @@ def test_broadcasting_is_that_of_numpy(a: tuple[int, ...], b: tuple[int, ...]) -
     except BroadcastError:
         got = None
     assert got == expected
+
+
+_CHOSEN = (chosen("h"), chosen("d"))
+polynomials: st.SearchStrategy[Dim] = st.one_of(
+    st.integers(0, 4),
+    st.sampled_from(_CHOSEN),
+    st.builds(multiply, st.sampled_from(_CHOSEN), st.one_of(st.integers(1, 3), st.sampled_from(_CHOSEN))),
+    st.builds(add, st.sampled_from(_CHOSEN), st.one_of(st.integers(-2, 2), st.sampled_from(_CHOSEN))),
+)
+
+
+@given(st.lists(polynomials, max_size=3).map(tuple), st.lists(polynomials, max_size=3).map(tuple))
+def test_chosen_sizes_are_refused_only_where_numpy_refuses_all(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> None:
+    try:
+        broadcast(a, b)
+    except BroadcastError:
+        for h, d in product(range(2, 6), repeat=2):
+            with pytest.raises(ValueError, match="shape"):
+                np.broadcast_shapes(*(tuple(_at(size, h, d) for size in shape) for shape in (a, b)))
+
+
+def _at(size: Dim, h: int, d: int) -> int:
+    for symbol_name, number in (("$h", h), ("$d", d)):
+        size = substitute(size, symbol_name, number)
+    assert isinstance(size, int)
+    return max(size, 0)
 
 
 @given(shapes, shapes)

@@ -1,7 +1,8 @@
 """Values from a program's command line: the options of `argparse`, the flags of `absl` and of TensorFlow 1.
 
-Computes: of each option its type, by its declaration; what it holds is up to the user. Needs: the heap. Gives: `COMMAND_LINE`, by
-canonical name, and `flag_value`. Ignores: subcommands, and options whose name or type is computed.
+Computes: of each option its type, by its declaration; what it holds is up to the user. An int is a symbol (`dim.chosen`) if its default,
+or that it must be given, says that it is a number of 2 or more: one option is one number wherever it is read. Needs: the heap. Gives:
+`COMMAND_LINE`, by canonical name, and `flag_value`. Ignores: subcommands, and options whose name or type is computed.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Final
 from terra_refactor.analysis.engine import Recorder, Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments
+from terra_refactor.domain.dim import chosen, is_chosen
 from terra_refactor.domain.lattice import join, python_type
 from terra_refactor.domain.state import CLASS, ITEMS
 from terra_refactor.domain.value import (
@@ -24,6 +26,7 @@ from terra_refactor.domain.value import (
     FrozenDict,
     FrozenList,
     LibraryValue,
+    PythonType,
     Reference,
     Scalar,
     TupleValue,
@@ -64,7 +67,10 @@ def add_argument(site: Site, arguments: CallArguments, receiver: Value | None) -
     required = bool(texts) and not texts[0].startswith("-")
     known = frame.state.get((receiver.object, _OPTIONS))
     items = dict(known.items) if isinstance(known, FrozenDict) else {}
-    items[destination] = _option(keywords, required=required)
+    value = _option(keywords, required=required)
+    if value == UNKNOWN_INT and isinstance(destination.value, str) and _is_size(keywords, required=required):
+        value = Scalar(PythonType.INT, chosen(destination.value))
+    items[destination] = value
     frame.state.set((receiver.object, _OPTIONS), FrozenDict(tuple(items.items())))
     return NOT_A_TENSOR
 
@@ -94,6 +100,26 @@ def _option(keywords: dict[str, Value], *, required: bool) -> Value:
     return join(value, NOT_A_TENSOR if kind is None else Scalar(kind))
 
 
+def _is_size(keywords: dict[str, Value], *, required: bool) -> bool:
+    """Whether an option with a number may be a size of 2 or more, by its default or since it has none."""
+    choices = keywords.get("choices")
+    if keywords.get("action") is not None or (choices is not None and not _all_sizes(choices)):
+        return False
+    default = keywords.get("default")
+    if default is None or default == NONE:
+        return required or keywords.get("required") == Constant(True)
+    return is_size(default)
+
+
+def is_size(value: Value) -> bool:
+    """Whether a value is an int of 2 or more."""
+    return isinstance(value, Constant) and type(value.value) is int and value.value >= 2
+
+
+def _all_sizes(choices: Value) -> bool:
+    return isinstance(choices, TupleValue) and all(map(is_size, choices.elements))
+
+
 def add_group(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """A group's options are those of its parser."""
     return receiver
@@ -107,9 +133,12 @@ def parse(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
         return None
     number = site.allocate(ObjectKind.INSTANCE, "Namespace")
     frame.state.set((number, CLASS), LibraryValue("argparse.Namespace"))
+    given = bool(arguments.positional or arguments.keywords)
     for name, value in options.items:
         assert isinstance(name, Constant) and isinstance(name.value, str)
-        frame.state.set((number, name.value), value)
+        # a text of the program's own, of which there may be several, instead of the one command line
+        open_value = UNKNOWN_INT if given and isinstance(value, Scalar) and is_chosen(value.dim) else value
+        frame.state.set((number, name.value), open_value)
     return Reference(number)
 
 
@@ -134,6 +163,8 @@ def define_flag(site: Site, arguments: CallArguments, receiver: Value | None) ->
     if names and isinstance(names[0], Constant) and isinstance(names[0].value, str):
         name = names[0].value
         found = join(value, NONE) if not defaults or defaults[0] == NONE else value
+        if found == UNKNOWN_INT and all(map(is_size, defaults)):
+            found = Scalar(PythonType.INT, chosen(name))
         engine.spoil_logs()
         known = engine.flags.get(name)
         engine.flags[name] = found if known is None else join(known, found)

@@ -488,7 +488,7 @@ def _compared(site: Site, op: ops.Compare, left: Value, right: Value) -> Value:
         return UNKNOWN
     left_dim, right_dim = dim_of(left), dim_of(right)
     if symbol in ("==", "!=") and python_type(left) is python_type(right) is PythonType.INT:
-        answer = dims.equal(left_dim, right_dim)
+        answer = dims.same_number(left_dim, right_dim)
         if answer is not dims.Truth.UNKNOWN:
             return Constant((answer is dims.Truth.YES) is (symbol == "=="))
     if symbol in ("==", "!=") and _plain(left) and _plain(right):
