@@ -362,7 +362,7 @@ def _live_summaries(engine: Engine) -> tuple[list[Summary], frozenset[int]]:
         ):
             reach(summary)
     real = frozenset(reached)
-    # what is entered as if it had no callers contributes no calls if there are real ones: first those that nothing else reaches
+    # a function entered as if it had no callers contributes no calls if there are real ones: first those that nothing else reaches
     entries = [summary for summary in current if summary.entry in (EntryKind.UNCALLED, EntryKind.FRAMEWORK)]
     for summary in sorted(entries, key=lambda summary: summary.function.id in called):
         if summary.function.id not in entered:

@@ -219,7 +219,7 @@ class Answers(Generic[ProgramT]):
         if found.recursive or not found.looks:
             return False
         looks = found.looks
-        # what is asked on the way is noted elsewhere
+        # queries on the way are recorded elsewhere
         found.looks = {}
         try:
             for look, known in looks.items():

@@ -183,7 +183,7 @@ class _Decider:
         for judgement in self.judgements.values():
             judgement.held_back = judgement.found.hybrid is None and self.is_held_back(judgement)
         for judgement in hybrids:
-            # what the next run would find to be a part of the graphs that this one makes
+            # functions that the next run would find to be part of the graphs that this one creates
             self.judge_nested(judgement, wanted)
 
     def leave_out_short_lived(self, wanted: dict[FunctionId, Judgement]) -> None:
@@ -363,7 +363,7 @@ class _Decider:
             way = way_to(self.program, certain[0])
             judgement.rule = certain[0].rule
             return certain[0].message + (f", through {' → '.join(way)}" if way else "") + rest
-        # what is wrong with code that was not analysed to its end is that
+        # the fault of code that was not analysed to its end is just that
         assert judgement.assumptions.unknowable is not None
         return judgement.assumptions.unknowable
 
@@ -598,7 +598,7 @@ class _Decider:
             or (self.hazards.is_hybrid(identity) and identity not in self.removed)
             for identity in inner
         ):
-            # what it does in tensors is (mostly) in functions that are, or become, graphs themselves
+            # its tensor work is (mostly) in functions that are, or become, graphs themselves
             return
         judgement.action = Action.CO_EXECUTE
         judgement.level = Level.COEXEC

@@ -82,7 +82,7 @@ def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap, proof:
         wrapped = hazards.is_hybrid(context.function)
         if wrapped and context.id not in entered and _is_of_another_closure(program, context):
             continue
-        # what a function gets from `Dataset.map` and its kin is made for it: changes to it are local
+        # arguments from `Dataset.map` and similar methods are created for the function: changes to it are local
         given = {
             effect.site
             for effect in context.effects
@@ -91,7 +91,7 @@ def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap, proof:
         if not wrapped and program.function(context.function).name == "call":
             # Keras enters it, and collects the losses that it adds in each trace
             given.update(effect.site for effect in context.effects if effect.target.path.endswith(".losses"))
-        # what AutoGraph leaves as it is becomes no branch and no loop of the graph
+        # code that AutoGraph leaves unconverted becomes no branch and no loop of the graph
         as_it_is = {hazard.site for hazard in hazards.reached(context) if hazard.nature is Nature.UNCONVERTED}
         for hazard in hazards.reached(context):
             rule = all_rules()[hazard.rule]

@@ -61,7 +61,7 @@ def programs_of_tensorflow_1(hazards: HazardMap) -> frozenset[str]:
         return frozenset()
     eager -= old
     imported = imported_modules(hazards)
-    # what builds graphs for sessions, and is imported by what turns eager execution off
+    # modules that build graphs for sessions, and are imported by modules that turn eager execution off
     reached = {other for name in without_eager for other in _reached(name, imported)}
     old |= (tensorflow_1_modules(facts) & reached) - eager
     importers: dict[str, set[str]] = {name: set() for name in program.modules}

@@ -176,7 +176,7 @@ class HazardMap:
         view = self.view(context)
         as_it_is = self.unconverted(context) if is_never_converted(view) else ()
         if not as_it_is and unconverted_construct(view) is not None:
-            # what it decides itself is TR305
+            # its own conditions are TR305
             as_it_is = tuple(hazard for hazard in self.unconverted(context) if hazard.via)
         found_here = (
             *self._local(context),
@@ -263,7 +263,7 @@ class HazardMap:
                         if len(hazard.via) < MAX_CHAIN:
                             yield _through(site, hazard, hazard.parameter, chains)
                 for hazard in self._operations_of(inner):
-                    # what is certain there happens as it would without a change; what is assumed there is assumed here
+                    # a certain hazard there happens with or without the change; what is assumed there is assumed here
                     if len(hazard.via) >= MAX_CHAIN or hazard.boundary or (wrapped and hazard.assumption is None):
                         continue
                     parameter = None
@@ -427,7 +427,7 @@ class HazardMap:
                     and self._is_made_for_each(code, site.op)
                 )
             ):
-                # what is made the first time is kept; a tensor of the trace has no value then
+                # an object created the first time is kept; a tensor of the trace has no value then
                 return effect.kind is EffectKind.VARIABLE_CREATION or not self._reports(
                     rule_about_kept_tensors(), effect.site
                 )

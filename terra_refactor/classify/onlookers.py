@@ -98,7 +98,7 @@ def is_used_in_graph(hazards: HazardMap, contexts: Iterable[ContextFacts], place
             fact = index.facts[call.op]
             if not isinstance(fact, Call):
                 continue
-            # what a function does that it is handed to is not looked into
+            # functions that receive it are not inspected
             handed_on = [argument.value for argument in fact.arguments] if call.callees else []
             receiver = fact.function if fact.owner is None else fact.owner
             if any(not made.isdisjoint(_objects(context.values[number])) for number in (receiver, *handed_on)):

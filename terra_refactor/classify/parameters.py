@@ -55,7 +55,7 @@ def _describe(
     values = [member for value in parameter.values for member in members(value)]
     told = [value for value in values if value not in parameter.supposed]
     types = reported_types(told, open_callers=open_callers and parameter.evidence is Evidence.DATAFLOW)
-    # what a body suggests for calls that are not known says nothing where known calls bring tensors or arrays
+    # evidence from the body about unknown calls does not count if known calls pass tensors or arrays
     described = [value for value in (told if types else values) if not isinstance(value, Unbound | Bottom)]
     types = types or reported_types(values)
     kinds = {kind_of(facts, value) for value in described}

@@ -218,7 +218,7 @@ class Proof:
         uses = [use for use in uses_of_open_sizes(self.hazards.view(context), frozenset(Why)) if use.op == place]
         for use in uses:
             view, size = use.source
-            # what a signature declares is so
+            # a signature's declaration holds
             if use.why is Why.DECLARED or self.makings.is_proven(view.context, size):
                 return False
         return bool(uses) or not self.makings.is_proven(context, place)

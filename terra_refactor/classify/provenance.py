@@ -112,7 +112,7 @@ class Provenance:
             case AttributeRead() as read:
                 return self._of_attribute(context, read)
             case Operation(sides=sides) if self.whole and any(_may_be_anything(context.values[each]) for each in sides):
-                return False  # what is multiplied by it may be an array as well as a list that it repeats
+                return False  # the other factor may be an array as well as a list that it repeats
             case Operation(sides=sides):
                 asked = [each for each in sides if self.is_relevant(context.values[each])]
                 return bool(asked) and self._several(self.is_proven(context, each) for each in asked)
@@ -265,7 +265,7 @@ class Provenance:
         receiver = (made.owner,) if isinstance(made, Call) and made.owner is not None else ()
         given_to_library = (*code.inputs(call.op), *receiver)
         if any(isinstance(member, UnknownValue) for each in given_to_library for member in _alternatives(caller, each)):
-            # what it hands on may be a part of that
+            # its arguments to others may be a part of that
             return False
         return self._all(caller, given_to_library)
 

@@ -50,7 +50,7 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
         except Exception as error:
             if isinstance(error, OSError) and error.errno in _FULL:
                 err().print(f"error: the report cannot be written: {error.strerror}", soft_wrap=True)
-                _end_at_once(WRONG_CALL)  # what is left in the buffers would fail once more at the end
+                _end_at_once(WRONG_CALL)  # the rest of the buffers would fail once more at the end
             err().print(traceback.format_exc(), end="", soft_wrap=True)
             err().print("error: this is a bug in terra-refactor; no file was left half written", soft_wrap=True)
             code = UNREADABLE

@@ -90,7 +90,7 @@ def fix_command(
     settings = run.settings(paths, select=select, ignore=ignore, min_ops=min_ops, level=level)
     if run.show_settings:
         return show_settings(settings)
-    settings = replace(settings, baseline=None)  # what is known is fixed as well
+    settings = replace(settings, baseline=None)  # known findings are fixed as well
     if verify:
         say_that_code_runs(quiet=run.quiet)
     with progress_bar(quiet=run.quiet) as progress:

@@ -115,7 +115,7 @@ def _union(alternatives: Iterable[Value]) -> Value:
     distinct = _merge_views(list(dict.fromkeys(alternatives)))
     unknowns = [value for value in distinct if type(value) is UnknownValue]
     if unknowns:
-        # what is unknown covers everything, except that an unset variable stays visible
+        # an unknown value covers everything, except that an unset variable stays visible
         unknown = _join_unknowns(unknowns, distinct)
         return UnionValue((unknown, UNBOUND)) if UNBOUND in distinct else unknown
     distinct = _merge_constants(distinct)

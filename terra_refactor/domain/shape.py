@@ -132,7 +132,7 @@ def _broadcast_dims(left: Dim, right: Dim) -> Dim:
     if right == 1:
         return left
     if isinstance(left, OpenDim) or isinstance(right, OpenDim):
-        # what one side fixes is fixed
+        # a size that one side fixes is fixed
         size = _broadcast_dims(eager(left), eager(right))
         if not isinstance(left, OpenDim) or not isinstance(right, OpenDim):
             return size

@@ -167,7 +167,7 @@ class State:
                 value = state._from_outside(key)
                 break
             state = state.parent
-        # what the call had seen of the object was changed when that was written; this is seen only now
+        # the call's knowledge of the object changed with that write; this is seen only now
         for name, written in () if unnamed is None else written_to_any(unnamed):
             if may_be_named(key[1], name):
                 value = join(UNBOUND if value is None else value, written)

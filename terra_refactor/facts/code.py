@@ -252,7 +252,7 @@ def _comprehension(op: Op) -> Display:
     items = []
     nested: set[OpId] = set()
     for inner in walk(op.body):
-        # what an inner comprehension collects is its own
+        # the elements of an inner comprehension are its own
         if isinstance(inner, ops.Comprehension):
             nested.update(each.id for each in walk(inner.body))
         elif isinstance(inner, ops.CollectElement) and inner.id not in nested:

@@ -151,7 +151,7 @@ def _uses_of_size(view: ContextView, size: OpId, dim: OpenDim) -> Iterator[SizeU
         is_curable = isinstance(view.made(size), ItemRead) and _may_be_tensor(view, uses)
         yield SizeUse(size, needs_number(view, size, uses[0], dim.why), dim.why, (view, size), is_curable)
     elif dim.why is not Why.DECLARED:
-        # who declares a signature may mean the comparison to be false
+        # an author who declares a signature may intend the comparison to be false
         for use in _uses(view, size):
             fact = view.made(use)
             if isinstance(fact, Operation) and fact.symbol in ("==", "!="):

@@ -323,7 +323,9 @@ def _how_sure(decision: Decision) -> str:
     count = len(decision.assumptions)
     if count and decision.level is not Level.SAFE:
         return f" ({count} assumption{'s' if count != 1 else ''})"
-    if decision.level is Level.SAFE or decision.action is Action.CO_EXECUTE:  # whose title is the name of its level
+    if (
+        decision.level is Level.SAFE or decision.action is Action.CO_EXECUTE
+    ):  # actions whose title is the name of their level
         return ""
     return f" ({decision.level.value})"
 

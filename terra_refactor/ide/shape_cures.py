@@ -95,7 +95,7 @@ def _cure(
 ) -> ShapeCure | None:
     text = snapshot.sources[finding.path].text
     settings = list(_settings(function, op, failing[0]))
-    if settings:  # that an operand is another one to make a wrong axis right is hardly meant
+    if settings:  # replacing an operand to correct a wrong axis is rarely intended
         right = [
             (candidate, gives[0])
             for candidate in settings

@@ -249,7 +249,7 @@ class _Naming:
         for name in _SHAPES:
             if name in bound:
                 bound[name] = _sizes_of(bound[name])
-        # what is not known is decided by others than the rule, which would take it for a plain number
+        # unknown sizes are not passed to the rule, which would treat them as plain numbers
         if any(map(_is_open, (*bound.values(), *extra, *keywords.values()))):
             return None
         call = BoundCall(

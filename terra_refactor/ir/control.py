@@ -98,7 +98,7 @@ class Flow:
 
 def flow_of(function: Function, nested: Iterable[Function] = ()) -> Flow:
     """The control flow of a function. `nested` are the functions that are written in it: what only its lambdas read is live there."""
-    # what follows each early `return` is nested in its other side
+    # the code after each early `return` is nested in its other side
     return call_with_deep_stack(lambda: _Builder(function, nested).build())
 
 

@@ -136,7 +136,7 @@ def _interpreter_of(script: str) -> list[str] | None:
         return None
     words = first[2:].decode("utf-8", "replace").split()
     if words and words[0].endswith("/sh"):
-        # what pip writes where the path of the interpreter is too long, or has spaces: '''exec' "/long path/python" "$0" "$@"
+        # the form that pip writes if the interpreter's path is too long or has spaces: '''exec' "/long path/python" "$0" "$@"
         found = re.match(r"'''exec' \"?([^\"]+?)\"? \"\$0\"", second.decode("utf-8", "replace"))
         words = [] if found is None else [found[1]]
     elif words and os.path.basename(words[0]) == "env":

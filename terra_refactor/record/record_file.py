@@ -271,7 +271,7 @@ def _both(one: FunctionSeen, other: FunctionSeen) -> FunctionSeen:
 def _parameters(one: ParameterSeen, other: ParameterSeen) -> ParameterSeen:
     values = list(one.values)
     values += [each for each in other.values if not any(each is known or _same(each, known) for known in values)]
-    # what both have in texts is not known: they may be the same
+    # the number of texts in both is unknown: they may be the same
     unwritten = max(one.distinct - len(one.values), other.distinct - len(other.values))
     return ParameterSeen(
         one.name, _types(one.types, other.types), tuple(values[:24]), max(len(values) + unwritten, one.distinct)

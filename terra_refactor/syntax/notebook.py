@@ -154,7 +154,7 @@ class Notebook:
             if pieces:
                 pieces[-1] = text[at:found]
             else:
-                head = text[:found]  # what was inserted before the first cell belongs to it
+                head = text[:found]  # text inserted before the first cell belongs to it
             at = found + len(separator) + 1
             pieces.append("")
         if not pieces:

@@ -190,7 +190,7 @@ def _finish(document: str, data: bytes, encoding: str, shown: str, file: str | N
     try:
         reversible = (
             encoding == "utf-8" or document.encode(encoding) == data
-        )  # what UTF-8 decodes to, encodes to the same
+        )  # text decoded from UTF-8 encodes to the same bytes
     except UnicodeError:  # codecs such as `idna` raise it itself
         reversible = False
     return Source(

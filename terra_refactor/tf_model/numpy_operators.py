@@ -89,7 +89,7 @@ def numpy_in_place(op: str, array: TensorValue, right: Value) -> Value:
     own = TensorValue(array.type, TensorKind.NDARRAY)
     found = numpy_operator(op, array, right)
     if array.type.shape is None:
-        # what has no axes may be a scalar, which is replaced
+        # a value without axes may be a scalar, which is replaced
         return own if isinstance(found, TensorValue) and found.type.dtype == array.type.dtype else NOT_A_TENSOR
     if isinstance(found, TensorValue):
         _check_fits(op, own, found)

@@ -124,7 +124,7 @@ def judge_components(
     found: dict[tuple[str, ...], ComponentResult] = {}
     configs = {group: for_releases(config, (pins.get(path) for path in group)) for group in groups}
     keys = {group: _key(project, configs[group], group, imports, evidence) for group in groups}
-    # what a run has shown of a function speaks of the text that ran
+    # evidence from a run concerns the text that ran
     places = {} if evidence.functions else {group: _place(project, configs[group], group, imports) for group in groups}
     for group in groups:
         known = _known(project, group, keys[group], places.get(group), results)

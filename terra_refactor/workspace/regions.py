@@ -379,7 +379,7 @@ def _with_hazards(trial: Trial, decision: Decision, *, assumed: bool) -> frozens
         elif here:
             found.add(id(statement))
     if not found - trial.candidate.stays and None in places:
-        # what it returns is no tensor: the last statement that gives something may be why
+        # its result is no tensor: the last statement that gives something may be why
         for statement in reversed(trial.candidate.statements):
             if statement.lineno == trial.candidate.anchor.lineno:
                 break

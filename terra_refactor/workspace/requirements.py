@@ -99,7 +99,7 @@ def _of_conda(part: str) -> str:
     match = re.match(r"=([^=].*)$", part)
     if match is None:
         return part
-    version = match[1].partition("=")[0]  # what follows is the build
+    version = match[1].partition("=")[0]  # the rest is the build
     return f"=={version.removesuffix('.*').removesuffix('*')}.*"
 
 

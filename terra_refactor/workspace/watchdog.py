@@ -68,7 +68,7 @@ def watched(function: Callable[[], _T], limits: Limits) -> _T:
     except _Ended:
         pass
     watch.end()  # the exception may have come while it was being ended
-    gc.collect()  # what the analysis held refers to itself in circles
+    gc.collect()  # the objects of the analysis form reference cycles
     raise OverLimitError(watch.reason)
 
 

@@ -167,7 +167,7 @@ def fix_verified(paths: Sequence[str], options: Options, setting: Setting, only:
             reason = f"not verified: the program differs: {program.difference}"
             left_out.update({(each.path, each.line, each.qualname): reason for each in verification.functions})
             continue
-        # what breaks or differs may be why the others were not reached, so it goes first and alone
+        # a change that breaks or differs may be the reason why others were not reached, so it is dropped first and alone
         for verdict in definite or wrong:
             said = f": {verdict.detail}" if verdict.detail else ""
             left_out[verdict.path, verdict.line, verdict.qualname] = f"not verified: {verdict.status.value}{said}"

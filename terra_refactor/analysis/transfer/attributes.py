@@ -278,7 +278,7 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
     found = _through_class(site, value, cls, name)
     if found is not None:
         return found
-    # what the constructor sets, of which the catalogue does not know
+    # attributes that the constructor sets and the catalogue does not list
     rule = registry.attribute_rule(cls.name, name) if isinstance(cls, LibraryValue) else None
     if rule is not None:
         return thaw(site, rule(value), "attribute")

@@ -179,7 +179,7 @@ def has_attribute(site: Site, arguments: CallArguments, receiver: Value | None) 
         own = site.frame.state.get((target.object, name.value))
         if own is not None and UNBOUND not in members(own):
             return Constant(True)
-    # what a library has is a matter of its release
+    # the attributes of a library depend on its release
     return of_release(UNKNOWN_BOOL) if isinstance(target, LibraryValue) else UNKNOWN_BOOL
 
 
@@ -413,7 +413,7 @@ def next_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
             return site.call(method, CallArguments())
     source = _asked(site)
     if isinstance(value, SequenceValue) and isinstance(source, ops.LoadName | ops.LoadAttribute):
-        frame.advanced = True  # what has a name can be asked again
+        frame.advanced = True  # a named value can be queried again
     if not isinstance(value, DatasetValue) and not _is_local_iterator(frame, source):
         external_effect(site, EffectKind.ITERATE, "next(...)", assumed=not isinstance(value, SequenceValue))
     if isinstance(value, DatasetValue) and value.lead is not None and _is_fresh(frame, source):

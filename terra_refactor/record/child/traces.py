@@ -161,7 +161,7 @@ class Traces:
             if traced > 0:
                 graph.traces += traced
                 self._explain(graph, function, _bind(names, bound, arguments, keywords), traced)
-        except Exception as error:  # what is watched goes on
+        except Exception as error:  # the watched program continues
             if len(self.notices) < 5:
                 self.notices.append(f"a trace could not be looked at: {type(error).__name__}")
 

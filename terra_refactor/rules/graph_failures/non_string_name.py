@@ -25,7 +25,7 @@ from terra_refactor.tf_model.spec import Trait
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for call, name in view.calls_with(Trait.TENSOR_OPERATION):
         if not is_of_tensorflow(name) or LibraryValue(name) not in members(view.value(call.function)):
-            continue  # what a function (`tf.map_fn`) calls gets other arguments
+            continue  # callees of a function (`tf.map_fn`) receive other arguments
         given = call.keyword("name")
         if given is None and not _is_method(name):
             given = view.library_argument(call, name, "name")

@@ -43,7 +43,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     alternatives = _without_start_values(members(view.context.returns))
     problems = [found for member in alternatives if (found := _problem(view, member, 0)) is not None]
     if not problems:
-        # what is unknown at one `return` hides what another one returns
+        # an unknown value at one `return` hides the value of another
         each = [view.value(number) for _, number in places]
         alternatives = _without_start_values(
             tuple(dict.fromkeys(member for value in each for member in members(value)))

@@ -58,7 +58,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 def _texts(view: ContextView) -> Iterator[tuple[OpId, OpId]]:
     """The operations that make a text of a symbolic tensor, each with the tensor."""
     for text in view.reached(Text):
-        # what has a format is TR319: a symbolic tensor raises there
+        # formatted values are TR319: a symbolic tensor raises there
         found = next((value for value, has_spec in text.fields if not has_spec and _has_value(view, value)), None)
         if found is not None:
             yield text.op, found

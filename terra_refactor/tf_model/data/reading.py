@@ -42,7 +42,7 @@ def _numpy_iterator(call: BoundCall, dataset: DatasetValue) -> Value:
     element = (
         dataset.element if isinstance(dataset.element, UnknownValue) else map_components(_as_array, dataset.element)
     )
-    # what `as_numpy_iterator` gives are arrays, whose sizes are known
+    # `as_numpy_iterator` gives arrays, whose sizes are known
     return DatasetValue(element, dataset.cardinality, iterator=True)
 
 

@@ -191,7 +191,7 @@ def single_input(
         value = layer_inputs(call)
         if not is_dense_input(value):
             return read.tensor(None, None)
-        # what becomes of a list differs between Keras versions: converted, unwrapped or refused
+        # the conversion of a list differs between Keras versions: converted, unwrapped or refused
         listed = read.is_sequence(value)
         input_type = TensorType() if listed else cast_input(settings, value)
         require_rank(call, input_type.shape, exactly=rank, at_least=min_rank)

@@ -70,7 +70,7 @@ def _array(call: BoundCall) -> Value:
         # fields, most likely: a tuple is one item then, and no axis
         return array(None, None)
     if asked in _OBJECTS:
-        # what is in it need not be of one shape, and is no axis where it is not
+        # its elements may differ in shape, and are no axis then
         return array(None, () if shape == () else None)
     content = content_of(value) if shape == given.shape and _keeps_content(given.dtype, dtype) else None
     return array(dtype, shape, content)

@@ -497,7 +497,7 @@ def _spec_from_tensor(call: BoundCall) -> Value:
 
 
 def _spec_shape(value: Value) -> Value:
-    # what a spec does not say is None for eager code as well
+    # a size that a spec leaves open is None for eager code as well
     return ShapeValue(value.type.seen_eagerly().shape) if isinstance(value, SpecValue) else UNKNOWN
 
 

@@ -94,7 +94,7 @@ def _concat(call: BoundCall) -> Value:
         values, axis_value = axis_value, values
     axis = integer(axis_value)
     known_axis = axis if isinstance(axis, int) else None
-    # what is no list is one tensor
+    # a value that is no list is one tensor
     parts = [operand(values)] if isinstance(values, TensorValue) else _item_operands(values)
     if parts is None:
         each = _repeated(values)

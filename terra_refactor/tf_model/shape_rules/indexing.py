@@ -21,7 +21,7 @@ def slice_size(size: Dim, start: Dim, stop: Dim, step: int | None, *, has_start:
     if (has_start and start is None) or (has_stop and stop is None):
         return 0 if size == 0 else None
     if isinstance(size, int) and size < 0:
-        return None  # what made it has failed at run time
+        return None  # the operation that created it has failed at run time
     if isinstance(size, int) and not isinstance(start, SymbolicDim) and not isinstance(stop, SymbolicDim):
         return len(range(*slice(start if has_start else None, stop if has_stop else None, step).indices(size)))
     if step == -1 and not has_start and not has_stop:
