@@ -23,7 +23,7 @@ from terra_refactor.errors import SourceError
 from terra_refactor.ide.causes import way_to
 from terra_refactor.ide.code_actions import NewText, NotPossible, Request, Task, perform
 from terra_refactor.ide.explanations import function_text
-from terra_refactor.ide.proving import Proof, change_around, prove
+from terra_refactor.ide.proving import ProofResult, change_around, prove
 from terra_refactor.ide.session import Session
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ide.whole_project import (
@@ -123,13 +123,13 @@ def register(server: TerraServer) -> None:
         if not (server.client.asks_reason or await _agrees(server)):
             return None
         python, run = (str(how.get(name) or "") for name in ("python", "run"))
-        shown: list[Proof] = []
+        shown: list[ProofResult] = []
         async with progress_bar(server, f"Running {request.qualname} with and without the change") as progress:
             # in a thread of its own: the analysis goes on meanwhile
             result = await asyncio.to_thread(
                 prove, snapshot, request, python or sys.executable, run, progress.is_cancelled
             )
-            if isinstance(result, Proof):
+            if isinstance(result, ProofResult):
                 shown.append(result)
             else:
                 server.tell(result.reason)

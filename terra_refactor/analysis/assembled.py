@@ -1,6 +1,6 @@
 """Inputs of the facts of one run, so that the next run assembles only changed ones.
 
-Computes: nothing. Gives: `Part` (of one context), `Assembled`.
+Computes: nothing. Gives: `AssembledPart` (of one context), `Assembled`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from terra_refactor.ir.ids import FunctionId, OpId
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AssembledPart:
     """One context: what others, and the functions, need of it."""
 
     summary: Summary
@@ -49,7 +49,7 @@ class Part:
 class Assembled:
     """Inputs of the facts, so that the next run reassembles only changed ones."""
 
-    parts: Mapping[ContextId, Part]
+    parts: Mapping[ContextId, AssembledPart]
     numbers: Mapping[int, ContextId]
     contexts: Mapping[ContextId, ContextFacts]
     functions: Mapping[FunctionId, FunctionFacts]

@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from hashlib import blake2b
 from typing import Final, TypeVar
 
-from terra_refactor.analysis.assembled import Assembled, Part
+from terra_refactor.analysis.assembled import Assembled, AssembledPart
 from terra_refactor.analysis.engine import Code, Engine, Recorder
 from terra_refactor.analysis.facts import (
     CallerFact,
@@ -58,7 +58,7 @@ def assemble_facts(
     live, real = _live_summaries(engine)
     numbers = _numbers(live)
     parts, changed = _parts(engine, live, real, numbers, before)
-    old_parts: Mapping[ContextId, Part] = {} if before is None else before.parts
+    old_parts: Mapping[ContextId, AssembledPart] = {} if before is None else before.parts
     was = {number: old_parts[number] for number in changed if number in old_parts}
     gone = [part for number, part in old_parts.items() if number not in parts]
     same_outward = not gone and all(
@@ -161,9 +161,9 @@ def _parts(
     real: AbstractSet[int],
     numbers: Mapping[int, ContextId],
     before: Assembled | None,
-) -> tuple[dict[ContextId, Part], set[ContextId]]:
+) -> tuple[dict[ContextId, AssembledPart], set[ContextId]]:
     """The parts, and the numbers of those that are not the same as before."""
-    parts: dict[ContextId, Part] = {}
+    parts: dict[ContextId, AssembledPart] = {}
     changed: set[ContextId] = set()
     place = {summary.identity: position for position, summary in enumerate(live)}
     old_numbers: Mapping[int, ContextId] = {} if before is None else before.numbers
@@ -190,7 +190,7 @@ def _parts(
             calls.append(CallFact(op, callees, record.library, record.unknown, certain, record.open_size))
             targets.extend((live[position].function.id, op) for position in inner)
         names = _unresolved_names(engine, summary)
-        parts[number] = Part(summary, is_real, tuple(calls), frozenset(called), tuple(targets), names)
+        parts[number] = AssembledPart(summary, is_real, tuple(calls), frozenset(called), tuple(targets), names)
     return parts, changed
 
 
@@ -201,7 +201,7 @@ def _different(before: Mapping[_KeyT, object], now: Mapping[_KeyT, object]) -> s
     return found
 
 
-def _context(number: ContextId, part: Part, changes: StateChanges) -> ContextFacts:
+def _context(number: ContextId, part: AssembledPart, changes: StateChanges) -> ContextFacts:
     summary = part.summary
     return ContextFacts(
         id=number,
@@ -224,7 +224,7 @@ def _context(number: ContextId, part: Part, changes: StateChanges) -> ContextFac
 def _functions(
     engine: Engine,
     wanted: Sequence[Function],
-    parts: Mapping[ContextId, Part],
+    parts: Mapping[ContextId, AssembledPart],
     contexts: Mapping[ContextId, ContextFacts],
     evidence: Mapping[FunctionId, Mapping[str, Evidence]],
     recursive: AbstractSet[FunctionId],

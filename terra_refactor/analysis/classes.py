@@ -170,9 +170,9 @@ def bind(site: Site, attribute: Value, receiver: Value, cls: Value) -> Value:
         return BoundMethod(attribute, receiver)
     if isinstance(attribute, LibraryValue):
         binding = registry.binding(attribute.name)
-        if binding is registry.Binding.INSTANCE:
+        if binding is registry.MethodBinding.INSTANCE:
             return BoundMethod(attribute, receiver)
-        if binding is registry.Binding.CLASS:
+        if binding is registry.MethodBinding.CLASS:
             return BoundMethod(attribute, cls)
         return attribute
     if isinstance(attribute, PartialValue):

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final, Generic, TypeVar, cast
 
-from terra_refactor.facts.watch import Look, Notes
+from terra_refactor.facts.watch import Look, Looks
 
 ProgramT = TypeVar("ProgramT")
 """The state of the program that is asked about."""
@@ -71,7 +71,7 @@ class Answers(Generic[ProgramT]):
     def __init__(self, *, keeps: bool) -> None:
         self._keeps = keeps
         self._program: ProgramT | None = None
-        self._notes: Notes | None = None
+        self._notes: Looks | None = None
         self._changed: AbstractSet[Look] = frozenset()
         self._found: dict[tuple[Question[Any, Any, Any], Hashable], _Answer] = {}
         self._users: dict[Look, set[_Answer]] = {}
@@ -138,7 +138,7 @@ class Answers(Generic[ProgramT]):
         """The looks of some kinds that answers were made from."""
         return (look for look in self._users if look[0] in kinds)
 
-    def begin(self, program: ProgramT, notes: Notes | None, changed: AbstractSet[Look] | None) -> None:
+    def begin(self, program: ProgramT, notes: Looks | None, changed: AbstractSet[Look] | None) -> None:
         """The program is in another state, in which these looks do not meet what they met; None if nothing is known of that."""
         self._program = program
         self._notes = notes

@@ -26,7 +26,7 @@ from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import AttributeWrite, Call, ItemWrite, NameRead, NameWrite, RegionKind
 from terra_refactor.facts.view import ContextView, has_trait, unconverted_construct
-from terra_refactor.facts.watch import Notes, Watch, changed_looks
+from terra_refactor.facts.watch import Looks, Watch, changed_looks
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.program import Program
@@ -99,7 +99,7 @@ class HazardMap:
         self.program: Program = program
         self.facts: ProgramFacts = facts
         self.codes: Codes = self.whole_codes
-        self._notes: Notes | None = None
+        self._notes: Looks | None = None
         if remembers:
             watch = Watch(self.whole_codes, facts)
             self.program, self.facts, self.codes, self._notes = (

@@ -24,7 +24,7 @@ from terra_refactor.workspace.fixes import edits_by_function, fix_findings, fixe
 from terra_refactor.workspace.results import FixReport
 
 
-class Answer(Enum):
+class UserAnswer(Enum):
     """A user's answer to a proposed change."""
 
     YES = "y"
@@ -55,23 +55,23 @@ class _Questions:
             console.print(Text(f"assumes: {assumption}", style="yellow"), soft_wrap=True)
         print_diff(console, diff)
         match self._ask():
-            case Answer.YES:
+            case UserAnswer.YES:
                 return True
-            case Answer.NO:
+            case UserAnswer.NO:
                 return False
-            case Answer.ALL:
+            case UserAnswer.ALL:
                 self._standing = True
-            case Answer.QUIT:
+            case UserAnswer.QUIT:
                 self._standing = False
         return self._standing
 
-    def _ask(self) -> Answer:
+    def _ask(self) -> UserAnswer:
         while True:
             self._console.print("Make this change? [y]es, [n]o, [a]ll, [q]uit: ", end="")
             line = sys.stdin.readline()
             if not line:
-                return Answer.QUIT
-            for answer in Answer:
+                return UserAnswer.QUIT
+            for answer in UserAnswer:
                 if line.strip().lower() in (answer.value, answer.name.lower()):
                     return answer
 

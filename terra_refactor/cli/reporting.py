@@ -35,13 +35,13 @@ OF_FINDINGS: Final = frozenset({TEXT, "sarif", "github", "gitlab", "junit", "rdj
 """The formats that tell of `lint` nothing but findings and errors."""
 
 
-def coverage_for(targets: Sequence[Target]) -> Coverage:
+def coverage_for(targets: Sequence[ReportTarget]) -> Coverage:
     """The depth of analysis that the requested reports need."""
     return Coverage.FINDINGS if all(target.format in OF_FINDINGS for target in targets) else Coverage.EVERY
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ReportTarget:
     """One report that is wanted. `file` is None for standard output."""
 
     format: str
@@ -72,14 +72,14 @@ def check_format(value: str) -> str:
     raise UsageError(f"--format: there is no format `{value}` here, only {', '.join(FORMATS)}{hint}")
 
 
-def read_targets(format_name: str, outputs: Sequence[str] | None) -> tuple[Target, ...]:
+def read_targets(format_name: str, outputs: Sequence[str] | None) -> tuple[ReportTarget, ...]:
     """The reports that are wanted; the one of `--format` is the first.
 
     Raises:
         UsageError: there is no such format, two reports go to one place, or a folder to write to does not exist.
     """
-    main = Target(check_format(format_name), None)
-    others: list[Target] = []
+    main = ReportTarget(check_format(format_name), None)
+    others: list[ReportTarget] = []
     plain: list[str] = []
     for output in outputs or ():
         name, colon, file = output.partition(":")
@@ -88,7 +88,7 @@ def read_targets(format_name: str, outputs: Sequence[str] | None) -> tuple[Targe
         elif name in FORMATS:
             if not file:
                 raise UsageError(f"--output: {output} names no file")
-            others.append(Target(name, None if file == "-" else file))
+            others.append(ReportTarget(name, None if file == "-" else file))
         else:
             close = difflib.get_close_matches(name, FORMATS, n=1)
             hint = f"; did you mean `{close[0]}:{file}`?" if close else f"; formats are {', '.join(FORMATS)}"
@@ -96,13 +96,13 @@ def read_targets(format_name: str, outputs: Sequence[str] | None) -> tuple[Targe
     if len(plain) > 1:
         raise UsageError("--output: only one file without a format; name the others FORMAT:FILE")
     if plain:
-        main = Target(main.format, None if plain[0] == "-" else plain[0])
+        main = ReportTarget(main.format, None if plain[0] == "-" else plain[0])
     elif any(target.file is None for target in others):
         return _checked(others)
     return _checked([main, *others])
 
 
-def _checked(targets: Sequence[Target]) -> tuple[Target, ...]:
+def _checked(targets: Sequence[ReportTarget]) -> tuple[ReportTarget, ...]:
     seen: set[str | None] = set()
     for target in targets:
         place = None if target.file is None else os.path.abspath(target.file)
@@ -114,7 +114,7 @@ def _checked(targets: Sequence[Target]) -> tuple[Target, ...]:
     return tuple(targets)
 
 
-def write_reports(targets: Sequence[Target], report: WorkspaceReport, show: Callable[[Console], None]) -> None:
+def write_reports(targets: Sequence[ReportTarget], report: WorkspaceReport, show: Callable[[Console], None]) -> None:
     """Write every report; `show` prints the one in text, which is the command's own.
 
     Raises:

@@ -28,7 +28,7 @@ _Value = TypeVar("_Value")
 
 
 @dataclass(slots=True)
-class Notes:
+class Looks:
     """Recent looks at the program, in order. What notes it does not lead back to a program: what is out of date is gone at once,
     without a search."""
 
@@ -43,7 +43,7 @@ class Watch:
     """A program and its facts, as checks see them, with a note of what they look at."""
 
     def __init__(self, codes: Codes, facts: ProgramFacts) -> None:
-        notes = self.notes = Notes()
+        notes = self.notes = Looks()
         self.facts: ProgramFacts = _Facts(
             _Mapping(facts.functions, "function", notes),
             _Contexts(facts.contexts, notes),
@@ -60,7 +60,7 @@ class Watch:
 
 
 class _Mapping(Mapping[_Key, _Value], Generic[_Key, _Value]):
-    def __init__(self, inner: Mapping[_Key, _Value], kind: str, notes: Notes) -> None:
+    def __init__(self, inner: Mapping[_Key, _Value], kind: str, notes: Looks) -> None:
         self._inner = inner
         self._kind = kind
         self._notes = notes
@@ -79,7 +79,7 @@ class _Mapping(Mapping[_Key, _Value], Generic[_Key, _Value]):
 
 
 class _Contexts(Contexts):
-    def __init__(self, inner: Contexts, notes: Notes) -> None:
+    def __init__(self, inner: Contexts, notes: Looks) -> None:
         super().__init__(inner.by_number)
         self._inner = inner
         self._notes = notes
@@ -104,7 +104,7 @@ class _Contexts(Contexts):
 @dataclass(frozen=True, slots=True)
 class _Program(Program):
     inner: Program = field(kw_only=True)
-    notes: Notes = field(kw_only=True)
+    notes: Looks = field(kw_only=True)
 
     def function(self, identity: FunctionId) -> Function:
         self.notes.add(("code", identity))
@@ -118,7 +118,7 @@ class _Program(Program):
 @dataclass(frozen=True, slots=True)
 class _Facts(ProgramFacts):
     inner: ProgramFacts = field(kw_only=True)
-    notes: Notes = field(kw_only=True)
+    notes: Looks = field(kw_only=True)
 
     def function_of(self, context: ContextId) -> FunctionId:
         self.notes.add(("place", context))
@@ -134,7 +134,7 @@ class _Facts(ProgramFacts):
 
 
 class _Codes(Codes):
-    def __init__(self, program: Program, inner: Codes, notes: Notes) -> None:
+    def __init__(self, program: Program, inner: Codes, notes: Looks) -> None:
         super().__init__(program)
         self._inner = inner
         self._notes = notes

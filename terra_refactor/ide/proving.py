@@ -1,7 +1,7 @@
 """A change that is tried before it is made: the program runs with and without it.
 
 Computes: the comparison of one function. Needs: a snapshot, the request for a refactoring, and what to run.
-Gives: `prove`, `change_around`, `Proof`.
+Gives: `prove`, `change_around`, `ProofResult`.
 Ignores: whether the user agrees that their code runs: who calls this has asked.
 """
 
@@ -33,7 +33,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class ProofResult:
     """The result of running both versions."""
 
     status: Status
@@ -60,7 +60,7 @@ def change_around(snapshot: Snapshot, path: str, line: int) -> Request | NotPoss
 
 def prove(
     snapshot: Snapshot, request: Request, python: str, command: str, cancelled: Callable[[], bool]
-) -> Proof | NotPossible:
+) -> ProofResult | NotPossible:
     """Run the program with and without one refactoring. The files must be saved: what is on disk runs.
 
     `python` is the interpreter that has TensorFlow; `command` is `python SCRIPT ...` or `pytest ...`, or empty to call the function on
@@ -101,7 +101,9 @@ def prove(
         why = verdict.detail or ("" if program is None or program.difference is None else program.difference)
         said += f" ({why})" if why else ""
     title = f"# {in_markdown(change_title(decision))}: {in_markdown(decision.qualname)}"
-    return Proof(status, said, "\n\n".join([title, *_page(verdict, program, status, verification.tensorflow)]) + "\n")
+    return ProofResult(
+        status, said, "\n\n".join([title, *_page(verdict, program, status, verification.tensorflow)]) + "\n"
+    )
 
 
 def _read(path: str) -> Source | None:

@@ -30,7 +30,7 @@ from terra_refactor.workspace.at_releases import at_releases
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.evidence import (
     NO_EVIDENCE,
-    Evidence,
+    RunEvidence,
     evidence_files,
     match_records,
 )
@@ -450,7 +450,7 @@ class Session:
             self._pins = (self._changes, PinReader([self.root]))
         return self._pins[1].pins_of(sources, self.config)
 
-    def _evidence(self, sources: Mapping[str, Source]) -> Evidence:
+    def _evidence(self, sources: Mapping[str, Source]) -> RunEvidence:
         """Evidence about some files from the records of the configuration; a record that cannot be read is a problem, and says nothing."""
         files = evidence_files(self.config)
         if not files:

@@ -34,7 +34,7 @@ _EMPTY: Final = Record(".", "", None, 0.0, None, False, 0, (), {}, ())
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class RecordedCommand:
     """The command: an interpreter with its own options, and a script or module with its arguments."""
 
     python: str
@@ -88,7 +88,7 @@ def run_recorded(command: Sequence[str], root: str, output: str) -> Recorded:
     return Recorded(code, replace(record, root=shown, exit_code=code, tool_version=__version__))
 
 
-def program_of(command: Sequence[str]) -> Program:
+def program_of(command: Sequence[str]) -> RecordedCommand:
     """The program that a command runs.
 
     Raises:
@@ -103,7 +103,7 @@ def program_of(command: Sequence[str]) -> Program:
             raise UsageError(f"record: there is no program `{name}`")
         return _of_python(python, words, command)
     if name.endswith(".py") and os.path.isfile(name) and not os.access(name, os.X_OK):
-        return Program(sys.executable, (), "script", name, tuple(words))
+        return RecordedCommand(sys.executable, (), "script", name, tuple(words))
     script = shutil.which(name)
     if script is None:
         raise UsageError(f"record: there is no program `{name}`")
@@ -112,17 +112,19 @@ def program_of(command: Sequence[str]) -> Program:
         raise UsageError(
             f"record: `{name}` is no Python program; record takes `python SCRIPT …`, `python -m MODULE …`, or a script such as `pytest`"
         )
-    return Program(interpreter[0], tuple(interpreter[1:]), "script", script, tuple(words))
+    return RecordedCommand(interpreter[0], tuple(interpreter[1:]), "script", script, tuple(words))
 
 
-def _of_python(python: str, words: list[str], command: Sequence[str]) -> Program:
+def _of_python(python: str, words: list[str], command: Sequence[str]) -> RecordedCommand:
     found = invocation_of(words)
     if found is None:
         shown = " ".join(command)
         raise UsageError(f"record: `{shown}` runs no file; record takes `python SCRIPT …` or `python -m MODULE …`")
     if not found.is_module and not os.path.exists(found.target):
         raise UsageError(f"record: there is no file `{found.target}`")
-    return Program(python, found.options, "module" if found.is_module else "script", found.target, found.arguments)
+    return RecordedCommand(
+        python, found.options, "module" if found.is_module else "script", found.target, found.arguments
+    )
 
 
 def _interpreter_of(script: str) -> list[str] | None:

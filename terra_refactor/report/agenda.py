@@ -18,7 +18,7 @@ HELD_BACK_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class AgendaItem:
     """A function, or statements that could become one."""
 
     path: str
@@ -40,9 +40,9 @@ class Item:
 class Agenda:
     """The parts of a report that lead, and how many functions are in none of them."""
 
-    changes: tuple[Item, ...]
+    changes: tuple[AgendaItem, ...]
     """The largest known gain first, then by the level that the change needs."""
-    held_back: tuple[Item, ...]
+    held_back: tuple[AgendaItem, ...]
     """Functions with enough tensor operations for a graph, and training steps inline, that have a hazard. The most operations first."""
     in_graphs: int
     """Functions that are graphs, or part of one."""
@@ -74,7 +74,7 @@ def saved(gain: ExpectedGain | None) -> float:
     return 0.0 if gain is None else max(gain.seconds_saved, 0.0)
 
 
-def gain_words(item: Item) -> str:
+def gain_words(item: AgendaItem) -> str:
     """The expected gain of a change, for people; empty where that is unknown."""
     if item.gain is None or saved(item.gain) <= 0:
         return ""
@@ -87,8 +87,8 @@ def _is_in_graph(decision: Decision) -> bool:
     return decision.hybrid or decision.covered_by_graph_callers
 
 
-def _of_function(decision: Decision) -> Item:
-    return Item(
+def _of_function(decision: Decision) -> AgendaItem:
+    return AgendaItem(
         decision.path,
         decision.line,
         decision.qualname,
@@ -102,8 +102,8 @@ def _of_function(decision: Decision) -> Item:
     )
 
 
-def _of_region(decision: RegionDecision) -> Item:
-    return Item(
+def _of_region(decision: RegionDecision) -> AgendaItem:
+    return AgendaItem(
         decision.path,
         decision.line,
         decision.inside,
@@ -121,7 +121,7 @@ def _first_rule(hazards: Iterable[Hazard]) -> str:
     return next((hazard.rule for hazard in hazards if not hazard.assumed), "")
 
 
-def _blocked(regions: Iterable[FoundRegion]) -> list[Item]:
+def _blocked(regions: Iterable[FoundRegion]) -> list[AgendaItem]:
     """Training steps inline that stay as they are because of a hazard."""
     return [
         _of_region(decision)

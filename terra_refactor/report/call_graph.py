@@ -25,7 +25,7 @@ _BETWEEN: Final = 70
 _SWEEPS: Final = 4
 
 
-class Region(Enum):
+class GraphRegion(Enum):
     """Where a function runs."""
 
     EAGER = "eager"
@@ -37,11 +37,11 @@ class Region(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class GraphNode:
     """A function on the page; `x` and `y` are the middle of its left edge, in pixels."""
 
     function: FunctionId
-    region: Region
+    region: GraphRegion
     x: float
     y: float
     width: float
@@ -51,7 +51,7 @@ class Node:
 class CallGraph:
     """The drawing."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[GraphNode, ...]
     edges: tuple[tuple[FunctionId, FunctionId], ...]
     """From caller to callee; those of functions that are not drawn, too."""
     left_out: int
@@ -60,7 +60,7 @@ class CallGraph:
     height: float
 
 
-def regions(decisions: Sequence[Decision]) -> Mapping[FunctionId, Region]:
+def regions(decisions: Sequence[Decision]) -> Mapping[FunctionId, GraphRegion]:
     """Where each function runs, now or after the proposed changes."""
     by_id = {decision.function: decision for decision in decisions}
     reached: set[FunctionId] = set()
@@ -73,12 +73,12 @@ def regions(decisions: Sequence[Decision]) -> Mapping[FunctionId, Region]:
     return {decision.function: _region(decision, decision.function in reached) for decision in decisions}
 
 
-def _region(decision: Decision, proposed: bool) -> Region:
+def _region(decision: Decision, proposed: bool) -> GraphRegion:
     if decision.hybrid:
-        return Region.GRAPH
+        return GraphRegion.GRAPH
     if decision.runs_in_graph:
-        return Region.BOTH if decision.runs_eagerly else Region.GRAPH
-    return Region.PROPOSED if proposed else Region.EAGER
+        return GraphRegion.BOTH if decision.runs_eagerly else GraphRegion.GRAPH
+    return GraphRegion.PROPOSED if proposed else GraphRegion.EAGER
 
 
 def draw_call_graph(decisions: Sequence[Decision], max_nodes: int = MAX_NODES) -> CallGraph:
@@ -93,12 +93,12 @@ def draw_call_graph(decisions: Sequence[Decision], max_nodes: int = MAX_NODES) -
     components = sorted(
         (sorted(component) for component in networkx.weakly_connected_components(graph)),
         key=lambda component: (
-            all(where[functions[number]] is Region.EAGER for number in component),
+            all(where[functions[number]] is GraphRegion.EAGER for number in component),
             -len(component),
             component,
         ),
     )
-    nodes: list[Node] = []
+    nodes: list[GraphNode] = []
     top, width = 0.0, 0.0
     left_out = 0
     for component in components:
@@ -114,7 +114,7 @@ def draw_call_graph(decisions: Sequence[Decision], max_nodes: int = MAX_NODES) -
             for row, number in enumerate(layer):
                 own_width = round(len(names[number]) * _LETTER + 16, 1)
                 function = functions[number]
-                nodes.append(Node(function, where[function], left, round(start + row * _ROW, 1), own_width))
+                nodes.append(GraphNode(function, where[function], left, round(start + row * _ROW, 1), own_width))
             left = round(left + wide + _BETWEEN, 1)
         width = max(width, left - _BETWEEN)
         top += height + _ROW

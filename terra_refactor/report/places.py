@@ -1,7 +1,8 @@
 """Where something is, as the reader of a report sees it.
 
 Computes: from a span of a module's text, the place in the file: for a notebook, whose module text is made of its cells, the place in the
-JSON document and the cell; the path from the repository's root; columns in bytes. Needs: the sources of a run. Gives: `Places`, `Place`.
+JSON document and the cell; the path from the repository's root; columns in bytes. Needs: the sources of a run.
+Gives: `Places`, `ReportPlace`.
 Ignores: files that were not analysed; their places stay as they are.
 """
 
@@ -31,7 +32,7 @@ class CellPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ReportPlace:
     """A stretch of a file as it lies on disk. Lines and columns count from 1, columns in characters."""
 
     path: str
@@ -61,19 +62,19 @@ class Places:
         self._sources = sources
         self._lines: dict[str, list[str]] = {}
 
-    def place(self, path: str, span: Span) -> Place:
+    def place(self, path: str, span: Span) -> ReportPlace:
         """Where a span of a module's text is in its file."""
         source = self._sources.get(path)
         if source is None or source.notebook is None:
-            return Place(path, span.line, span.column, span.end_line, span.end_column)
+            return ReportPlace(path, span.line, span.column, span.end_line, span.end_column)
         line, column = source.notebook.document_place(span.line, span.column)
         end_line, end_column = source.notebook.document_place(span.end_line, span.end_column)
         inside = source.notebook.cell_line(span.line)
         cell = None if inside is None else CellPlace(inside[0], inside[1], span.column)
         end_line, end_column = max((end_line, end_column), (line, column))
-        return Place(path, line, column, end_line, end_column, cell)
+        return ReportPlace(path, line, column, end_line, end_column, cell)
 
-    def at_line(self, path: str, line: int) -> Place:
+    def at_line(self, path: str, line: int) -> ReportPlace:
         """Where a line of a module's text is in its file."""
         return self.place(path, Span(line, 1, line, 1))
 

@@ -25,7 +25,7 @@ from terra_refactor.classify.decision import (
 from terra_refactor.classify.region import RegionDecision
 from terra_refactor.domain.dim import Dim, eager, format_dim
 from terra_refactor.domain.tensor import TensorType
-from terra_refactor.report.places import CellPlace, Place, Places
+from terra_refactor.report.places import CellPlace, Places, ReportPlace
 from terra_refactor.rules.rule import Finding
 from terra_refactor.workspace.pins import AssumedRelease
 from terra_refactor.workspace.results import FileError, WorkspaceReport
@@ -142,9 +142,9 @@ class DiagnosticEntry:
     cell: CellPlace | None = field(default=None, metadata=OPTIONAL)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ReportPlace:
         """Where it is."""
-        return Place(self.path, self.line, self.column, self.end_line, self.end_column, self.cell)
+        return ReportPlace(self.path, self.line, self.column, self.end_line, self.end_column, self.cell)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from typing import Any
 
 from terra_refactor import __version__
 from terra_refactor.classify.decision import Decision
-from terra_refactor.report.agenda import Item, agenda_of, saved
+from terra_refactor.report.agenda import AgendaItem, agenda_of, saved
 from terra_refactor.report.call_graph import draw_call_graph, regions
 from terra_refactor.report.places import Places
 from terra_refactor.report.schema import build_report
@@ -114,7 +114,7 @@ def _agenda(report: WorkspaceReport, places: Places) -> dict[str, Any]:
         (decision.path, decision.line, decision.qualname): number for number, decision in enumerate(report.decisions)
     }
 
-    def entry(item: Item) -> dict[str, Any]:
+    def entry(item: AgendaItem) -> dict[str, Any]:
         return {
             "f": numbers.get((item.path, item.line, item.name)),
             "name": item.name,

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from terra_refactor.classify.decision import Action, Level
-from terra_refactor.report.agenda import HELD_BACK_SHOWN, Item, agenda_of, gain_words
-from terra_refactor.report.places import Place, Places, path_in_repository
+from terra_refactor.report.agenda import HELD_BACK_SHOWN, AgendaItem, agenda_of, gain_words
+from terra_refactor.report.places import Places, ReportPlace, path_in_repository
 from terra_refactor.report.schema import build_report
 from terra_refactor.workspace.printable import as_code, in_markdown
 from terra_refactor.workspace.results import WorkspaceReport
@@ -83,11 +83,11 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
     return ["", f"### {title}", "", _row(*columns), "|" + "---|" * len(columns), *(_row(*row) for row in rows)]
 
 
-def _named(item: Item, places: Places) -> str:
+def _named(item: AgendaItem, places: Places) -> str:
     return f"{as_code(_shown(places.at_line(item.path, item.line)))} {as_code(item.name)}"
 
 
-def _change(item: Item) -> str:
+def _change(item: AgendaItem) -> str:
     """The action, the level that it needs, and what it saves."""
     level = "" if item.level is Level.SAFE else f"at `--level {item.level.value}`"
     return ", ".join(part for part in (f"{_ACTIONS[item.action]} {level}".rstrip(), gain_words(item)) if part)
@@ -110,6 +110,6 @@ def _row(*cells: str) -> str:
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
 
-def _shown(place: Place) -> str:
+def _shown(place: ReportPlace) -> str:
     path = path_in_repository(place.path)
     return f"{path}:{place.line}" if place.cell is None else f"{path}, cell {place.cell.index}:{place.cell.line}"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from terra_refactor.report.indented import indented_json
-from terra_refactor.report.places import Place, Places
+from terra_refactor.report.places import Places, ReportPlace
 from terra_refactor.rules.rule import Severity
 from terra_refactor.syntax.location import Span
 from terra_refactor.workspace.fixes import edits_of_file, fixes_of
@@ -27,10 +27,10 @@ def to_rdjson(report: WorkspaceReport) -> str:
     """The document; ends in a newline."""
     places = Places(report.sources)
 
-    def location(place: Place) -> dict[str, Any]:
+    def location(place: ReportPlace) -> dict[str, Any]:
         return {"path": place.path, "range": byte_range(place)}
 
-    def byte_range(place: Place) -> dict[str, Any]:
+    def byte_range(place: ReportPlace) -> dict[str, Any]:
         return {
             "start": {
                 "line": place.line,
@@ -42,8 +42,8 @@ def to_rdjson(report: WorkspaceReport) -> str:
             },
         }
 
-    def in_file(path: str, span: Span) -> Place:
-        return Place(path, span.line, span.column, span.end_line, span.end_column)
+    def in_file(path: str, span: Span) -> ReportPlace:
+        return ReportPlace(path, span.line, span.column, span.end_line, span.end_column)
 
     fixes = fixes_of(report, report.findings)
     diagnostics: list[dict[str, Any]] = []

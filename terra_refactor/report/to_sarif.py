@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from terra_refactor import __version__
 from terra_refactor.report.indented import indented_json
-from terra_refactor.report.places import Place, Places, path_as_uri, repository_root
+from terra_refactor.report.places import Places, ReportPlace, path_as_uri, repository_root
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import Finding, Rule, RuleKind, Severity
 from terra_refactor.rules.tool.unreadable_file import RULE as UNREADABLE
@@ -201,7 +201,7 @@ class _Run:
 
     # --- places ---------------------------------------------------------------------------------------------------------------------------
 
-    def _location(self, place: Place, function: str = "", message: str = "") -> dict[str, Any]:
+    def _location(self, place: ReportPlace, function: str = "", message: str = "") -> dict[str, Any]:
         region: dict[str, Any] = {
             "startLine": place.line,
             "startColumn": place.column,

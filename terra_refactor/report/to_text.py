@@ -18,8 +18,8 @@ from typing_extensions import assert_never
 
 from terra_refactor.classify.decision import Action, Classification, Decision, Level
 from terra_refactor.refactor.result import Change, Outcome
-from terra_refactor.report.agenda import HELD_BACK_SHOWN, Agenda, Item, agenda_of, gain_words
-from terra_refactor.report.places import Place, Places
+from terra_refactor.report.agenda import HELD_BACK_SHOWN, Agenda, AgendaItem, agenda_of, gain_words
+from terra_refactor.report.places import Places, ReportPlace
 from terra_refactor.rules.rule import Finding, Severity
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.printable import printable
@@ -64,7 +64,7 @@ def _print_files(console: Console, decisions: Sequence[Decision], places: Places
         console.print()
 
 
-def _print_items(console: Console, title: str, items: Sequence[Item], places: Places) -> None:
+def _print_items(console: Console, title: str, items: Sequence[AgendaItem], places: Places) -> None:
     """Changes or hazards, a place each; nothing where there are none."""
     if not items:
         return
@@ -89,11 +89,11 @@ def _print_items(console: Console, title: str, items: Sequence[Item], places: Pl
     console.print()
 
 
-def _item_place(item: Item, places: Places) -> str:
+def _item_place(item: AgendaItem, places: Places) -> str:
     return _shown(f"{item.path}:{_line(places.at_line(item.path, item.line))}")
 
 
-def _item_text(item: Item) -> Text:
+def _item_text(item: AgendaItem) -> Text:
     text = Text()
     if item.action is not Action.NONE:
         text.append(_action_words(item.action), style=_action_style(item.action))
@@ -303,7 +303,7 @@ def _widths(console: Console, decisions: Sequence[Decision]) -> tuple[int, int]:
     return max(len("function"), min(longest, console.width // 3)), max(len("action"), actions)
 
 
-def _line(place: Place) -> str:
+def _line(place: ReportPlace) -> str:
     """The line; in a notebook the cell and the line in it."""
     return str(place.line) if place.cell is None else f"cell {place.cell.index}:{place.cell.line}"
 

@@ -100,7 +100,7 @@ _TRAITS_OF_OPERATIONS: Final = frozenset({Trait.TENSOR_OPERATION, Trait.RETURNS_
 """Attributes that a module's classes do not share with its functions."""
 
 
-class Binding(Enum):
+class MethodBinding(Enum):
     """The first argument of a function that is found in a class."""
 
     INSTANCE = "instance"
@@ -325,15 +325,15 @@ def class_of(value: Value) -> str | None:
 
 
 @cache
-def binding(name: str) -> Binding | None:
+def binding(name: str) -> MethodBinding | None:
     """The binding of a function that is a member of a class; None for what is no member function of a class."""
     found = entry(name)
     if found is None:
         owner, _, leaf = name.rpartition(".")
         container = entry(owner)
         is_member = container is not None and container[0].startswith("c")
-        return Binding.INSTANCE if is_member and (leaf == "__init__" or name in _declared_names()) else None
-    return {"m": Binding.INSTANCE, "k": Binding.CLASS, "s": Binding.STATIC}.get(found[0][0])
+        return MethodBinding.INSTANCE if is_member and (leaf == "__init__" or name in _declared_names()) else None
+    return {"m": MethodBinding.INSTANCE, "k": MethodBinding.CLASS, "s": MethodBinding.STATIC}.get(found[0][0])
 
 
 @cache

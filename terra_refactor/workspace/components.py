@@ -29,7 +29,7 @@ from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.component_result import ComponentResult
-from terra_refactor.workspace.evidence import NO_EVIDENCE, Evidence
+from terra_refactor.workspace.evidence import NO_EVIDENCE, RunEvidence
 from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, region_findings
 from terra_refactor.workspace.import_graph import components, imported_files, loaded_with, scan_imports
 from terra_refactor.workspace.judging import judge_program, judged_by
@@ -89,7 +89,7 @@ def judge_components(
     progress: Callable[[str, int, int], None],
     *,
     coverage: Coverage = Coverage.EVERY,
-    evidence: Evidence = NO_EVIDENCE,
+    evidence: RunEvidence = NO_EVIDENCE,
     pins: Mapping[str, Pins] = _NO_PINS,
 ) -> tuple[ComponentResult, ...]:
     """The result of each component, by its first file.
@@ -207,7 +207,7 @@ def _judged(
     config: Config,
     judge: Judge,
     progress: Callable[[int, int], None],
-    evidence: Evidence,
+    evidence: RunEvidence,
     keeper: _Keeper | None,
 ) -> ComponentResult:
     from terra_refactor.refactor.cures import confirm_cures  # noqa: PLC0415 - what is in the cache needs none
@@ -331,7 +331,7 @@ def _key(
     config: Config,
     group: Sequence[str],
     imports: Mapping[str, frozenset[str]],
-    evidence: Evidence,
+    evidence: RunEvidence,
 ) -> str:
     """A text that tells everything that the result of a component depends on."""
     digests = "\n".join(project.tasks[path].source.digest for path in group)

@@ -1,7 +1,7 @@
 """Evidence from records of runs about the present sources.
 
 Computes: which recorded function is which function of a file, and which are not any more. Needs: the record files of the
-configuration, and the texts. Gives: `read_evidence`, `Evidence`.
+configuration, and the texts. Gives: `read_evidence`, `RunEvidence`.
 
 A recorded function is recognised by its file, its qualified name and its text from `def` to its end. Where the text is another one, the
 record speaks of other code and is not used. Decorators may come and go, and functions may move within their file.
@@ -30,7 +30,7 @@ _Key: TypeAlias = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class RunEvidence:
     """Evidence from runs."""
 
     functions: Mapping[_Key, FunctionSeen] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Evidence:
         return replace(program, recorded=found)
 
 
-NO_EVIDENCE: Final = Evidence()
+NO_EVIDENCE: Final = RunEvidence()
 
 
 def evidence_files(config: Config) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ def evidence_files(config: Config) -> tuple[str, ...]:
     return tuple(str(Path(config.folder or ".", file)) for file in config.evidence)
 
 
-def read_evidence(config: Config, sources: Mapping[str, Source]) -> Evidence:
+def read_evidence(config: Config, sources: Mapping[str, Source]) -> RunEvidence:
     """Evidence about these sources from the records of the configuration.
 
     Raises:
@@ -73,7 +73,7 @@ def read_evidence(config: Config, sources: Mapping[str, Source]) -> Evidence:
     return match_records([(file, read_record(file)) for file in files], sources) if files else NO_EVIDENCE
 
 
-def match_records(records: Sequence[tuple[str, Record]], sources: Mapping[str, Source]) -> Evidence:
+def match_records(records: Sequence[tuple[str, Record]], sources: Mapping[str, Source]) -> RunEvidence:
     """Evidence about these sources from records."""
     by_file: dict[str, str] = {}
     for path, source in sources.items():
@@ -111,7 +111,7 @@ def match_records(records: Sequence[tuple[str, Record]], sources: Mapping[str, S
                 f"{name}: {len(stale)} of {met} recorded functions have changed since, and what it says of them is not used: "
                 f"{', '.join(stale[:_FEW])}{more}"
             )
-    return Evidence(functions, tuple(notices))
+    return RunEvidence(functions, tuple(notices))
 
 
 def _definitions_of(source: Source) -> dict[tuple[str, str], list[int]]:

@@ -390,7 +390,7 @@ def _class_attribute(site: Site, value: Reference, name: str) -> Value:
         ):
             return bind(site, attribute, value, value)
         return attribute
-    if isinstance(attribute, LibraryValue) and registry.binding(attribute.name) is registry.Binding.CLASS:
+    if isinstance(attribute, LibraryValue) and registry.binding(attribute.name) is registry.MethodBinding.CLASS:
         return BoundMethod(attribute, value)
     return attribute
 

@@ -1,4 +1,4 @@
-"""The state of lowering: one `ModuleBuilder` a file, one `FunctionBuilder` a function, one `Frame` a scope.
+"""The state of lowering: one `ModuleBuilder` a file, one `FunctionBuilder` a function, one `LoweringFrame` a scope.
 
 Computes: nothing. Needs: the table of handlers (`dispatch.py`) and the positions of the tree's nodes. Gives: the mutable side of
 the IR, which `module.py` freezes when all functions of the file are lowered. Bodies are queued, not lowered where they are met, so
@@ -36,7 +36,7 @@ class FrameKind(Enum):
 
 
 @dataclass(eq=False, slots=True)
-class Frame:
+class LoweringFrame:
     """One scope of the source while its code is lowered.
 
     A comprehension and the type parameters of a definition have a scope of their own in the source but none in the IR: their
@@ -45,7 +45,7 @@ class Frame:
 
     kind: FrameKind
     function: FunctionBuilder
-    parent: Frame | None
+    parent: LoweringFrame | None
     number: int = 0
     """Makes the fresh names of this frame: `x%number`; 0 where names stay as they are."""
     bound: set[str] = field(default_factory=set)
@@ -169,9 +169,9 @@ class FunctionBuilder:
             frame_kind = FrameKind.CLASS
         else:
             frame_kind = FrameKind.FUNCTION
-        self.root_frame: Frame = Frame(frame_kind, self, parent.frame if parent is not None else None)
-        self.frame: Frame = self.root_frame
-        self.frames: list[Frame] = [self.root_frame]
+        self.root_frame: LoweringFrame = LoweringFrame(frame_kind, self, parent.frame if parent is not None else None)
+        self.frame: LoweringFrame = self.root_frame
+        self.frames: list[LoweringFrame] = [self.root_frame]
         self.span_of = module.span_of
         self.expressions = module.expressions
         self.statements = module.statements
@@ -264,7 +264,7 @@ class FunctionBuilder:
         name: str,
         value: OpId | None,
         annotation: OpId | None = None,
-        frame: Frame | None = None,
+        frame: LoweringFrame | None = None,
         *,
         is_expression: bool = False,
     ) -> OpId:
@@ -285,10 +285,10 @@ class FunctionBuilder:
         self.frame.bound.add(name)
         self.frame.uses.setdefault(name, []).append(op)
 
-    def push_frame(self, kind: FrameKind) -> Frame:
+    def push_frame(self, kind: FrameKind) -> LoweringFrame:
         """Enters a scope whose variables get fresh names; the caller restores `frame`."""
         self.fresh_count += 1
-        frame = Frame(kind, self, self.frame, self.fresh_count)
+        frame = LoweringFrame(kind, self, self.frame, self.fresh_count)
         self.frames.append(frame)
         self.frame = frame
         return frame

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from terra_refactor.ir.build.builder import Frame, FrameKind, FunctionBuilder, ModuleBuilder
+from terra_refactor.ir.build.builder import FrameKind, FunctionBuilder, LoweringFrame, ModuleBuilder
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.ops import Scope
@@ -48,7 +48,7 @@ def lower_nonlocal(b: FunctionBuilder, node: cst.Nonlocal) -> None:
 
 def resolve_names(module: ModuleBuilder) -> None:
     """Gives each name operation of the file its scope (and its fresh name), and each function its cells and free variables."""
-    owners: list[tuple[Frame, str, Frame]] = []
+    owners: list[tuple[LoweringFrame, str, LoweringFrame]] = []
     for function in module.functions:
         for frame in function.frames:
             if frame.kind is FrameKind.MODULE:
@@ -94,9 +94,9 @@ def local_names(function: FunctionBuilder) -> set[str]:
     return names | function.cells
 
 
-def _owner(start: Frame, name: str) -> Frame | None:
+def _owner(start: LoweringFrame, name: str) -> LoweringFrame | None:
     """The scope that owns the variable which `name` means in `start`; None for a global."""
-    frame: Frame | None = start
+    frame: LoweringFrame | None = start
     class_is_visible = True
     while frame is not None:
         if frame.kind is FrameKind.MODULE:
@@ -114,7 +114,7 @@ def _owner(start: Frame, name: str) -> Frame | None:
     return None
 
 
-def _capture(start: Frame, name: str, owner: Frame) -> None:
+def _capture(start: LoweringFrame, name: str, owner: LoweringFrame) -> None:
     """Notes the variable as a cell of its owner and free in every function between, where a function captures it."""
     stored = owner.stored_name(name)
     function: FunctionBuilder | None = start.function
@@ -143,7 +143,7 @@ def qualified_name(b: FunctionBuilder, name: str) -> str:
         prefix = f"{b.qualname}."
     else:
         prefix = f"{b.qualname}.<locals>."
-    frame: Frame | None = b.frame
+    frame: LoweringFrame | None = b.frame
     while frame is not None and frame.function is b:
         if frame.kind is FrameKind.GENERATOR:
             prefix += "<genexpr>."

@@ -21,7 +21,7 @@ import time
 from typing import Any, NoReturn
 
 from terra_refactor.record.child.describe import NOT_WRITTEN
-from terra_refactor.record.child.observer import MAX_VALUES, Observer, Parameter, Seen
+from terra_refactor.record.child.observer import MAX_VALUES, ObservedParameter, Observer, Seen
 from terra_refactor.record.child.places import Place, definitions, digest_of, text_of
 from terra_refactor.record.child.traces import GraphSeen, Traces
 
@@ -135,7 +135,7 @@ class Session:
         }
 
 
-def _parameter(name: str, parameter: Parameter) -> dict[str, Any]:
+def _parameter(name: str, parameter: ObservedParameter) -> dict[str, Any]:
     values = list(parameter.values.values())
     shown = [value for value in values if value is not NOT_WRITTEN]
     return {

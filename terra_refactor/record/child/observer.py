@@ -45,7 +45,7 @@ _GENERATOR: Final = 0x20 | 0x80 | 0x200
 Clock = time.perf_counter
 
 
-class Parameter:
+class ObservedParameter:
     """The observed arguments of one parameter."""
 
     __slots__ = ("distinct", "types", "values")
@@ -110,7 +110,7 @@ class Seen:
         """Calls and time of the last whole window."""
         self.active = 0
         self.names = _parameter_names(code)
-        self.parameters: dict[str, Parameter] = {name: Parameter() for name in self.names}
+        self.parameters: dict[str, ObservedParameter] = {name: ObservedParameter() for name in self.names}
         self.returns: dict[Described, int] = {}
         self.graph: Any = None
         """Its traces, if it is a `tf.function`."""

@@ -27,7 +27,7 @@ Path: TypeAlias = tuple[tuple[Block, int], ...]
 
 
 @dataclass(eq=False)
-class Scope:
+class RegionScope:
     """A module or function in which candidates are, and where it stands."""
 
     node: ScopeNode
@@ -86,7 +86,7 @@ class Candidate:
         dropped: the `del` statements of the run: what its function binds ends with it.
     """
 
-    scope: Scope
+    scope: RegionScope
     path: Path
     level: int
     start: int = 0
@@ -200,14 +200,14 @@ def find_candidates(tree: ast.Module) -> tuple[Candidate, ...]:
     return tuple(found)
 
 
-def _scopes(tree: ast.Module) -> Iterator[Scope]:
+def _scopes(tree: ast.Module) -> Iterator[RegionScope]:
     def inside(
         block: Block, names: tuple[str, ...], outer: tuple[ScopeNode | ast.ClassDef, ...], path: Path
-    ) -> Iterator[Scope]:
+    ) -> Iterator[RegionScope]:
         for at, statement in enumerate(block):
             here = (*path, (block, at))
             if isinstance(statement, ast.FunctionDef):
-                yield Scope(statement, ".".join([*names, statement.name]), outer, here)
+                yield RegionScope(statement, ".".join([*names, statement.name]), outer, here)
                 yield from inside(statement.body, (*names, statement.name, "<locals>"), (*outer, statement), ())
             elif isinstance(statement, ast.ClassDef):
                 yield from inside(statement.body, (*names, statement.name), (*outer, statement), here)
@@ -215,7 +215,7 @@ def _scopes(tree: ast.Module) -> Iterator[Scope]:
                 for inner in inner_blocks(statement):
                     yield from inside(inner, names, outer, here)
 
-    yield Scope(tree, "", (), ())
+    yield RegionScope(tree, "", (), ())
     yield from inside(tree.body, (), (tree,), ())
 
 

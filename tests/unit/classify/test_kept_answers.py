@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from terra_refactor.classify.answers import Answers, Question
-from terra_refactor.facts.watch import Look, Notes
+from terra_refactor.facts.watch import Look, Looks
 
 Numbers = dict[str, int]
 
@@ -19,7 +19,7 @@ class Sheet:
     def __init__(self, cells: dict[str, int | tuple[str, ...]], answers: Answers[Sheet]) -> None:
         self.cells = cells
         self.answers = answers
-        self.notes = Notes()
+        self.notes = Looks()
         self.found: Counter[str] = Counter()
 
     def cell(self, name: str) -> int | tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from reported_project import analyzed, write_project
 
-from terra_refactor.report.call_graph import Region, draw_call_graph, regions
+from terra_refactor.report.call_graph import GraphRegion, draw_call_graph, regions
 from terra_refactor.report.to_html import to_html
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -65,7 +65,7 @@ def test_the_call_graph_tells_what_runs_in_graphs() -> None:
     report = analyzed()
     names = {decision.function: decision.qualname for decision in report.decisions}
     where = {names[function]: region for function, region in regions(report.decisions).items()}
-    assert where == {"f": Region.GRAPH, "show": Region.GRAPH, "step": Region.GRAPH, "pays": Region.PROPOSED}
+    assert where == {"f": GraphRegion.GRAPH, "show": GraphRegion.GRAPH, "step": GraphRegion.GRAPH, "pays": GraphRegion.PROPOSED}
     graph = draw_call_graph(report.decisions)
     assert [(names[a], names[b]) for a, b in graph.edges] == [("step", "show")]
     left, right = sorted(graph.nodes, key=lambda node: node.x)
