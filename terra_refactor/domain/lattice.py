@@ -534,6 +534,10 @@ def _collect_references(value: Value, found: set[int]) -> None:
                 _collect_references(argument, found)
         case DatasetValue():
             _collect_references(value.element, found)
+            if value.last is not None:
+                _collect_references(value.last, found)
+            if value.lead is not None:
+                _collect_references(value.lead[0], found)
         case TensorValue():
             if value.variable is not None:
                 found.add(value.variable)

@@ -1,0 +1,108 @@
+"""Functions on values reach every part of them: names of objects, marks, sizes, releases, and the number of parts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from terra_refactor.domain.dim import OpenDim, Why, eager
+from terra_refactor.domain.dtype import DType
+from terra_refactor.domain.lattice import references, rename
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.traced import with_content_open, with_marks_of
+from terra_refactor.domain.value import (
+    Constant,
+    DatasetValue,
+    FrozenDict,
+    FrozenList,
+    Reference,
+    Scalar,
+    SequenceValue,
+    TensorKind,
+    TensorValue,
+    Traced,
+    TupleValue,
+    Value,
+    of_release,
+)
+from terra_refactor.domain.weight import MAX_WEIGHT, TOO_HEAVY, bounded
+
+ONE, TWO, THREE, FOUR = (Reference(number) for number in (1, 2, 3, 4))
+FLOAT32 = DType("float32")
+OPEN = OpenDim(None, 1, next(iter(Why)))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (FrozenList((ONE, TWO), THREE), {1, 2, 3}),
+        (FrozenList(None, ONE), {1}),
+        (FrozenDict(((ONE, TWO),), THREE), {1, 2, 3}),
+        (TupleValue((ONE, SequenceValue(TWO))), {1, 2}),
+        (DatasetValue(ONE, last=TWO, lead=(THREE, 5)), {1, 2, 3}),
+    ],
+)
+def test_references_of_every_part_are_found_and_renamed(value: Value, expected: set[int]) -> None:
+    assert references(value) == expected
+    moved = rename(value, {number: number + 10 for number in expected})
+    assert references(moved) == {number + 10 for number in expected}
+    assert rename(moved, {number + 10: number for number in expected}) == value
+
+
+def test_a_dataset_without_a_last_batch_gets_none_by_renaming() -> None:
+    assert rename(DatasetValue(ONE), {1: 4}) == DatasetValue(FOUR)
+
+
+def test_a_value_of_many_parts_is_unknown_and_a_smaller_one_stays() -> None:
+    small = TupleValue((Constant(1), Constant(2)))
+    assert bounded(small) is small
+    assert bounded(TupleValue(tuple(Constant(number) for number in range(MAX_WEIGHT + 1)))) == TOO_HEAVY
+
+
+def test_eager_code_sees_the_size_of_an_open_dim() -> None:
+    closed = TensorType(FLOAT32, (2, 3))
+    assert closed.seen_eagerly() is closed
+    opened = TensorType(FLOAT32, (OpenDim(2, 1, OPEN.why), 3))
+    assert opened.seen_eagerly() == closed
+    assert eager(OPEN) is None
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda number: number,
+        lambda number: TupleValue((number, Constant(1))),
+        SequenceValue,
+        lambda number: FrozenList((number, Constant("a"))),
+        lambda number: FrozenList(None, number),
+    ],
+)
+def test_numbers_of_a_release_are_so_in_every_container(make: object) -> None:
+    assert callable(make)
+    assert of_release(make(Scalar("int"))) == make(Scalar("int", release=True))
+
+
+def test_marks_reach_the_elements_of_a_list_by_its_common_element() -> None:
+    number, marked = Scalar("int"), Scalar("int", dim=OPEN)
+    both = FrozenList((number, number))
+    assert with_marks_of(both, FrozenList((marked, number))) == FrozenList((marked, number))
+    assert with_marks_of(both, FrozenList(None, marked)) == FrozenList((marked, marked))
+    assert with_marks_of(FrozenList(None, number), FrozenList(None, marked)) == FrozenList(None, marked)
+    assert with_marks_of(both, FrozenList(None, None)) == both
+    assert with_marks_of(FrozenList(None, number), FrozenList((marked,), None)) == FrozenList(None, number)
+
+
+def test_contents_are_opened_for_more_graphs_and_never_closed() -> None:
+    tensor = TensorValue(TensorType(FLOAT32, (2,)))
+    for before in range(4):
+        for roots in range(1, 4):
+            opened = with_content_open(replace(tensor, traced=Traced(content=before)), roots)
+            assert isinstance(opened, TensorValue)
+            assert opened.traced == Traced(content=before | roots)
+    known = replace(tensor, content=Constant(1))
+    assert with_content_open(TupleValue((tensor, known)), 3, of_known=1) == TupleValue(
+        (replace(tensor, traced=Traced(content=3)), replace(known, traced=Traced(content=1)))
+    )
+    variable = TensorValue(TensorType(FLOAT32, (2,)), TensorKind.VARIABLE)
+    assert with_content_open(variable, 1) == variable, "it is captured, and no placeholder"
