@@ -62,6 +62,7 @@ def test_links_and_pictures_are_there() -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
+@pytest.mark.slow
 def test_what_is_shown_is_what_the_commands_print(tmp_path: Path) -> None:
     project = tmp_path / "project"
     shutil.copytree(ROOT / "corpus" / "demo" / "project", project)

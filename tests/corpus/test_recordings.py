@@ -26,11 +26,13 @@ def test_every_recording_is_of_the_program_that_is_there() -> None:
     assert bundled.stale() == [], "python -m corpus record"
 
 
+@pytest.mark.slow
 def test_no_type_is_wrong(found: Mapping[str, Comparison]) -> None:
     wrong = [line for line in bundled.not_exact(found) if line.endswith((", wrong]", "[false tensor]"))]
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_what_is_not_exact_is_what_was_written_down(found: Mapping[str, Comparison]) -> None:
     present = bundled.not_exact(found)
     written = bundled.NOT_EXACT.read_text(encoding="utf-8").splitlines()

@@ -110,7 +110,7 @@ def test_programs_are_covered(name: str) -> None:
     assert unsound_marks(NODE + NOT_COVERED[name]) == []
 
 
-@pytest.mark.parametrize("first", [0, 50, 100])
+@pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=pytest.mark.slow) for first in (50, 100))])
 def test_values_are_covered(first: int) -> None:
     for seed in range(first, first + 50):
         assert unsound_marks(HeapProgramWriter(Random(seed)).program()) == [], seed

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+import pytest
 from analysis_support import Result, analyze_text
 from concretization import covers
 from hypothesis import given, settings
@@ -99,6 +100,7 @@ def unsound_marks(text: str) -> list[str]:
     return list(dict.fromkeys(wrong))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32))
 @settings(max_examples=40, deadline=None)
 def test_what_programs_compute_is_covered(seed: int) -> None:

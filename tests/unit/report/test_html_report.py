@@ -65,7 +65,12 @@ def test_the_call_graph_tells_what_runs_in_graphs() -> None:
     report = analyzed()
     names = {decision.function: decision.qualname for decision in report.decisions}
     where = {names[function]: region for function, region in regions(report.decisions).items()}
-    assert where == {"f": GraphRegion.GRAPH, "show": GraphRegion.GRAPH, "step": GraphRegion.GRAPH, "pays": GraphRegion.PROPOSED}
+    assert where == {
+        "f": GraphRegion.GRAPH,
+        "show": GraphRegion.GRAPH,
+        "step": GraphRegion.GRAPH,
+        "pays": GraphRegion.PROPOSED,
+    }
     graph = draw_call_graph(report.decisions)
     assert [(names[a], names[b]) for a, b in graph.edges] == [("step", "show")]
     left, right = sorted(graph.nodes, key=lambda node: node.x)

@@ -74,6 +74,7 @@ def test_brackets_lambdas_and_operators_together() -> None:
     assert measure_spans(parsed).span(parsed.module.body[0]).line == 1
 
 
+@pytest.mark.slow
 def test_20000_lines_and_a_long_flat_list() -> None:
     lines = "".join(f"def f{number}(x):\n    return x + {number}\n" for number in range(10_000))
     numbers = "x = [" + ", ".join(f"-{number}" for number in range(5_000)) + "]\n"
