@@ -21,6 +21,8 @@ from terra_refactor.domain.value import (
     PythonType,
     Reference,
     Scalar,
+    SequenceValue,
+    TensorValue,
     TupleValue,
     Value,
     members,
@@ -40,6 +42,8 @@ from terra_refactor.tf_model.graph_traits import KERAS_BASES, built_in
 from terra_refactor.tf_model.spec import Trait
 
 MAX_PYTHON_VALUES: Final = 3
+MAX_OPTIONAL_PARTS: Final = 1
+"""So many parts of a container may be None or a tensor: with two there are four structures, with a trace for each."""
 """A parameter that takes more distinct Python values than this would be traced again too often."""
 _HIDES: Final = f"decorated, it would hide sublayers that are not built yet ({UNBUILT_CALL.id})"
 _KERAS_METHODS: Final = frozenset(
@@ -266,6 +270,13 @@ def varying_python_value(code: Function, found: FunctionFacts, parameters: tuple
             continue
         if decided.kind is ParameterValueKind.CONTAINER and any(map(_collects_python_numbers, parameter.values)):
             return f"`{parameter.name}` holds Python values that vary: a graph would be traced for each ({PYTHON_SCALAR.id})"
+        if decided.kind is ParameterValueKind.CONTAINER and any(
+            _parts_or_none(value) > MAX_OPTIONAL_PARTS for value in parameter.values
+        ):
+            return (
+                f"`{parameter.name}` holds None in several places where other calls have tensors: "
+                f"a graph would be traced for each pattern ({PYTHON_SCALAR.id})"
+            )
         if decided.kind is not ParameterValueKind.PRIMITIVE:
             continue
         if kinds.get(parameter.name) in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD):
@@ -293,4 +304,30 @@ def _holds_python_numbers(value: Value) -> bool:
         (isinstance(member, Scalar) and not member.symbolic)
         or (isinstance(member, TupleValue) and any(map(_holds_python_numbers, member.elements)))
         for member in members(value)
+    )
+
+
+def _parts_or_none(value: Value) -> int:
+    """How many parts of a structure are None in some calls and something else in others, each by itself."""
+    return max((_optional_parts(member) for member in members(value)), default=0)
+
+
+def _optional_parts(structure: Value) -> int:
+    match structure:
+        case TupleValue(elements):
+            return sum(_is_optional(element) or _parts_or_none(element) for element in elements)
+        case FrozenList(elements, rest):
+            known = sum(_is_optional(element) or _parts_or_none(element) for element in elements or ())
+            return known if rest is None else known + 2 * (_is_optional(rest) or _parts_or_none(rest))
+        case SequenceValue(element):
+            # of unknown length: as many as there are
+            return 2 * (_is_optional(element) or _parts_or_none(element))
+        case _:
+            return 0
+
+
+def _is_optional(value: Value) -> bool:
+    alternatives = members(value)
+    return any(member == Constant(None) for member in alternatives) and any(
+        isinstance(member, TensorValue) for member in alternatives
     )

@@ -1,16 +1,16 @@
 """One candidate on its way to a decision, and what its function should be given instead of computing it.
 
-Gives: `Trial`, `convertible`, `conflicts`, `tensors`, `hoistable`, `line_in_file`, `holds`. Needs: the decision about the function that was
-made last. Ignores: what follows from it (`regions.py`).
+Gives: `Trial`, `convertible`, `conflicts`, `tensors`, `hoistable`, `line_in_file`, `holds`, `doubts` and what is unknown. Needs: the
+decision about the function that was made last. Ignores: what follows from it (`regions.py`).
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from terra_refactor.classify.decision import Decision, Hazard, ParameterValueKind
+from terra_refactor.classify.decision import Classification, Decision, Hazard, Level, ParameterValueKind
 from terra_refactor.domain.dtype import FLOATING
 from terra_refactor.refactor.regions.candidates import Candidate
 from terra_refactor.refactor.regions.conversions import CONVERTED, numpy_name, used_as_operand
@@ -149,3 +149,38 @@ def line_in_file(region: Region, decision: Decision, line: int) -> int | None:
     body = decision.end_line - (1 if region.outputs else 0) - len(region.body_lines) + 1
     at = line - body
     return region.body_lines[at] if 0 <= at < len(region.body_lines) else None
+
+
+def unknown_arguments(decision: Decision) -> frozenset[str]:
+    """The parameters of which nothing tells what they bring, or what is in what they bring."""
+    unknown = {each.name for each in decision.parameters if each.kind is ParameterValueKind.UNKNOWN}
+    return frozenset(unknown) | unknown_structures(decision)
+
+
+def unknown_structures(decision: Decision) -> frozenset[str]:
+    """The parameters that bring containers of which nothing tells what they hold: another structure is another trace."""
+    return frozenset(
+        each.name for each in decision.parameters if each.kind is ParameterValueKind.CONTAINER and not each.types
+    )
+
+
+def doubts(decision: Decision) -> tuple[int, int]:
+    """How much is not known, to compare attempts. No assumption says that a structure stays the same: these come first."""
+    return len(unknown_structures(decision)), len(decision.assumptions)
+
+
+def with_assumed_structures(decision: Decision) -> Decision:
+    """The decision with an assumption for each argument that brings containers of which nothing tells what they hold."""
+    found = sorted(unknown_structures(decision))
+    if not found:
+        return decision
+    return replace(
+        decision,
+        classification=Classification.SPECULATIVE,
+        level=Level.SPECULATIVE,
+        assumptions=(
+            *decision.assumptions,
+            *(f"`{name}` has the same structure in most calls: a graph is traced for each" for name in found),
+        ),
+        reason=f"{decision.reason}; a trace for each structure of {', '.join(f'`{name}`' for name in found)}",
+    )

@@ -44,7 +44,19 @@ from terra_refactor.syntax.name_flow import Block, usage_of
 from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, rewritten
-from terra_refactor.workspace.region_trial import Trial, conflicts, convertible, hoistable, holds, line_in_file, tensors
+from terra_refactor.workspace.region_trial import (
+    Trial,
+    conflicts,
+    convertible,
+    doubts,
+    hoistable,
+    holds,
+    line_in_file,
+    tensors,
+    unknown_arguments,
+    unknown_structures,
+    with_assumed_structures,
+)
 
 LOGGER = logging.getLogger(__name__)
 
@@ -190,7 +202,8 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
     others = _other_objects(trial, decision)
     if decision.action is Action.ADD_TF_FUNCTION and others:
         # variables that an optimizer makes in a second trace are an error
-        trial.reason = f"`{min(others)}` is another object in each iteration of a loop"
+        once = "each iteration of a loop" if trial.candidate.loops else "each call of the function around"
+        trial.reason = f"`{min(others)}` is another object in {once}"
         users = [each for each in trial.candidate.statements if others & usage_of([each]).needs.keys()]
         if not any(each in trial.candidate.core for each in users) and _cut(trial, frozenset(map(id, users))):
             return
@@ -198,13 +211,15 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
         _outline(trial)
         return
     if decision.action is Action.ADD_TF_FUNCTION:
-        if trial.best is None or len(decision.assumptions) < len(trial.best[1].assumptions):
+        if trial.best is None or doubts(decision) < doubts(trial.best[1]):
             trial.best = (trial.region, decision)
         if updates_variables(trial.candidate.statements) and _try_numbers(trial, decision, _may_be_number):
             return
         core = frozenset(map(id, (trial.candidate.anchor, *trial.candidate.core)))
-        doubtful = _with_hazards(trial, decision, assumed=True) | _with_unknown(trial, decision)
-        if decision.level is Level.SAFE or not _cut(trial, doubtful - core):
+        doubtful = _with_unknown(trial, decision)
+        if decision.level is not Level.SAFE:
+            doubtful |= _with_hazards(trial, decision, assumed=True)
+        if not _cut(trial, doubtful - core):
             trial.settled = True
         return
     if trial.best is not None:
@@ -303,18 +318,16 @@ def _give_numbers(trial: Trial, decision: Decision) -> None:
 
 
 def _other_objects(trial: Trial, decision: Decision) -> frozenset[str]:
-    """The models, optimizers and the like that loops bind and that the function would get."""
+    """The models, optimizers and the like that are others in each iteration, or each call around, and that the function would get."""
     assert trial.region is not None
-    if not trial.candidate.loops:
-        return frozenset()
-    changing = trial.outliner.changing(trial.candidate)
-    return frozenset(
-        parameter.name
-        for parameter in decision.parameters
-        if parameter.kind is ParameterValueKind.OBJECT
-        and parameter.name in trial.region.inputs
-        and parameter.name in changing
-    )
+    objects = {each.name for each in decision.parameters if each.kind is ParameterValueKind.OBJECT}
+    found = objects & trial.outliner.changing(trial.candidate) if trial.candidate.loops else set[str]()
+    if trial.placements[0] in (Placement.BESIDE, Placement.TOP):
+        # nothing tells whether each call of the function around makes its own
+        opaque = {each.name for each in decision.parameters if each.kind is ParameterValueKind.FUNCTION} | objects
+        around = trial.candidate.scope.flow.names | {each.name for each in trial.hoisted}
+        found |= (opaque | unknown_structures(decision)) - around
+    return frozenset(found) & frozenset(trial.region.inputs)
 
 
 def _deeper(trial: Trial) -> tuple[Placement, ...]:
@@ -356,7 +369,7 @@ def _with_numbers(trial: Trial, decision: Decision) -> frozenset[int]:
 
 def _with_unknown(trial: Trial, decision: Decision) -> frozenset[int]:
     """The statements above the tape that get unknown values: their results, usually tensors, are known."""
-    unknown = {each.name for each in decision.parameters if each.kind is ParameterValueKind.UNKNOWN}
+    unknown = unknown_arguments(decision)
     above = (each for each in trial.candidate.statements if each.lineno < trial.candidate.anchor.lineno)
     return frozenset(id(each) for each in above if unknown & usage_of([each]).needs.keys())
 
@@ -509,7 +522,7 @@ def _moved(region: Region, decision: Decision, hazard: Hazard) -> Hazard:
 
 def _found(trial: Trial, module: str, source: Source) -> FoundRegion:
     if trial.best is not None and trial.decision is not None and trial.region is not None:
-        region, decision = trial.region, trial.decision
+        region, decision = trial.region, with_assumed_structures(trial.decision)
         edits = _all_edits(source, region, decision)
         if edits:
             return FoundRegion(_decision(trial, module, region, decision, extract=True), region, edits)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -136,6 +138,38 @@ def write_program(seed: int) -> str:
     return f"{HEAD}{SETUP}{loop}{END}"
 
 
+def write_nested(seed: int) -> str:
+    """A program whose step is a function that each call of another function, or method, defines anew."""
+    chance = random.Random(seed)
+    tape = "\n".join((chance.choice(IN_TAPE), chance.choice(LOSSES), "loss = loss * scale"))
+    step = "\n".join(
+        (
+            chance.choice(("x = x + 0.0", "x = x * bound", "x = tf.convert_to_tensor(x) * bound")),
+            "with tf.GradientTape() as tape:\n" + textwrap.indent(tape, "    "),
+            chance.choice(UPDATES),
+            "return loss",
+        )
+    )
+    lines = [
+        chance.choice(("scale = tf.reduce_max(tf.abs(x)) + 1.0", "scale = tf.reduce_sum(x ** 2)")),
+        chance.choice(("bound = tf.constant(0.5)", "bound = scale / (scale + 1.0)")),
+        "",
+        "def step(x):\n" + textwrap.indent(step, "    "),
+        "",
+        "loss = step(x)",
+        chance.choice(("seen.append(float(loss))", "print(float(loss))")),
+        "return loss",
+    ]
+    body = "\n".join(lines)
+    loop = "for epoch in range(6):\n    for x in xs:\n        last = {}(tf.convert_to_tensor(x))\nprint(float(last), len(seen))\n"
+    if chance.random() < 0.5:
+        return f"{HEAD}seen = []\n\n\ndef update(x):\n{textwrap.indent(body, '    ')}\n\n\n{loop.format('update')}"
+    body = re.sub(r"\bw\b", "self.w", body)
+    made = "    def __init__(self):\n        self.w = w\n\n"
+    method = f"    def update(self, x):\n{textwrap.indent(body, ' ' * 8)}\n\n\ntrainer = Trainer()\n"
+    return f"{HEAD}seen = []\n\n\nclass Trainer:\n{made}{method}{loop.format('trainer.update')}"
+
+
 def fixed(text: str) -> tuple[str, int]:
     """The text after `fix`, and how many steps became functions."""
     Path("m.py").write_text(text, encoding="utf-8")
@@ -144,12 +178,12 @@ def fixed(text: str) -> tuple[str, int]:
     return (files[0].new_text if files else text), sum(change.outcome.value == "done" for change in made)
 
 
-def check(seeds: range) -> int:
+def check(seeds: range, write: Callable[[int], str] = write_program) -> int:
     """Compares the programs of some seeds; gives how many steps became functions."""
     extracted = 0
     changed: dict[str, tuple[str, str]] = {}
     for seed in seeds:
-        text = write_program(seed)
+        text = write(seed)
         after, count = fixed(text)
         extracted += count
         if count:
@@ -177,3 +211,12 @@ def test_many_programs_do_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     pytest.importorskip("tensorflow")
     monkeypatch.chdir(tmp_path)
     assert check(range(8, SEEDS)) >= SEEDS // 3
+
+
+@pytest.mark.tensorflow
+def test_programs_that_define_their_step_in_each_call_do_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("tensorflow")
+    monkeypatch.chdir(tmp_path)
+    assert check(range(8), write_nested) >= 6

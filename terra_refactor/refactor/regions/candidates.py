@@ -66,6 +66,29 @@ class RegionScope:
         return bool([*arguments.posonlyargs, *arguments.args]) and not names & {"staticmethod", "classmethod"}
 
     @property
+    def is_nested(self) -> bool:
+        """Whether it is a function that another function defines, and no method of a class in there."""
+        return len(self.outer) > 1 and isinstance(self.outer[-1], ast.FunctionDef)
+
+    @property
+    def method_around(self) -> ast.FunctionDef | None:
+        """The method of a class of the module that defines it, at any depth; None if there is none that gets its object first."""
+        if len(self.outer) < 3 or not isinstance(self.outer[1], ast.ClassDef):
+            return None
+        method = self.outer[2]
+        if not isinstance(method, ast.FunctionDef) or not all(
+            isinstance(each, ast.FunctionDef) for each in self.outer[2:]
+        ):
+            return None
+        scope = RegionScope(method, "", self.outer[:2], ())
+        return method if scope.is_method else None
+
+    @property
+    def class_around(self) -> ast.ClassDef:
+        """The class whose method it is, or whose method defines it."""
+        return next(each for each in reversed(self.outer) if isinstance(each, ast.ClassDef))
+
+    @property
     def self_name(self) -> str:
         """The name of a method's object."""
         assert not isinstance(self.node, ast.Module)

@@ -30,11 +30,11 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
-from terra_refactor.refactor.regions.candidates import UPDATES, Candidate, deletes_of_others, tapes_of
+from terra_refactor.refactor.regions.candidates import UPDATES, Candidate, RegionScope, deletes_of_others, tapes_of
 from terra_refactor.refactor.regions.hoisting import Hoisted, with_arguments
 from terra_refactor.refactor.regions.region import Region
 from terra_refactor.syntax.edit import split_lines
-from terra_refactor.syntax.name_flow import declared_names, inner_blocks, statements_of_scope, usage_of
+from terra_refactor.syntax.name_flow import ScopeFlow, declared_names, inner_blocks, statements_of_scope, usage_of
 
 _KERAS_NAMES: Final = frozenset({"train_step", "test_step", "predict_step", "call", "fit"})
 """Methods of Keras models, which a base class may bring."""
@@ -48,6 +48,8 @@ class Placement(Enum):
     NESTED = "in the function, before its outermost loop"
     METHOD = "before the method, as another one"
     OUTSIDE = "before the function"
+    BESIDE = "as another method, before the method that defines the function around the run"
+    TOP = "in the module, before everything that holds the run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,13 @@ class Outliner:
             return (Placement.MODULE,)
         if scope.is_method and scope.self_name in usage_of(candidate.statements).needs:
             return (Placement.METHOD,)
-        return (Placement.NESTED, Placement.OUTSIDE) if candidate.loops else (Placement.OUTSIDE,)
+        near = (Placement.NESTED, Placement.OUTSIDE) if candidate.loops else (Placement.OUTSIDE,)
+        if not scope.is_nested or _depends_on_class(candidate):
+            return near
+        # the function around it may be defined in each call of another one, and with it all that is defined there
+        method = scope.method_around
+        beside = method is not None and _self_name(method) in usage_of(candidate.statements).needs
+        return (*near, Placement.BESIDE) if beside else (*near, Placement.TOP)
 
     def outline(
         self,
@@ -128,6 +136,12 @@ class Outliner:
         outputs = [name for name in usage.binds if name in live]
         needs = {name for name in usage.needs if name in flow.names}
         needs |= {name for name in outputs if name not in usage.sure}
+        if placement in (Placement.BESIDE, Placement.TOP):
+            around = _of_functions_around(candidate.scope, frozenset(usage.needs) - flow.names)
+            if isinstance(around, Refused):
+                return around
+        else:
+            around = frozenset[str]()
         unbound = needs - flow.bound_before(candidate.block, candidate.start)
         if unbound:
             return Refused(f"`{min(unbound)}` may be unbound where it begins", frozenset(unbound))
@@ -135,6 +149,7 @@ class Outliner:
         for bound in tapes_of(candidate.block):
             if bound in needs or bound in outputs:
                 return Refused(f"`{bound}` is used on both sides of its border")
+        needs |= around
         captured = self._captured(candidate, placement, needs, changing)
         inputs = (*self._ordered(candidate, needs - captured), *(each.name for each in hoisted))
         span = self._span(candidate)
@@ -180,7 +195,10 @@ class Outliner:
                 return needs - changing
             case Placement.METHOD:
                 return {candidate.scope.self_name}
-            case Placement.OUTSIDE:
+            case Placement.BESIDE:
+                assert candidate.scope.method_around is not None
+                return {_self_name(candidate.scope.method_around)}
+            case Placement.OUTSIDE | Placement.TOP:
                 return set()
 
     @staticmethod
@@ -210,7 +228,7 @@ class Outliner:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
         }
         base = "train_step" if attributes & UPDATES else "gradient_step"
-        inherits = placement is Placement.METHOD and bool(candidate.scope.outer[-1].bases)  # type: ignore[union-attr]
+        inherits = placement in (Placement.METHOD, Placement.BESIDE) and bool(candidate.scope.class_around.bases)
         if inherits and base in _KERAS_NAMES:
             base = f"_{base}_on_batch"
         number, name = 1, base
@@ -277,7 +295,8 @@ class Outliner:
         if not indent_of_run.startswith(unit):
             return Refused("its indentation is not regular")
         name = name or self._name(candidate, placement)
-        parameters = [candidate.scope.self_name, *inputs] if placement is Placement.METHOD else list(inputs)
+        is_method = placement in (Placement.METHOD, Placement.BESIDE)
+        parameters = [*self._captured(candidate, placement, set(), set()), *inputs] if is_method else list(inputs)
         left = self._lines_of_moved(candidate, first)
         deleted = {line for each in candidate.deletions for line in range(each.lineno, (each.end_lineno or 0) + 1)}
         end = candidate.statements[-1].end_lineno or last
@@ -293,7 +312,7 @@ class Outliner:
             body.append(f"{indent}{unit}return {', '.join(outputs)}{newline}")
         head = self._wrapped(f"{indent}def {name}(", parameters, "):", unit, newline)
         definition = head + "".join(body)
-        callee = f"{parameters[0]}.{name}" if placement is Placement.METHOD else name
+        callee = f"{parameters[0]}.{name}" if is_method else name
         target = f"{', '.join(outputs)} = " if outputs else ""
         given = [texts.get(each, each) for each in inputs]
         call = self._wrapped(f"{indent_of_run}{target}{callee}(", given, ")", unit, newline)
@@ -401,6 +420,12 @@ class Outliner:
                 while isinstance(candidate.scope.outer[-1 - classes], ast.ClassDef):
                     classes += 1
                 block, at = candidate.scope.outer_path[len(candidate.scope.outer_path) - 1 - classes]
+            case Placement.BESIDE:
+                block = candidate.scope.class_around.body
+                at = _holding(block, candidate.scope.node)
+            case Placement.TOP:
+                block = self.tree.body
+                at = _holding(block, candidate.scope.node)
         statement = block[at]
         decorators = getattr(statement, "decorator_list", [])
         line = min([statement.lineno, *(decorator.lineno for decorator in decorators)])
@@ -414,7 +439,9 @@ class Outliner:
 
     def _spaced(self, at: int, definition: str, candidate: Candidate, placement: Placement, newline: str) -> str:
         """The definition with the empty lines around it that a person would leave."""
-        top = placement in (Placement.MODULE, Placement.OUTSIDE) and not definition.startswith((" ", "\t"))
+        top = placement in (Placement.MODULE, Placement.OUTSIDE, Placement.TOP) and not definition.startswith(
+            (" ", "\t")
+        )
         wanted = 2 if top else 1
         before, line = 0, at - 1
         while line >= 1 and not self.lines[line - 1].strip():
@@ -424,3 +451,44 @@ class Outliner:
         if line < 1 or self.lines[line - 1].startswith("# %%") or (opens and not top):
             before = wanted
         return newline * max(0, wanted - before) + definition + newline * wanted
+
+
+# --- runs in functions that are defined in functions ------------------------------------------------------------------------------
+
+
+def _self_name(method: ast.FunctionDef) -> str:
+    return [*method.args.posonlyargs, *method.args.args][0].arg
+
+
+def _holding(block: Sequence[ast.stmt], inner: ast.AST) -> int:
+    """The place of the statement that holds another one."""
+    return next(at for at, statement in enumerate(block) if any(node is inner for node in ast.walk(statement)))
+
+
+def _depends_on_class(candidate: Candidate) -> bool:
+    """Whether the run has names that mean something else outside of its class: `__private`, `super()`."""
+    return any(
+        name in ("super", "__class__") or (name.startswith("__") and not name.endswith("__"))
+        for statement in candidate.statements
+        for node in ast.walk(statement)
+        for name in [getattr(node, "attr", None) or getattr(node, "id", None) or ""]
+    )
+
+
+def _of_functions_around(scope: RegionScope, names: frozenset[str]) -> frozenset[str] | Refused:
+    """Which names are variables of functions around a scope: outside of these they are arguments.
+
+    A variable that may be unbound, or that an inner function binds, is none: a call would look it up at another time.
+    """
+    found: set[str] = set()
+    around = [each for each in scope.outer if isinstance(each, ast.FunctionDef)]
+    for function in reversed(around):
+        flow = ScopeFlow(function)
+        bound = flow.parameters
+        if function is around[-1]:
+            bound |= flow.bound_before(*scope.outer_path[-1])
+        for name in (names & flow.names) - found:
+            if name not in bound or name in declared_names(function.body):
+                return Refused(f"`{name}` may be bound at another time", frozenset({name}))
+            found.add(name)
+    return frozenset(found)
