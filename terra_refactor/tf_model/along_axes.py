@@ -1,6 +1,7 @@
 """Functions that compute element by element, and functions that choose along an axis.
 
-Computes: nothing. Gives: `operator_of`, `choice_of`, `wants_classes`, `is_softmax`.
+Computes: nothing. Gives: `operator_of`, `choice_of`, `normalising_of`, `wants_classes`, `class_loss_of`, `is_softmax`, and a few more for
+what axes mean.
 
 Source: the documentation of each in TensorFlow 2.21 and Keras 3.15.
 """
@@ -86,3 +87,74 @@ def wants_classes(name: str) -> bool:
 def is_softmax(value: Value) -> bool:
     """Whether an activation is softmax."""
     return value in _SOFTMAXES
+
+
+@dataclass(frozen=True, slots=True)
+class Normalising:
+    """A function that normalises along an axis."""
+
+    name: str
+    weights: bool
+    """Whether it makes weights that sum to 1; else rows of length 1."""
+    outcome: str
+    """What is wrong with a sum along another axis."""
+
+
+_WEIGHTS: Final = Normalising("softmax", weights=True, outcome="the weights of a sum do not sum to 1")
+_LENGTH: Final = Normalising("l2_normalize", weights=False, outcome="the products are no cosines")
+_NORMALISING: Final[Mapping[str, Normalising]] = {
+    "tensorflow.nn.softmax": _WEIGHTS,
+    "tensorflow.compat.v1.math.softmax": _WEIGHTS,
+    "keras.activations.softmax": _WEIGHTS,
+    "keras.ops.softmax": _WEIGHTS,
+    "tensorflow.math.l2_normalize": _LENGTH,
+    "tensorflow.compat.v1.math.l2_normalize": _LENGTH,
+}
+MATRIX_PRODUCTS: Final = frozenset({"tensorflow.linalg.matmul", "keras.ops.matmul"})
+MEANS: Final = frozenset({"tensorflow.math.reduce_mean", "keras.ops.mean"})
+_KEEP_FIRST: Final = frozenset(
+    {
+        "tensorflow.cast",
+        "tensorflow.identity",
+        "tensorflow.nn.softmax",
+        "tensorflow.nn.log_softmax",
+        "tensorflow.nn.sigmoid",
+        "tensorflow.math.sigmoid",
+        "tensorflow.nn.relu",
+        "tensorflow.stop_gradient",
+    }
+)
+_CLASS_LOSSES: Final[Mapping[str, str]] = {
+    "keras.losses.sparse_categorical_crossentropy": "y_pred",
+    "keras.losses.categorical_crossentropy": "y_pred",
+}
+
+
+def normalising_of(name: str) -> Normalising | None:
+    """How a function normalises along an axis; None if it does not."""
+    return _NORMALISING.get(name)
+
+
+def class_loss_of(name: str) -> str | None:
+    """The parameter of a loss that gets a probability for each class along the last axis; None of other functions."""
+    return _CLASS_LOSSES.get(name)
+
+
+def is_validity_mask(name: str) -> bool:
+    """Whether a function gives a mask of what is no padding."""
+    return name == "tensorflow.sequence_mask"
+
+
+def keeps_first_axis(name: str) -> bool:
+    """Whether a function of one tensor keeps its axes, or works along the last of them."""
+    return name in _KEEP_FIRST
+
+
+def is_layer_call(name: str) -> bool:
+    """Whether a function calls a layer or model of Keras, which has an example for each index of the first axis."""
+    return name.startswith("keras.") and name.endswith(".__call__")
+
+
+def gives_sizes(name: str) -> bool:
+    """Whether a function gives the sizes of a tensor's axes."""
+    return name in ("tensorflow.shape", "tensorflow.compat.v1.shape", "keras.ops.shape")

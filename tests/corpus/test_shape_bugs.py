@@ -23,8 +23,8 @@ from corpus.shape_bugs import ShapeBug, shape_bugs
 from terra_refactor.rules.rule import Finding
 
 BUGS = shape_bugs()
-SHAPE_RULES = ("TR401", "TR402", "TR403", "TR404", "TR405", "TR406")
-SILENT_RULES = ("TR404", "TR405")
+SHAPE_RULES = ("TR401", "TR402", "TR403", "TR404", "TR405", "TR406", "TR407")
+SILENT_RULES = ("TR404", "TR405", "TR407")
 RAISED_LATER = ("generator_signature",)
 """Programs whose bug is where something is declared; it raises where that is used."""
 ROOT = Path(__file__).resolve().parents[2]

@@ -27,6 +27,7 @@ ANY_MODE = frozenset(
         "TR403",
         "TR404",
         "TR405",
+        "TR407",
         "TR501",
         "TR502",
         "TR504",

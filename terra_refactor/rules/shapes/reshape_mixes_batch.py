@@ -1,4 +1,7 @@
-"""TR405: a reshape to rows that are no rows, so that the number of examples changes.
+"""TR405: a reshape to rows that are no rows, so that the number of examples changes, and one that moves axes as only a transpose can.
+
+An axis is moved if all sizes are known and are those of the tensor in another order, or if a size is read of the tensor's own shape
+(`tf.shape(x)[1]`) and stands behind one more size than before. Sizes of 1 may be anywhere.
 
 Ignores: axes that are merged or split where they end: `(batch, time, d)` to `(-1, d)` and back is how layers are applied to every step.
 """
@@ -10,11 +13,12 @@ from typing import Final
 
 from terra_refactor.domain.dim import Dim, eager
 from terra_refactor.domain.shape import format_shape
-from terra_refactor.domain.value import TensorKind, TensorValue, Value, members
-from terra_refactor.facts.records import Display
+from terra_refactor.domain.value import Constant, TensorKind, TensorValue, Value, members
+from terra_refactor.facts.records import Call, Display, ItemRead, NameRead, Unpacked
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.along_axes import gives_sizes
 from terra_refactor.tf_model.arguments import integer
 from terra_refactor.tf_model.spec import Trait
 
@@ -25,6 +29,11 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             continue
         data = view.library_argument(call, name, "tensor", "x")
         wanted = view.library_argument(call, name, "shape", "newshape")
+        if data is not None and wanted is not None:
+            moved = _moved(view, data, wanted)
+            if moved is not None:
+                yield LocalHazard(call.op, moved)
+                continue
         target = None if wanted is None else _target(view, wanted)
         if data is None or target is None:
             continue
@@ -68,6 +77,76 @@ def _mixed(value: Value, target: tuple[int, ...]) -> str | None:
     )
 
 
+def _moved(view: ContextView, data: OpId, wanted: OpId) -> str | None:
+    """What is wrong with a reshape that puts an axis of the tensor behind what it stood before; None if it may be meant."""
+    written = view.made(wanted)
+    found = members(view.value(data))
+    if not isinstance(written, Display) or not written.is_sequence or any(item.starred for item in written.items):
+        return None
+    if len(found) != 1 or not isinstance(found[0], TensorValue) or found[0].kind is not TensorKind.TENSOR:
+        return None
+    sizes = [eager(integer(view.value(item.value))) for item in written.items]
+    shape = found[0].type.shape
+    if shape is not None and len(shape) == len(sizes) and _is_permuted(tuple(map(eager, shape)), tuple(sizes)):
+        return (
+            f"reshape of shape {format_shape(shape)} to {format_shape(tuple(sizes))} keeps the order of the elements: to move axes takes "
+            "a transpose"
+        )
+    axes = [_axis_read(view, item.value, data) for item in written.items]
+    known = [axis for axis in axes if axis is not None]
+    if len(set(known)) != len(known) or known != sorted(known):
+        return None
+    for place, axis in enumerate(axes):
+        before = axes[:place]
+        more = [size for each, size in zip(before, sizes, strict=False) if each is None and size != 1]
+        if axis is not None and axis > 0 and set(range(axis)) <= set(before) and len(more) == 1 and more[0] != -1:
+            return (
+                f"reshape puts axis {axis} of `{view.written(data)}` behind another size, and keeps the order of the elements: to move "
+                "axes takes a transpose"
+            )
+    return None
+
+
+def _is_permuted(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> bool:
+    """Whether these are the same known sizes in another order, examples first."""
+    if None in shape or None in wanted or len(shape) < 3 or shape[0] != wanted[0]:
+        return False
+    kept, target = ([size for size in sizes if size != 1] for sizes in (shape, wanted))
+    return kept != target and sorted(map(str, kept)) == sorted(map(str, target))
+
+
+def _axis_read(view: ContextView, number: OpId, data: OpId) -> int | None:
+    """The axis of a tensor of which a result is the size, as it is written; None if it is no such."""
+    read = view.origin(number)
+    if isinstance(read, Unpacked):
+        index: int | None = read.position
+        owner = read.source
+        made = view.made(owner)
+        if isinstance(made, Display) and made.is_sequence and len(made.items) > read.position:
+            return _axis_read(view, made.items[read.position].value, data)
+    elif isinstance(read, ItemRead):
+        value = view.value(read.index)
+        index = value.value if isinstance(value, Constant) and type(value.value) is int else None
+        owner = read.owner
+    else:
+        return None
+    shape = view.origin(owner)
+    tensor = view.tensor_of_shape(owner)
+    if isinstance(shape, Call) and shape.op in view.calls and any(map(gives_sizes, view.calls[shape.op].library)):
+        tensor = shape.first
+    if tensor is None or index is None or index < 0:
+        return None
+    return index if _is_same(view, tensor, data) else None
+
+
+def _is_same(view: ContextView, one: OpId, other: OpId) -> bool:
+    """Whether two results are the same variable with the same value."""
+    first, second = view.made(one), view.made(other)
+    if not isinstance(first, NameRead) or not isinstance(second, NameRead) or first.name != second.name:
+        return False
+    return [write.op for write in view.code.given_to(first)] == [write.op for write in view.code.given_to(second)]
+
+
 def _products(sizes: tuple[Dim, ...]) -> list[int] | None:
     """The products of the last size, the last two, and so on; None if one is not known."""
     found: list[int] = []
@@ -85,11 +164,13 @@ RULE: Final = Rule(
     name="reshape-mixes-batch",
     kind=RuleKind.DIAGNOSTIC,
     severity=Severity.WARNING,
-    summary="A reshape to rows of another size than an example has changes the number of examples.",
+    summary="A reshape to rows of another size than an example has, or one in the place of a transpose, mixes examples or axes.",
     explanation=(
         "With -1 in the first place the other sizes must multiply to the size of one example. Where they do not, elements of one example "
         "become several, or several become one, silently if the numbers happen to divide; else it raises for most batches: "
-        "`InvalidArgumentError: ... Input to reshape is a tensor with 12800 values, but the requested shape requires a multiple of 3136`."
+        "`InvalidArgumentError: ... Input to reshape is a tensor with 12800 values, but the requested shape requires a multiple of 3136`. "
+        "A reshape from `(batch, height, width, channels)` to `(batch, channels, height, width)`, or from `(batch, time, d)` to "
+        "`(batch, heads, time, depth)`, never raises: the elements stay in their order, so each channel or head gets parts of all."
     ),
     samples=Samples(
         bad="""\
@@ -112,6 +193,7 @@ merged = tf.reshape(steps, [-1, 20])
 back = tf.reshape(merged, [-1, 7, 20])
 """,
     ),
-    cure="Compute the size of a row from the tensor (`tf.reshape(x, [tf.shape(x)[0], -1])`, `Flatten()`), or correct the number.",
+    cure="Move axes with `tf.transpose`. "
+    "Compute the size of a row from the tensor (`tf.reshape(x, [tf.shape(x)[0], -1])`, `Flatten()`), or correct the number.",
     check=check,
 )

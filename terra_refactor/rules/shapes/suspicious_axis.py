@@ -1,0 +1,286 @@
+"""TR407: an axis along which something is normalised, chosen or averaged that is not the axis along which the result is used.
+
+Each finding has two places of evidence: where the axis is given, and what uses the result along another one, or what says that the axis
+is the batch. Ignores: einsum, results that other functions use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from terra_refactor.domain.dim import Dim
+from terra_refactor.domain.dtype import INTEGER
+from terra_refactor.domain.shape import Shape, format_shape
+from terra_refactor.domain.value import FALSE, NONE, Constant, TensorKind, TensorValue, members
+from terra_refactor.facts.records import Call, Fact, ItemRead, NameRead, Operation
+from terra_refactor.facts.view import ContextView
+from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.along_axes import (
+    MATRIX_PRODUCTS,
+    MEANS,
+    Normalising,
+    choice_of,
+    class_loss_of,
+    is_layer_call,
+    is_validity_mask,
+    keeps_first_axis,
+    normalising_of,
+    operator_of,
+)
+
+_MAX_CALLERS: Final = 3
+"""How many calls are followed to where a parameter comes from."""
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    for op, left, right, turned in _products(view):
+        for operand, contracted in ((left, -2 if turned[0] else -1), (right, -1 if turned[1] else -2)):
+            yield from _contracted(view, op, operand, contracted, first=operand == left)
+    for call, name in view.library_calls():
+        parameter = class_loss_of(name)
+        if parameter is not None:
+            yield from _classes(view, call, name, parameter)
+        elif name in MEANS:
+            yield from _masked_mean(view, call, name)
+        elif choice_of(name) is not None:
+            yield from _over_batch(view, call, name)
+
+
+def _products(view: ContextView) -> Iterator[tuple[OpId, OpId, OpId, tuple[bool, bool]]]:
+    """Matrix products: number, operands, whether each is transposed."""
+    for operation in view.reached(Operation):
+        if operation.symbol == "@" and operation.right is not None:
+            yield operation.op, operation.left, operation.right, (False, False)
+    for call, name in view.library_calls():
+        if name not in MATRIX_PRODUCTS:
+            continue
+        left, right = view.library_argument(call, name, "a", "x1"), view.library_argument(call, name, "b", "x2")
+        flags = [view.library_argument(call, name, f"transpose_{side}", f"adjoint_{side}") for side in "ab"]
+        answers = [None if flag is None else view.value(flag) for flag in flags]
+        if left is None or right is None or any(answer not in (None, FALSE, Constant(True)) for answer in answers):
+            continue
+        yield call.op, left, right, (answers[0] == Constant(True), answers[1] == Constant(True))
+
+
+def _normalised(view: ContextView, number: OpId) -> tuple[Call, Normalising, int, tuple[Dim, ...]] | None:
+    """The call that normalises what is used, how, along which axis (negative), and the shape; None if that is not known."""
+    call = view.origin(number)
+    if isinstance(call, NameRead):
+        # `a = normalize(a)` of a parameter
+        writes = view.code.given_to(call)
+        call = view.made(writes[0].value) if len(writes) == 1 and writes[0].value is not None else None
+    if not isinstance(call, Call):
+        return None
+    names = view.calls[call.op].library if call.op in view.calls else ()
+    if len(names) != 1 or (how := normalising_of(names[0])) is None:
+        return None
+    given = view.library_argument(call, names[0], "axis", "dim")
+    shape = _shape(view, call.op)
+    if given is None or shape is None:
+        return None
+    axis = _axis_of(view, given)
+    if axis is None or not -len(shape) <= axis < len(shape):
+        return None
+    return call, how, axis - len(shape) if axis >= 0 else axis, shape
+
+
+def _contracted(view: ContextView, op: OpId, operand: OpId, contracted: int, *, first: bool) -> Iterator[LocalHazard]:
+    """What is normalised along one axis, and multiplied and added along another."""
+    found = _normalised(view, operand)
+    if found is None:
+        return
+    call, how, axis, shape = found
+    if axis == contracted or (how.weights and not (first and len(shape) > 2)):
+        # the rows of a matrix of weights are one thing of many that a product of two matrices means
+        return
+    yield LocalHazard(
+        call.op,
+        f"{how.name} along axis {axis} of shape {format_shape(shape)}, and `{view.written(op)}` adds along axis {contracted} of "
+        f"it: {how.outcome}",
+    )
+
+
+def _classes(view: ContextView, call: Call, name: str, parameter: str) -> Iterator[LocalHazard]:
+    """Probabilities for a loss that takes the last axis for the classes, made along another axis."""
+    given = view.library_argument(call, name, parameter)
+    if given is None or view.library_argument(call, name, "axis") is not None:
+        return
+    found = _normalised(view, given)
+    if found is not None and found[1].weights and found[2] != -1:
+        softmax, how, axis, shape = found
+        yield LocalHazard(
+            softmax.op,
+            f"{how.name} along axis {axis} of shape {format_shape(shape)}, and {name.rpartition('.')[2]} takes the last axis for the "
+            "classes: the probabilities of an example do not sum to 1",
+        )
+
+
+def _masked_mean(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
+    """The mean along an axis of what a mask of padding multiplies: padding counts."""
+    data, given = view.library_argument(call, name, "input_tensor", "x"), view.library_argument(call, name, "axis")
+    if data is None or given is None or view.value(given) == NONE:
+        return
+    product = view.origin(data)
+    sides: tuple[OpId, ...] = ()
+    if isinstance(product, Operation) and product.symbol == "*" and product.right is not None:
+        sides = product.sides
+    elif isinstance(product, Call) and any(operator_of(each) == "*" for each in _names(view, product)):
+        sides = product.positional
+    masks = [side for side in sides if _is_mask_of_padding(view, side)]
+    if len(sides) == 2 and len(masks) == 1:
+        yield LocalHazard(
+            call.op,
+            f"the mean counts the elements that the mask `{view.written(masks[0])}` sets to 0: divide the sum by the sum of the mask",
+        )
+
+
+def _is_mask_of_padding(view: ContextView, number: OpId) -> bool:
+    """Whether a factor is 0 where ids are padding: a comparison of integers with 0, or a sequence mask, as a number."""
+
+    def parts(fact: Fact) -> Iterable[OpId]:
+        match fact:
+            case ItemRead(owner=owner):
+                return (owner,)
+            case Call(first=int() as first) if fact.method in ("cast", "expand_dims", "logical_not", "reshape"):
+                return (first,)
+            case _:
+                return ()
+
+    for fact in view.behind(number, parts):
+        match fact:
+            case Call() if any(map(is_validity_mask, _names(view, fact))):
+                return True
+            case Call(positional=(left, right)) if any(operator_of(n) in ("!=", "==") for n in _names(view, fact)):
+                compared = (left, right)
+            case Operation(symbol="!=" | "==", left=left, right=int() as right):
+                compared = (left, right)
+            case _:
+                continue
+        if view.value(compared[1]) == Constant(0) and _is_integer(view, compared[0]):
+            return True
+    return False
+
+
+def _is_integer(view: ContextView, number: OpId) -> bool:
+    value = view.value(number)
+    return isinstance(value, TensorValue) and value.type.dtype in INTEGER
+
+
+def _over_batch(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
+    """A choice along the axis of the examples of what a layer or model gives."""
+    choice = choice_of(name)
+    assert choice is not None
+    data = view.library_argument(call, name, choice.parameter)
+    if data is None:
+        return
+    shape = _shape(view, data)
+    given = view.library_argument(call, name, "axis", "dimension", "dim")
+    axis = choice.axis if given is None else _axis_of(view, given)
+    if shape is None or len(shape) != 2 or axis not in (0, -2) or shape[0] == 1:
+        return
+    layer = _layer_behind(view, data, 0)
+    if layer is not None:
+        written = "by default" if given is None else f"axis={axis}"
+        yield LocalHazard(
+            call.op,
+            f"{name.rpartition('.')[2]} ({written}) along the batch: `{layer}` gives shape {format_shape(shape)}, a row for each example",
+        )
+
+
+def _layer_behind(view: ContextView, number: OpId, calls: int) -> str | None:
+    """The layer or model that gives a result, examples first, as it is written; in each call of the function, if it is a parameter."""
+    for _ in range(8):
+        fact = view.origin(number)
+        match fact:
+            case Call():
+                names = _names(view, fact)
+                if names and all(map(is_layer_call, names)):
+                    return view.written(fact.op)
+                if not names or not all(map(keeps_first_axis, names)) or fact.first is None:
+                    return None
+                number = fact.first
+            case NameRead(is_local=True, name=name) if view.code.has_parameter(name) and calls < _MAX_CALLERS:
+                found = None
+                for caller, place in view.calls_of_function():
+                    given = None if place is None else caller.given_for(place, view.function, name)
+                    found = None if given is None else _layer_behind(caller, given, calls + 1)
+                    if found is None:
+                        return None
+                return found
+            case _:
+                return None
+    return None
+
+
+def _names(view: ContextView, call: Call) -> tuple[str, ...]:
+    found = view.calls.get(call.op)
+    return () if found is None else found.library
+
+
+def _axis_of(view: ContextView, number: OpId) -> int | None:
+    value = view.value(number)
+    return value.value if isinstance(value, Constant) and type(value.value) is int else None
+
+
+def _shape(view: ContextView, number: OpId) -> Shape:
+    """The shape of the only tensor that a result may be."""
+    found = members(view.value(number))
+    if len(found) != 1 or not isinstance(found[0], TensorValue) or found[0].kind is TensorKind.RAGGED:
+        return None
+    return found[0].type.shape
+
+
+RULE: Final = Rule(
+    id="TR407",
+    name="suspicious-axis",
+    kind=RuleKind.DIAGNOSTIC,
+    severity=Severity.WARNING,
+    summary="A softmax, normalisation, choice or mean along another axis than the one that its result is used along.",
+    explanation=(
+        "Nothing raises, since every axis exists. The weights of an attention that are normalised over the heads (`axis=1`) do not sum "
+        "to 1 along the keys that they weigh; a softmax or an argmax along axis 0 of what a layer gives compares examples with each "
+        "other; the mean along a padded axis counts the padding."
+    ),
+    samples=Samples(
+        bad="""\
+import tensorflow as tf
+
+
+def attention(q, k, v):
+    weights = tf.nn.softmax(tf.matmul(q, k, transpose_b=True), axis=1)  # TR407
+    return tf.matmul(weights, v)
+
+
+x = tf.ones([2, 4, 6, 8])
+y = attention(x, x, x)
+""",
+        good="""\
+import tensorflow as tf
+
+
+def attention(q, k, v):
+    weights = tf.nn.softmax(tf.matmul(q, k, transpose_b=True), axis=-1)
+    return tf.matmul(weights, v)
+
+
+x = tf.ones([2, 4, 6, 8])
+y = attention(x, x, x)
+""",
+        near_miss="""\
+import tensorflow as tf
+
+
+def attention(q, k, v):
+    weights = tf.nn.softmax(tf.matmul(k, q, transpose_b=True), axis=2)
+    return tf.matmul(weights, v, transpose_a=True)
+
+
+x = tf.ones([2, 4, 6, 8])
+y = attention(x, x, x)
+""",
+    ),
+    cure="Give the axis that is used: the last one of attention weights and of classes; divide a masked sum by the sum of the mask.",
+    check=check,
+)

@@ -1,0 +1,85 @@
+"""Axes that exist and are not meant: TR407, and reshapes in the place of a transpose (TR405)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.analysis_support import analyze_text
+
+HEAD = """\
+import tensorflow as tf
+dense = tf.keras.layers.Dense(10)
+ids = tf.constant([[1, 2, 0], [3, 0, 0]])
+x = tf.random.normal([2, 3, 4])
+h = tf.random.normal([2, 4, 3, 8])
+"""
+
+WRONG_AXIS = {
+    "attention over the heads": "y = tf.matmul(tf.nn.softmax(tf.matmul(h, h, transpose_b=True), axis=1), h)",
+    "weights in a variable": "w = tf.nn.softmax(h @ tf.transpose(h, [0, 1, 3, 2]), axis=-2)\ny = w @ h",
+    "transposed weights": "y = tf.matmul(tf.nn.softmax(h @ tf.transpose(h, [0, 1, 3, 2]), axis=-1), h, transpose_a=True)",
+    "cosines": "a = tf.math.l2_normalize(x[0], axis=0)\ny = tf.matmul(a, a, transpose_b=True)",
+    "softmax over the batch": "y = tf.nn.softmax(dense(x[0]), axis=0)",
+    "argmax without an axis": "y = tf.argmax(dense(x[0]))",
+    "argmax of a parameter": "def f(p):\n    return tf.argmax(p, 0)\ny = f(dense(x[0]))",
+    "classes": (
+        "p = tf.nn.softmax(x[0] * 2.0, axis=0)\n"
+        "y = tf.keras.losses.sparse_categorical_crossentropy(tf.constant([0, 1, 2]), p)"
+    ),
+    "mean of padding": "m = tf.cast(ids != 0, tf.float32)\ny = tf.reduce_mean(x * m[:, :, None], axis=1)",
+    "mean by a sequence mask": "y = tf.reduce_mean(tf.sequence_mask([1, 2], 3, tf.float32) * x[:, :, 0], axis=1)",
+}
+
+RIGHT_AXIS = {
+    "attention over the keys": "y = tf.matmul(tf.nn.softmax(tf.matmul(h, h, transpose_b=True), axis=-1), h)",
+    "transposed weights": "w = tf.nn.softmax(h @ tf.transpose(h, [0, 1, 3, 2]), axis=2)\ny = tf.matmul(w, h, transpose_a=True)",
+    "a matrix of columns": "w = tf.nn.softmax(x[0], axis=0)\ny = tf.matmul(w, tf.ones([4, 2]))",
+    "normalised columns of weights": "y = tf.math.l2_normalize(x[0], axis=1) @ tf.math.l2_normalize(tf.ones([4, 5]), axis=0)",
+    "additive attention": "w = tf.nn.softmax(dense(x), axis=1)\ny = tf.reduce_sum(w[..., :4] * x, axis=1)",
+    "softmax over the classes": "y = tf.nn.softmax(dense(x[0]), axis=1)",
+    "the best example of a batch": "y = tf.argmax(x[0], axis=0)",
+    "one row": "y = tf.argmax(dense(x[:1, 0]), axis=0)",
+    "a parameter with other arguments": "def f(p):\n    return tf.argmax(p, 0)\ny = f(dense(x[0])), f(x[0])",
+    "sum over the sum": (
+        "m = tf.cast(ids != 0, tf.float32)\ny = tf.reduce_sum(x * m[:, :, None], axis=1) / tf.reduce_sum(m, axis=1, keepdims=True)"
+    ),
+    "a gate": "y = tf.reduce_mean(x * tf.cast(x > 0.0, tf.float32), axis=1)",
+    "labels that are not 0": "y = tf.reduce_mean(tf.cast(ids != 0, tf.float32), axis=1)",
+}
+
+
+@pytest.mark.parametrize("text", WRONG_AXIS.values(), ids=WRONG_AXIS)
+def test_an_axis_that_is_not_meant(text: str) -> None:
+    assert len(analyze_text(HEAD + text + "\n").lines("TR407")) == 1
+
+
+@pytest.mark.parametrize("text", RIGHT_AXIS.values(), ids=RIGHT_AXIS)
+def test_an_axis_that_is_meant(text: str) -> None:
+    assert analyze_text(HEAD + text + "\n").lines("TR407") == ()
+
+
+MOVED = (
+    "def f(t):\n    return tf.reshape(t, [2, 4, 3])\ny = f(x)",
+    "def f(t):\n    b, n = tf.shape(t)[0], tf.shape(t)[1]\n    return tf.reshape(t, [b, 2, n, 2])\ny = f(x)",
+    "def f(t):\n    return tf.reshape(t, (t.shape[0], 2, t.shape[1], -1))\ny = f(x)",
+    "y = tf.reshape(tf.zeros([2, 8, 6, 3]), [2, 3, 8, 6])",
+)
+KEPT = (
+    "def f(t):\n    b, n = tf.shape(t)[0], tf.shape(t)[1]\n    return tf.reshape(t, [b, n, 2, 2])\ny = f(x)",
+    "def f(t):\n    return tf.reshape(t, (t.shape[0], 1, t.shape[1], -1))\ny = f(x)",
+    "def f(t):\n    return tf.reshape(t, (t.shape[0], -1, t.shape[1]))\ny = f(x)",
+    "def f(t):\n    b, n = tf.shape(t)[0], tf.shape(t)[1]\n    return tf.reshape(t, [b * n, 4])\ny = f(x)",
+    "y = tf.reshape(tf.zeros([2, 1, 6, 3]), [2, 6, 1, 3])",
+    "y = tf.reshape(tf.zeros([2, 8, 8, 4]), [2, 64, 4])",
+    "y = tf.reshape(tf.zeros([2, 6, 4]), [2, 3, 8])",
+)
+
+
+@pytest.mark.parametrize("text", MOVED)
+def test_a_reshape_in_the_place_of_a_transpose(text: str) -> None:
+    assert len(analyze_text(HEAD + text + "\n").lines("TR405")) == 1
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_a_reshape_that_splits_and_merges(text: str) -> None:
+    assert analyze_text(HEAD + text + "\n").lines("TR405") == ()
