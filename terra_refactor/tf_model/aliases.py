@@ -71,6 +71,15 @@ FORMER_NAMES: Final[Mapping[str, str]] = {
     "keras.layers.recurrent": "keras.layers",
     "keras.layers.wrappers": "keras.layers",
     "keras.engine.topology": "keras.layers",
+    # TensorFlow 2.0 and 2.1
+    **{
+        f"tensorflow.distribute.{name}.experimental_run_v2": f"tensorflow.distribute.{name}.run"
+        for name in (
+            *("MirroredStrategy", "MultiWorkerMirroredStrategy", "OneDeviceStrategy", "Strategy", "TPUStrategy"),
+            *("experimental.CentralStorageStrategy", "experimental.MultiWorkerMirroredStrategy"),
+            *("experimental.ParameterServerStrategy", "experimental.TPUStrategy"),
+        )
+    },
 }
 """From a name as it was to a name as it is. Names without a successor are missing here."""
 

@@ -85,6 +85,40 @@ def test_an_object_that_is_made_for_each_call_is_no_argument(before: str, used: 
     assert "def train_step" not in new_text(text, "speculative")
 
 
+REPLICAS = """\
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+w = tf.Variable(tf.ones([8, 8]))
+data = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices(tf.ones([64, 8])).batch(8))
+
+
+def train_step(x):
+    def step(x):
+        with tf.GradientTape() as tape:
+            h = x
+            for _ in range(6):
+                h = tf.tanh(h @ w)
+            loss = tf.reduce_mean(h ** 2)
+        grad = tape.gradient(loss, w)
+        w.assign_sub(0.1 * grad)
+        return loss
+
+    return strategy.RUN(step, args=(x,))
+
+
+for epoch in range(100):
+    for x in data:
+        loss = train_step(x)
+"""
+
+
+@pytest.mark.parametrize("method", ["run", "experimental_run_v2"])
+def test_the_graph_is_around_the_call_for_each_replica(method: str) -> None:
+    text = new_text(REPLICAS.replace("RUN", method), "speculative")
+    assert "@tf.function\ndef train_step(x):\n    def step(x):\n        with tf.GradientTape() as tape:\n" in text
+
+
 REPLAY = """\
 import random
 from collections import namedtuple
