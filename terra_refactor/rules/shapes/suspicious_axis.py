@@ -66,11 +66,7 @@ def _products(view: ContextView) -> Iterator[tuple[OpId, OpId, OpId, tuple[bool,
 
 def _normalised(view: ContextView, number: OpId) -> tuple[Call, Normalising, int, tuple[Dim, ...]] | None:
     """The call that normalises what is used, how, along which axis (negative), and the shape; None if that is not known."""
-    call = view.origin(number)
-    if isinstance(call, NameRead):
-        # `a = normalize(a)` of a parameter
-        writes = view.code.given_to(call)
-        call = view.made(writes[0].value) if len(writes) == 1 and writes[0].value is not None else None
+    call = _given(view, number)
     if not isinstance(call, Call):
         return None
     names = view.calls[call.op].library if call.op in view.calls else ()
@@ -122,7 +118,7 @@ def _masked_mean(view: ContextView, call: Call, name: str) -> Iterator[LocalHaza
     data, given = view.library_argument(call, name, "input_tensor", "x"), view.library_argument(call, name, "axis")
     if data is None or given is None or view.value(given) == NONE:
         return
-    product = view.origin(data)
+    product = _given(view, data)
     sides: tuple[OpId, ...] = ()
     if isinstance(product, Operation) and product.symbol == "*" and product.right is not None:
         sides = product.sides
@@ -212,6 +208,15 @@ def _layer_behind(view: ContextView, number: OpId, calls: int) -> str | None:
             case _:
                 return None
     return None
+
+
+def _given(view: ContextView, number: OpId) -> Fact | None:
+    """What gives a result, also through a parameter that is set once: `a = normalize(a)`."""
+    fact = view.origin(number)
+    if isinstance(fact, NameRead):
+        writes = view.code.given_to(fact)
+        return view.made(writes[0].value) if len(writes) == 1 and writes[0].value is not None else None
+    return fact
 
 
 def _names(view: ContextView, call: Call) -> tuple[str, ...]:

@@ -7,7 +7,9 @@ import pytest
 from tests.analysis_support import analyze_text
 
 HEAD = """\
+import json
 import tensorflow as tf
+g = json.loads("3")
 dense = tf.keras.layers.Dense(10)
 ids = tf.constant([[1, 2, 0], [3, 0, 0]])
 x = tf.random.normal([2, 3, 4])
@@ -27,6 +29,10 @@ WRONG_AXIS = {
         "y = tf.keras.losses.sparse_categorical_crossentropy(tf.constant([0, 1, 2]), p)"
     ),
     "mean of padding": "m = tf.cast(ids != 0, tf.float32)\ny = tf.reduce_mean(x * m[:, :, None], axis=1)",
+    "mean of what was masked before": (
+        "def f(p, t):\n    p = p * tf.expand_dims(tf.cast(tf.not_equal(t, 0), p.dtype), -1)\n    return tf.reduce_mean(p, axis=1)\n"
+        "y = f(x, ids)"
+    ),
     "mean by a sequence mask": "y = tf.reduce_mean(tf.sequence_mask([1, 2], 3, tf.float32) * x[:, :, 0], axis=1)",
 }
 
@@ -59,12 +65,16 @@ def test_an_axis_that_is_meant(text: str) -> None:
 
 
 MOVED = (
+    "def f(t):\n    a, b, c = t.shape\n    return tf.reshape(t, [a, c, b])\ny = f(tf.zeros([g, 3, 4]))",
     "def f(t):\n    return tf.reshape(t, [2, 4, 3])\ny = f(x)",
     "def f(t):\n    b, n = tf.shape(t)[0], tf.shape(t)[1]\n    return tf.reshape(t, [b, 2, n, 2])\ny = f(x)",
     "def f(t):\n    return tf.reshape(t, (t.shape[0], 2, t.shape[1], -1))\ny = f(x)",
     "y = tf.reshape(tf.zeros([2, 8, 6, 3]), [2, 3, 8, 6])",
 )
 KEPT = (
+    "def f(t):\n    a, b, c = t.shape\n    return tf.reshape(t, [a, c, b])\ny = f(tf.zeros([g, 3, 1]))",
+    "def f(t):\n    a, b, c = t.shape\n    return tf.reshape(t, [a, b, c])\ny = f(tf.zeros([g, 3, 4]))",
+    "def f(t):\n    a, b = t.shape\n    return tf.reshape(t, [b, a])\ny = f(tf.zeros([g, 3]))",
     "def f(t):\n    b, n = tf.shape(t)[0], tf.shape(t)[1]\n    return tf.reshape(t, [b, n, 2, 2])\ny = f(x)",
     "def f(t):\n    return tf.reshape(t, (t.shape[0], 1, t.shape[1], -1))\ny = f(x)",
     "def f(t):\n    return tf.reshape(t, (t.shape[0], -1, t.shape[1]))\ny = f(x)",
