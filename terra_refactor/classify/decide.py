@@ -10,7 +10,7 @@ Order: safe to trace? does it pay? where (the outermost functions that code outs
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -41,7 +41,7 @@ from terra_refactor.classify.frequency import CallFrequency, Frequency, imports_
 from terra_refactor.classify.generation import programs_of_tensorflow_1, tensorflow_1_modules
 from terra_refactor.classify.graph_contexts import of_libraries, run_eagerly_all_the_same, without
 from terra_refactor.classify.hazards import DecidedBefore, HazardMap, ReachedHazard
-from terra_refactor.classify.judgement import Judgement
+from terra_refactor.classify.judgement import Judgement, Names, has_own_decorator
 from terra_refactor.classify.pipelines import given_to_pipelines, synchronized_in_replicas
 from terra_refactor.classify.proof import Proof
 from terra_refactor.classify.reach import has_unresolved_calls
@@ -84,9 +84,9 @@ class DecisionOptions:
 _NONE_WANTED: Final[Mapping[FunctionId, Judgement]] = {}
 
 
-def decide(hazards: HazardMap, options: DecisionOptions) -> tuple[Decision, ...]:
-    """The decision about every `def` and `lambda`, sorted by path and line."""
-    decider = _Decider(hazards, options)
+def decide(hazards: HazardMap, options: DecisionOptions, names: Names | None = None) -> tuple[Decision, ...]:
+    """The decision about every `def` and `lambda`, sorted by path and line; with `names`, about those with such a path and name."""
+    decider = _Decider(hazards, options, names)
     try:
         return decider.run()
     finally:
@@ -94,14 +94,9 @@ def decide(hazards: HazardMap, options: DecisionOptions) -> tuple[Decision, ...]
         del decider.coverage
 
 
-def _has_own_decorator(code: Function) -> bool:
-    """Whether the `tf.function` that wraps the function is written above it."""
-    names = (decorator.text.partition("(")[0].rpartition(".")[2].strip() for decorator in code.decorators)
-    return any(name in ("function", "defun", "tf_function") for name in names)
-
-
 class _Decider:
-    def __init__(self, hazards: HazardMap, options: DecisionOptions) -> None:
+    def __init__(self, hazards: HazardMap, options: DecisionOptions, names: Names | None) -> None:
+        self.names = names
         self.program = hazards.whole_program
         self.facts = facts = hazards.whole_facts
         self.min_ops = DEFAULT_MIN_OPS if options.min_ops is None else options.min_ops
@@ -131,8 +126,16 @@ class _Decider:
                 if code.kind in _DECIDED_KINDS:
                     self.judgements[code.id] = self.judge(code)
         self.choose()
-        decisions = [self.decision_about(judgement) for judgement in self.judgements.values()]
+        self.hazards.forget_moved_decisions()  # nobody compares those that are not wanted now
+        decisions = [self.decision_about(judgement) for judgement in self.asked_for()]
         return tuple(sorted(decisions, key=lambda decision: (decision.path, decision.line)))
+
+    def asked_for(self) -> Iterator[Judgement]:
+        """The functions whose decisions are wanted; the set depends on all of them."""
+        paths = {name: module.path for name, module in self.program.modules.items()}
+        for each in self.judgements.values():
+            if self.names is None or (paths[each.code.id.module], each.code.name) in self.names:
+                yield each
 
     def judge(self, code: Function) -> Judgement:
         """A function before the set is decided."""
@@ -175,12 +178,12 @@ class _Decider:
                 judgement.covered_at_speculative = self.is_covered(judgement, Level.SPECULATIVE)
                 judgement.action = Action.ADD_TF_FUNCTION
                 judgement.reason = self.why_add(judgement)
-        for judgement in self.judgements.values():
+        for judgement in self.asked_for():
             if judgement.action is Action.NONE and judgement.found.hybrid is None:
                 self.consider_co_execution(judgement, wanted)
         self.piped = frozenset()
         self.coverage = self.covered_by(wanted)
-        for judgement in self.judgements.values():
+        for judgement in self.asked_for():
             judgement.held_back = judgement.found.hybrid is None and self.is_held_back(judgement)
         for judgement in hybrids:
             # functions that the next run would find to be part of the graphs that this one creates
@@ -415,7 +418,7 @@ class _Decider:
 
     def judge_hybrid(self, judgement: Judgement) -> None:
         """The action for a function that already is a `tf.function`."""
-        if not _has_own_decorator(judgement.code):
+        if not has_own_decorator(judgement.code):
             judgement.reason = (
                 "it is wrapped by `tf.function(...)` where it is used: change that call, not the definition"
             )
@@ -540,7 +543,7 @@ class _Decider:
         """Take away the decorator of what is part of other graphs anyway, of those that stay, or are `wanted`."""
         if judgement.action not in (Action.NONE, Action.TUNE_TF_FUNCTION):
             return
-        if judgement.classification is not Classification.SAFE or not _has_own_decorator(judgement.code):
+        if judgement.classification is not Classification.SAFE or not has_own_decorator(judgement.code):
             return
         if is_part_of_test(self.hazards, judgement.code.id) or not self.is_internal(judgement):
             return

@@ -138,6 +138,12 @@ class HazardMap:
         hazards.end()
         return hazards
 
+    def forget_moved_decisions(self) -> None:
+        """Drops the decisions of the earlier state that mention places which are not the same now."""
+        if self.moved is not None:
+            moved = self.moved
+            self.decided = {each: known for each, known in self.decided.items() if known.places.isdisjoint(moved)}
+
     def view(self, context: ContextFacts) -> ContextView:
         """The view of a context for rules."""
         if self._notes is not None:

@@ -1,11 +1,13 @@
 """One function while the decisions about a set of functions are made.
 
-Computes: nothing. Gives: `Judgement`, which `decide` fills in.
+Computes: nothing. Gives: `Judgement`, which `decide` fills in, and `Names`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from terra_refactor.analysis.facts import ContextFacts, FunctionFacts
 from terra_refactor.classify.assessment import Assessment
@@ -16,6 +18,9 @@ from terra_refactor.classify.hazards import ReachedHazard
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.value import NONE, FrozenDict, FrozenList, TensorValue, TupleValue, Value, members
 from terra_refactor.ir.function import Function
+
+Names: TypeAlias = AbstractSet[tuple[str, str]]
+"""Paths of files with names of functions in them."""
 
 
 @dataclass(slots=True)
@@ -92,3 +97,9 @@ def _holds_tensors_only(value: Value) -> bool:
                 return member == NONE
 
     return all(map(holds, members(value)))
+
+
+def has_own_decorator(code: Function) -> bool:
+    """Whether the `tf.function` that wraps the function is written above it."""
+    names = (decorator.text.partition("(")[0].rpartition(".")[2].strip() for decorator in code.decorators)
+    return any(name in ("function", "defun", "tf_function") for name in names)

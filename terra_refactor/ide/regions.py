@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from terra_refactor.classify.decision import Decision
+from terra_refactor.classify.judgement import Names
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.program import Program
 from terra_refactor.refactor.regions.candidates import find_candidates
 from terra_refactor.workspace.found_region import FoundRegion
-from terra_refactor.workspace.judging import judge_program
+from terra_refactor.workspace.judgement import RepeatedJudge
 from terra_refactor.workspace.regions import judge_regions
 
 _KEPT: Final = 4
@@ -58,8 +59,10 @@ def _regions(snapshot: Snapshot, path: str) -> tuple[FoundRegion, ...]:
             _known.move_to_end(key)
             return _known[key]
 
-    def decide(program: Program) -> Sequence[Decision]:
-        return judge_program(program, snapshot.config, None)[0]
+    judge = RepeatedJudge()
+
+    def decide(program: Program, names: Names) -> Sequence[Decision]:
+        return judge.decided_about(program, snapshot.config, names)
 
     decisions = [decision for here in snapshot.decisions.values() for decision in here]
     found = judge_regions(snapshot.program, {path: snapshot.sources[path]}, decisions, decide)

@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
 from terra_refactor.classify.decision import Decision
+from terra_refactor.classify.judgement import Names
 from terra_refactor.config import Config
 from terra_refactor.errors import TerraError
 from terra_refactor.ir.program import Program
@@ -302,8 +303,8 @@ def _regions(
 ) -> tuple[FoundRegion, ...]:
     from terra_refactor.workspace.regions import judge_regions  # noqa: PLC0415 - what is in the cache needs none
 
-    def decide(changed: Program) -> Sequence[Decision]:
-        return repeated.decided(changed, config, None)[0]
+    def decide(changed: Program, names: Names) -> Sequence[Decision]:
+        return repeated.decided_about(changed, config, names)
 
     try:
         return watched(lambda: judge_regions(program, sources, decisions, decide), limits)

@@ -15,6 +15,7 @@ from terra_refactor.classify.decide import DecisionOptions, decide
 from terra_refactor.classify.decision import Decision
 from terra_refactor.classify.findings import find
 from terra_refactor.classify.hazards import HazardMap
+from terra_refactor.classify.judgement import Names
 from terra_refactor.config import Config
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.rule import Finding
@@ -44,10 +45,14 @@ def judge_facts(
 
 def _judge(hazards: HazardMap, config: Config) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
     try:
-        decisions = decide(hazards, DecisionOptions(min_ops=config.min_ops, tf_version=config.tf_version))
+        decisions = decide(hazards, _decision_options(config))
         return decisions, find(hazards, decisions)
     finally:
         hazards.end()
+
+
+def _decision_options(config: Config) -> DecisionOptions:
+    return DecisionOptions(min_ops=config.min_ops, tf_version=config.tf_version)
 
 
 class RepeatedJudge:
@@ -102,12 +107,32 @@ class RepeatedJudge:
         _, decisions, findings = self.judge(program, config, progress)
         return decisions, findings
 
+    def decided_about(self, program: Program, config: Config, names: Names) -> tuple[Decision, ...]:
+        """The decisions about the functions of such a path and name; the others are not looked at further than these need."""
+
+        def judge() -> tuple[Decision, ...]:
+            _, hazards = self._advance(program, config, None)
+            try:
+                decisions = decide(hazards, _decision_options(config), names)
+            finally:
+                hazards.end()
+            self._hazards = hazards
+            return decisions
+
+        return call_with_deep_stack(judge, at_once=True)
+
     def _judge(
         self, program: Program, config: Config, progress: Callable[[int, int], None] | None
     ) -> tuple[ProgramFacts, tuple[Decision, ...], tuple[Finding, ...]]:
-        facts = analyze_program(program, _options(config), progress, self._store)
-        earlier, self._hazards = self._hazards, None
-        hazards = HazardMap(program, facts, remembers=True, earlier=earlier)
+        facts, hazards = self._advance(program, config, progress)
         decisions, findings = _judge(hazards, config)
         self._hazards = hazards
         return facts, decisions, findings
+
+    def _advance(
+        self, program: Program, config: Config, progress: Callable[[int, int], None] | None
+    ) -> tuple[ProgramFacts, HazardMap]:
+        """The facts of the program as it is now, and the questions about them."""
+        facts = analyze_program(program, _options(config), progress, self._store)
+        earlier, self._hazards = self._hazards, None
+        return facts, HazardMap(program, facts, remembers=True, earlier=earlier)

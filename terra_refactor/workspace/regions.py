@@ -26,6 +26,7 @@ from terra_refactor.classify.decision import (
     ParameterDecision,
     ParameterValueKind,
 )
+from terra_refactor.classify.judgement import Names
 from terra_refactor.classify.region import RegionDecision
 from terra_refactor.errors import SourceError
 from terra_refactor.ir.build.module import lower_module
@@ -60,8 +61,8 @@ from terra_refactor.workspace.region_trial import (
 
 LOGGER = logging.getLogger(__name__)
 
-Decide: TypeAlias = Callable[[Program], Sequence[Decision]]
-"""The decisions about a program's functions."""
+Decide: TypeAlias = Callable[[Program, Names], Sequence[Decision]]
+"""The decisions about the functions of a program that have such a path and name."""
 MAX_ROUNDS: Final = 12
 """So often a program is judged with other runs of statements as functions."""
 MAX_CANDIDATES: Final = 40
@@ -500,7 +501,7 @@ class _Judged:
         if not names:
             return {}
         found: dict[tuple[str, str], Decision] = {}
-        for decision in self.decide(replace(self.program, modules={**self.program.modules, **changed})):
+        for decision in self.decide(replace(self.program, modules={**self.program.modules, **changed}), names):
             key = (decision.path, decision.qualname.rpartition(".")[2])
             if key in names:
                 found[key] = decision

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator
 from string import Formatter
 from typing import Final
 
-from terra_refactor.domain.dtype import INT64, DType
+from terra_refactor.domain.dtype import FLOATING, INT64, INTEGER, DType
+from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import (
     Constant,
     DatasetValue,
+    PythonType,
     RangeValue,
     Reference,
     Scalar,
@@ -31,6 +33,7 @@ from terra_refactor.facts.records import (
     ItemRead,
     ItemWrite,
     NameRead,
+    NameWrite,
     Operation,
     Region,
     RegionKind,
@@ -46,6 +49,7 @@ from terra_refactor.tf_model.static_parameters import static_parameters
 
 _FIELD: Final = re.compile(r"%(?P<key>\([^)]*\))?[-+ #0-9.]*(?P<kind>[diouxXeEfFgGcrsa%])")
 _NUMBERS: Final = frozenset("diouxXeEfFgGc")
+_PRODUCTS: Final = frozenset({"*", "**", "<<"})
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -64,6 +68,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     for operation in view.reached(Operation):
         yield from _check_operator(view, operation)
         yield from _check_dtypes(view, operation)
+    for write in view.reached(NameWrite):
+        yield from _grows(view, write)
     for text in view.reached(Text):
         yield from _formatted(view, text.op, (value for value, has_spec in text.fields if has_spec), every=True)
 
@@ -80,16 +86,66 @@ def _formatted(view: ContextView, at: OpId, given: Iterable[OpId], *, every: boo
 
 
 def _check_dtypes(view: ContextView, operation: Operation) -> Iterator[LocalHazard]:
-    """Numbers that a graph makes tensors of, beside tensors of another dtype."""
-    for number, tensor in operation.pairs:
-        made, own = _made_of_number(view, number), _dtype(view, tensor)
+    """Numbers that a graph makes tensors of, beside tensors of another dtype and floats of Python."""
+    for number, other in operation.pairs:
+        made, own = _made_of_number(view, number), _dtype(view, other)
+        is_int = made is None and _is_int_in_graph(view, number)
         if made is not None and own is not None and own != made:
             yield LocalHazard(
                 operation.op,
                 f"`{view.written(number)}` is a Python number eagerly, which fits any tensor, and a {made} tensor in a graph, which "
-                f"does not fit the {own} of `{view.written(tensor)}`",
+                f"does not fit the {own} of `{view.written(other)}`",
             )
             return
+        if is_int and view.is_symbolic(number) and own in FLOATING:
+            yield LocalHazard(
+                operation.op,
+                f"`{view.written(number)}` is a Python int eagerly, which fits any tensor, and an integer tensor in a graph, which "
+                f"does not fit the {own} of `{view.written(other)}`",
+            )
+            return
+        if (is_int or made in INTEGER) and view.all_of(other, _is_python_float):
+            yield LocalHazard(
+                operation.op,
+                f"`{view.written(number)}` is a Python int eagerly, and an integer tensor in a graph, which does not fit the float "
+                f"`{view.written(other)}`",
+                None
+                if made is not None or view.is_symbolic(number)
+                else f"`{view.written(number)}` is a Python int there",
+            )
+            return
+
+
+def _grows(view: ContextView, write: NameWrite) -> Iterator[LocalHazard]:
+    """An int of Python that a loop of the graph multiplies: there it is a tensor of 32 bits, which wraps around."""
+    pending, products = [write.value], False
+    while pending:
+        made = view.made(pending.pop())
+        if isinstance(made, Operation) and made.is_arithmetic:
+            products |= made.symbol in _PRODUCTS
+            pending.extend(made.sides)
+        elif products and isinstance(made, NameRead) and made.name == write.name:
+            if _is_int_in_graph(view, made.op):
+                yield LocalHazard(
+                    write.op,
+                    f"`{write.name}` is multiplied by itself or others again and again: a Python int has no limit, an int32 tensor wraps",
+                    f"`{write.name}` stays below 2**31",
+                )
+                return
+
+
+def _is_int_in_graph(view: ContextView, number: OpId) -> bool:
+    """Whether a Python int is, on some path, a number that is an integer tensor in a graph."""
+    return (
+        view.any_of(number, is_symbolic_number)
+        and view.all_of(number, lambda member: python_type(member) is PythonType.INT)
+        and not view.is_captured(number)
+    )
+
+
+def _is_python_float(value: Value) -> bool:
+    """Whether it is a float of Python in a graph, too."""
+    return python_type(value) is PythonType.FLOAT and not is_symbolic_number(value)
 
 
 def _is_size_of_data_set(view: ContextView, call: Call) -> bool:

@@ -10,7 +10,7 @@ from terra_refactor.facts.records import Call, Display, Unpacked
 from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.tf_model.graph_traits import is_of_python
+from terra_refactor.tf_model.graph_traits import RANGE, is_of_python
 from terra_refactor.tf_model.spec import Trait
 
 _ENDLESS: Final = "in a graph this never ends, because only a run could tell where the data set does"
@@ -19,10 +19,20 @@ _ENDLESS: Final = "in a graph this never ends, because only a run could tell whe
 def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _over_data_sets(view)
     for op, iterated, before, after in _iterations(view):
-        is_tensor, parameter = view.becomes_tensor(iterated)
+        is_tensor, parameter = _becomes_tensor(view, iterated)
         if is_tensor:
             what = f"the {'tensor' if parameter is None else 'array'} `{view.written(iterated)}`"
             yield LocalHazard(op, f"{before}{what}{after}: in a graph this raises", parameter=parameter)
+
+
+def _becomes_tensor(view: ContextView, number: OpId) -> tuple[bool, str | None]:
+    """As `ContextView.becomes_tensor`; AutoGraph makes a tensor of a `range` with a bound that is one, too."""
+    found = view.becomes_tensor(number)
+    call = None if found[0] else view.origin(number)
+    if isinstance(call, Call) and view.library_of(call.op) == (RANGE,):
+        bounds = (view.becomes_tensor(bound) for bound in call.positional)
+        return next((bound for bound in bounds if bound[0]), found)
+    return found
 
 
 def _iterations(view: ContextView) -> Iterator[tuple[OpId, OpId, str, str]]:
@@ -39,7 +49,7 @@ def _iterations(view: ContextView) -> Iterator[tuple[OpId, OpId, str, str]]:
     for call, name in view.calls_with(Trait.ITERATES):
         if len(call.positional) > 1 and has_trait(name, Trait.COMPARES_ARGUMENTS):
             continue  # see TR304
-        found = next((number for number in call.positional if view.becomes_tensor(number)[0]), None)
+        found = next((number for number in call.positional if _becomes_tensor(view, number)[0]), None)
         if found is not None:
             yield call.op, found, f"`{view.written(call.op)}` iterates over ", ""
     for call in view.reached(Call):
