@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from terra_refactor.analysis.facts import ContextFacts, EntryKind
+from terra_refactor.analysis.facts import ContextFacts, ContextId
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.facts.code import CodeFacts
-from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, NameRead
+from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Literal, NameRead
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
 _UPDATES: Final = frozenset({"apply_gradients", "minimize", "apply"})
+_MAKERS: Final = frozenset({"__init__", "build"})
 _RATES: Final = frozenset({"learning_rate", "lr"})
 
 
@@ -52,9 +53,15 @@ def _is_bound_again(around: CodeFacts, name: str, made: OpId) -> bool:
 
 
 def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
-    """Lists of trainable variables, where a script freezes or thaws layers between calls: state of Keras, which is no effect here."""
+    """Lists of trainable variables, where code freezes or thaws layers between calls: state of Keras, which is no effect here."""
     reads = [read for read in view.reached(AttributeRead) if read.name in _LISTS]
-    if not reads or not any(_freezes_between_calls(view, context) for context in view.facts.contexts):
+    if not reads:
+        return
+    setting = [context.id for context in view.facts.contexts if _freezes(view, context)]
+    if not setting:
+        return
+    freezing, running = _callers_of(view, setting), _callers_of(view, view.function_facts.contexts)
+    if not any(_freezes_between_calls(view, context, freezing, running) for context in view.facts.contexts):
         return
     for read in reads:
         written = view.written(read.op)
@@ -62,17 +69,76 @@ def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
         yield LocalHazard(read.op, message, f"`{written}` does not change between calls")
 
 
-def _freezes_between_calls(view: ContextView, module: ContextFacts) -> bool:
-    """Whether a module body sets some `trainable` after a call that reaches the function, and before another."""
-    if module.entry is not EntryKind.MODULE:
+def _freezes(view: ContextView, context: ContextFacts) -> bool:
+    """Whether a function sets some `trainable`, and does not make the object that has it."""
+    code = view.codes.of(context.function)
+    return code.function.name not in _MAKERS and any(
+        write.name == "trainable" for write in code.of_kind(AttributeWrite)
+    )
+
+
+def _callers_of(view: ContextView, contexts: Iterable[ContextId]) -> set[ContextId]:
+    """Some contexts, and all that call these, directly or through others."""
+    callers: dict[ContextId, list[ContextId]] = {}
+    for context in view.facts.contexts:
+        for call in context.calls:
+            for callee in call.callees:
+                callers.setdefault(callee, []).append(context.id)
+    found = set(contexts)
+    pending = list(found)
+    while pending:
+        further = [caller for caller in callers.get(pending.pop(), ()) if caller not in found]
+        found.update(further)
+        pending += further
+    return found
+
+
+def _freezes_between_calls(
+    view: ContextView, around: ContextFacts, freezing: set[ContextId], running: set[ContextId]
+) -> bool:
+    """Whether a function or module body sets some `trainable`, or calls what does, between two calls that run the view's function."""
+    if around.id not in running:
         return False
-    writes = view.codes.of(module.function).of_kind(AttributeWrite)
-    sets = [write.op for write in writes if write.name == "trainable"]
-    if not sets:
+    code = view.codes.of(around.function)
+    calls = {call.op for call in around.calls if not running.isdisjoint(call.callees)}
+    sets: dict[str, list[OpId]] = {}
+    for write in code.of_kind(AttributeWrite):
+        if write.name == "trainable":
+            sets.setdefault(code.written(write.owner), []).append(write.op)
+    others = [call.op for call in around.calls if not freezing.isdisjoint(call.callees)]
+    groups = [
+        *sets.values(),
+        [number for number in others if number not in calls],
+    ]  # one call that does both is looked at itself
+    return bool(calls) and any(
+        len({_set_to(code, group, call) for call in calls} - {None}) > 1 or _comes_between(code, group, calls)
+        for group in groups
+    )
+
+
+def _comes_between(code: CodeFacts, sets: Sequence[OpId], calls: set[OpId]) -> bool:
+    """Whether something is set between two calls, and not to the same for each right before it."""
+    if None not in (pinned := {_set_to(code, sets, call) for call in calls}) and len(pinned) == 1:
         return False
-    own = view.function.id
-    calls = [call.op for call in module.calls if any(each.function == own for each in view.called_from(call.callees))]
-    return any(min(calls) < number < max(calls) for number in sets) if calls else False
+    return any(
+        min(calls) < number < max(calls)
+        or any(loop.repeats(call) for loop in code.loops_around(number) for call in calls)
+        for number in sets
+    )
+
+
+def _set_to(code: CodeFacts, sets: Sequence[OpId], call: OpId) -> str | None:
+    """The constant that something is set to before a call whenever it runs; None if unknown."""
+    last = max((number for number in sets if number < call), default=None)
+    write = None if last is None else code.facts[last]
+    if (
+        last is None
+        or not isinstance(write, AttributeWrite)
+        or not isinstance(value := code.facts[write.value], Literal)
+    ):
+        return None
+    together = next(iter(code.around(last)), None) == next(iter(code.around(call)), None)
+    return repr(value.value) if together else None
 
 
 def _objects_of_unknown_classes(view: ContextView) -> Iterator[LocalHazard]:

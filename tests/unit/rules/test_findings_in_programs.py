@@ -91,9 +91,15 @@ def count(x):
     [
         ("count(tf.ones([3]))\nlayer.trainable = False\ncount(tf.ones([3]))", True),
         ("layer.trainable = False\ncount(tf.ones([3]))\ncount(tf.ones([3]))", False),
-        # a function is no script: nobody knows what comes between its calls
         (
             "def twice():\n    count(tf.ones([3]))\n    layer.trainable = False\n    count(tf.ones([3]))\n\ncount(tf.ones([3]))",
+            True,
+        ),
+        ("for k in range(3):\n    layer.trainable = k > 1\n    count(tf.ones([3]))", True),
+        ("for k in range(3):\n    if k > 1:\n        layer.trainable = False\n    count(tf.ones([3]))", True),
+        # as in the training of two networks: it is the same at each call
+        (
+            "for k in range(3):\n    layer.trainable = True\n    count(tf.ones([3]))\n    layer.trainable = False\n    print(k)",
             False,
         ),
     ],
