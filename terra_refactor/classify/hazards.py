@@ -427,11 +427,7 @@ class HazardMap:
             if (
                 effect.kind in (EffectKind.VARIABLE_CREATION, EffectKind.STATE_WRITE)
                 and self.is_guarded(code, site.op)
-                and not (
-                    effect.kind is EffectKind.VARIABLE_CREATION
-                    and position == 0
-                    and self._is_made_for_each(code, site.op)
-                )
+                and not (effect.kind is EffectKind.VARIABLE_CREATION and self._is_made_for_each(chain[: position + 1]))
             ):
                 # an object created the first time is kept; a tensor of the trace has no value then
                 return effect.kind is EffectKind.VARIABLE_CREATION or not self._reports(
@@ -443,18 +439,39 @@ class HazardMap:
         """Whether the operation runs only the first time: under `if self.x is None`, `if not self.built`, `if not hasattr(...)`."""
         return self.ask(_GUARDED, (code.id, op))
 
-    def _is_made_for_each(self, code: Function, op: int) -> bool:
-        """Whether what is made the first time is made for each value of a parameter, and calls bring several: a trace may only once."""
-        index = self.index(code.id)
-        tests = [region.subject for region in index.around(op) if region.kind is RegionKind.IF]
-        tested = {
+    def _is_made_for_each(self, chain: tuple[EffectSite, ...]) -> bool:
+        """Whether what is made the first time is made for each value of a parameter, and calls bring several: a trace may only once.
+
+        The parameter is one of the function that the calls start from: the function with the test gets it from there, as it is.
+        """
+        place = chain[-1]
+        index = self.index(FunctionId(place.module, place.function))
+        tests = [region.subject for region in index.around(place.op) if region.kind is RegionKind.IF]
+        names = {
             fact.name for test in tests if test is not None for fact in index.behind(test) if isinstance(fact, NameRead)
         }
+        code = self.program.function(FunctionId(place.module, place.function))
+        for site in reversed(chain[:-1]):
+            names = self._given_from(site, code, names)
+            code = self.program.function(FunctionId(site.module, site.function))
         own = 1 if code.kind is FunctionKind.METHOD else 0
         return any(
-            parameter.name in tested and len(parameter.values) > 1
+            parameter.name in names and len(parameter.values) > 1
             for parameter in self.facts.functions[code.id].parameters[own:]
         )
+
+    def _given_from(self, site: EffectSite, code: Function, names: set[str]) -> set[str]:
+        """The parameters of the function around a call that it passes for parameters of the function that is called."""
+        found: set[str] = set()
+        for context in self.facts.contexts_of(FunctionId(site.module, site.function)):
+            view = self.view(context)
+            call = view.code.facts[site.op]
+            if isinstance(call, Call) and site.op in view.calls:
+                given = (
+                    view.given_for(call, code, name) for name in names if view.codes.of(code.id).has_parameter(name)
+                )
+                found |= {name for each in given if each is not None and (name := view.parameter_behind(each))}
+        return found
 
     def _written_of(self, effect: Effect) -> tuple[str, str]:
         """The source spelling of an effect (`history.append(...)`), and the changed object (`history`)."""
