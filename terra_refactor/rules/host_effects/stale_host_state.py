@@ -9,13 +9,15 @@ from terra_refactor.analysis.facts import ContextFacts, ContextId
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Literal, NameRead
-from terra_refactor.facts.view import ContextView
+from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
 _UPDATES: Final = frozenset({"apply_gradients", "minimize", "apply"})
 _MAKERS: Final = frozenset({"__init__", "build"})
+_OF_FIT: Final = frozenset({"train_step", "test_step"})
+"""Keras makes the graph of these anew when a model is compiled, and asks for that after `trainable` is set."""
 _RATES: Final = frozenset({"learning_rate", "lr"})
 
 
@@ -55,7 +57,7 @@ def _is_bound_again(around: CodeFacts, name: str, made: OpId) -> bool:
 def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
     """Lists of trainable variables, where code freezes or thaws layers between calls: state of Keras, which is no effect here."""
     reads = [read for read in view.reached(AttributeRead) if read.name in _LISTS]
-    if not reads:
+    if not reads or view.function.name in _OF_FIT:
         return
     setting = [context.id for context in view.facts.contexts if _freezes(view, context)]
     if not setting:
@@ -69,12 +71,16 @@ def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
         yield LocalHazard(read.op, message, f"`{written}` does not change between calls")
 
 
+def _layers_set(view: ContextView, context: ContextFacts) -> Iterator[AttributeWrite]:
+    """The assignments to `trainable` of what may be a layer."""
+    for write in view.codes.of(context.function).of_kind(AttributeWrite):
+        if write.name == "trainable" and not view.of(context.id).all_of(write.owner, is_tensorflow_tensor):
+            yield write
+
+
 def _freezes(view: ContextView, context: ContextFacts) -> bool:
     """Whether a function sets some `trainable`, and does not make the object that has it."""
-    code = view.codes.of(context.function)
-    return code.function.name not in _MAKERS and any(
-        write.name == "trainable" for write in code.of_kind(AttributeWrite)
-    )
+    return view.codes.of(context.function).function.name not in _MAKERS and any(_layers_set(view, context))
 
 
 def _callers_of(view: ContextView, contexts: Iterable[ContextId]) -> set[ContextId]:
@@ -102,14 +108,11 @@ def _freezes_between_calls(
     code = view.codes.of(around.function)
     calls = {call.op for call in around.calls if not running.isdisjoint(call.callees)}
     sets: dict[str, list[OpId]] = {}
-    for write in code.of_kind(AttributeWrite):
-        if write.name == "trainable":
-            sets.setdefault(code.written(write.owner), []).append(write.op)
-    others = [call.op for call in around.calls if not freezing.isdisjoint(call.callees)]
-    groups = [
-        *sets.values(),
-        [number for number in others if number not in calls],
-    ]  # one call that does both is looked at itself
+    for write in _layers_set(view, around):
+        sets.setdefault(code.written(write.owner), []).append(write.op)
+    # one call that does both is looked at itself
+    others = [call.op for call in around.calls if call.op not in calls and not freezing.isdisjoint(call.callees)]
+    groups = [*sets.values(), others]
     return bool(calls) and any(
         len({_set_to(code, group, call) for call in calls} - {None}) > 1 or _comes_between(code, group, calls)
         for group in groups
