@@ -440,17 +440,13 @@ class HazardMap:
         return self.ask(_GUARDED, (code.id, op))
 
     def _is_made_for_each(self, chain: tuple[EffectSite, ...]) -> bool:
-        """Whether what is made the first time is made for each value of a parameter, and calls bring several: a trace may only once.
-
-        The parameter is one of the function that the calls start from: the function with the test gets it from there, as it is.
-        """
-        place = chain[-1]
-        index = self.index(FunctionId(place.module, place.function))
-        tests = [region.subject for region in index.around(place.op) if region.kind is RegionKind.IF]
+        """Whether what is made the first time is made for each value of the outermost parameter, and calls bring several."""
+        index = self.index(FunctionId(chain[-1].module, chain[-1].function))
+        tests = [region.subject for region in index.around(chain[-1].op) if region.kind is RegionKind.IF]
         names = {
             fact.name for test in tests if test is not None for fact in index.behind(test) if isinstance(fact, NameRead)
         }
-        code = self.program.function(FunctionId(place.module, place.function))
+        code = index.function
         for site in reversed(chain[:-1]):
             names = self._given_from(site, code, names)
             code = self.program.function(FunctionId(site.module, site.function))
