@@ -2,13 +2,88 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
+from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.domain.effect import EffectKind
-from terra_refactor.facts.records import Call
-from terra_refactor.facts.view import ContextView
+from terra_refactor.domain.value import Reference, members
+from terra_refactor.facts.records import Call, NameRead
+from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
-from terra_refactor.rules.rule import CureHint, CureKind, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.spec import Trait
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    """Optimizers that calls bring: each makes its variables when it is first applied, which only the first trace may do."""
+    several = dict(_several_given(view))
+    if not several or _is_built_elsewhere(view):
+        return
+    # a context may stand for all that calls bring, and has one object for these
+    given = {
+        each: read.name
+        for read in view.reached(NameRead)
+        if read.name in several
+        for each in members(view.value(read.op))
+        if isinstance(each, Reference)
+    }
+    for number, fact in view.calls.items():
+        for context in (view.context, *view.called_from(fact.callees)):
+            inner = view.of(context.id)
+            for call, name in inner.calls_with(Trait.TAKES_VARIABLES):
+                if call.owner is None or name.endswith(".build") or (context is view.context and call.op != number):
+                    continue
+                applied = (each for each in members(inner.value(call.owner)) if isinstance(each, Reference))
+                for parameter in sorted({given[each] for each in applied if each in given}):
+                    yield LocalHazard(
+                        number,
+                        f"calls bring several optimizers as `{parameter}`: each makes its variables when it is first applied, which a "
+                        "graph may do only in its first trace",
+                        # without momentum there is nothing to make
+                        f"the optimizers that are given as `{parameter}` make no variables"
+                        if several[parameter]
+                        else None,
+                        boundary=True,
+                    )
+
+
+def _several_given(view: ContextView) -> Iterator[tuple[str, bool]]:
+    """The parameters for which calls bring several objects, what a loop makes for each call included; with whether one is an `SGD`."""
+    own = 1 if view.function.kind is FunctionKind.METHOD else 0
+    for parameter in view.function_facts.parameters[own:]:
+        found = {
+            each
+            for value in parameter.values
+            for each in members(value)
+            if isinstance(each, Reference) and view.object_kind(each) is ObjectKind.INSTANCE
+        }
+        if len(found) > 1 or any(_is_made_for_each_call(view, each) for each in found):
+            yield parameter.name, any(view.class_of(each) == "SGD" for each in found)
+
+
+def _is_made_for_each_call(view: ContextView, value: Reference) -> bool:
+    """Whether a loop makes the object and calls the function."""
+    made = view.facts.objects[value.object]
+    if made.function is None or made.op is None:
+        return False
+    loops = list(view.codes.of(made.function).loops_around(made.op))
+    return any(
+        view.facts.function_of(caller.context) == made.function and loop.repeats(caller.op)
+        for caller in view.callers
+        for loop in loops
+    )
+
+
+def _is_built_elsewhere(view: ContextView) -> bool:
+    """Whether some optimizer is built explicitly: then it may have its variables."""
+    return any(
+        has_trait(name, Trait.TAKES_VARIABLES) and name.endswith(".build")
+        for context in view.facts.contexts
+        for fact in context.calls
+        for name in fact.library
+    )
 
 
 def cure_of_effect(view: ContextView, number: OpId) -> CureHint | None:
@@ -79,6 +154,7 @@ scale.apply(tf.ones([3]))
     ),
     cure="Make it in `__init__`, in `build`, or in the module, and use it in the function.",
     effects=frozenset({EffectKind.VARIABLE_CREATION}),
+    check=check,
     cure_of_effect=cure_of_effect,
     of_set_up=True,
     effect_message="`{done}` creates variables: a graph may do that only in its first trace",
