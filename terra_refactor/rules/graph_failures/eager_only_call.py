@@ -10,7 +10,16 @@ from terra_refactor.facts.records import AttributeRead, Call, Operation, RegionK
 from terra_refactor.facts.view import ContextView, has_trait, is_eager_method
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.tf_model.graph_traits import GETATTR, HASATTR, ISINSTANCE, TENSOR, TYPE, is_method_of_tensor
+from terra_refactor.tf_model.graph_traits import (
+    GETATTR,
+    HASATTR,
+    ISINSTANCE,
+    STATIC_VALUE,
+    TENSOR,
+    TYPE,
+    gives_integers,
+    is_method_of_tensor,
+)
 from terra_refactor.tf_model.spec import Trait
 
 _OF_SYMBOLIC: Final = frozenset({"op", "graph", "name", "consumers", "value_index"})
@@ -51,6 +60,11 @@ def _called(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
         or (name == GETATTR and _asks_for_eager_method(view, call, 3))
     ):
         yield _asks_for_mode(view, call.op)
+    if name == STATIC_VALUE and _has_value_eagerly_only(view, call):
+        other = f"what is done with the None that `{written}` gives in a graph means the same"
+        parameter = None if call.first is None else view.parameter_behind(call.first)
+        message = f"`{written}` gives the value of an eager tensor: in a graph it gives None"
+        yield LocalHazard(call.op, message, other, parameter=parameter)
     if has_trait(name, Trait.FED_BY_SESSION) and not _is_in_other_graph(view, call):
         yield LocalHazard(call.op, f"only a session feeds `{written}`: in a traced function it has no value")
     first = call.first
@@ -70,6 +84,19 @@ def _called(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
         yield LocalHazard(call.op, f"`{written}` reads the variable once, while the graph is traced", unchanged)
         return
     yield LocalHazard(call.op, f"`{written}` works on eager tensors only: in a graph it raises")
+
+
+def _has_value_eagerly_only(view: ContextView, call: Call) -> bool:
+    """Whether `tf.get_static_value` is asked of a tensor that is computed when a graph runs, and is no size."""
+    first = call.first
+    if (
+        first is None
+        or not view.is_symbolic(first)
+        or any(map(gives_integers, view.library_of(view.behind_name(first))))
+    ):
+        return False
+    # the content that a call brings is that of an eager tensor
+    return view.parameter_behind(first) is not None or not view.all_are(call.op, TensorValue)
 
 
 def _is_in_other_graph(view: ContextView, call: Call) -> bool:
