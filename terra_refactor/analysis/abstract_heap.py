@@ -10,7 +10,7 @@ from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.objects import ObjectTable
 from terra_refactor.domain.lattice import join, names_object, rename
-from terra_refactor.domain.state import ANY_NAME, EXISTS, HeapKey, State, may_be_named, written_to_any
+from terra_refactor.domain.state import ANY_NAME, EXISTS, HeapKey, State, is_there, may_be_named, written_to_any
 from terra_refactor.domain.value import FALSE, TRUE, UNBOUND, UNKNOWN, Constant, FrozenDict, ObjectId, Value, members
 from terra_refactor.ir.ids import FunctionId, OpId
 
@@ -41,28 +41,39 @@ class AbstractHeap:
         number = self.objects.at_site(kind, name, frame.function.id, op, (frame.iteration, tag), body)
         self.make_room(frame, number)
         frame.state.set((number, EXISTS), TRUE)
-        frame.allocated.add(number)
+        frame.note_made(op, number)
         return number
 
+    def make_room_again(self, frame: Frame, op: OpId) -> None:
+        """What an operation that is about to run made before, on this path, is older than all that it makes now.
+
+        Before it looks at its operands: one may lead to what it made, or be it.
+        """
+        iteration = frame.iteration
+        for number, at in tuple(frame.makers[op].items()):
+            if at[: len(iteration)] == iteration:
+                self.make_room(frame, number)
+
     def make_room(self, frame: Frame, number: ObjectId) -> None:
-        """Renames an object that exists already under a number that is about to be given to a new one.
+        """Renames an object that exists already under a number that is about to be given to a new one, everywhere on this path.
 
         Except where a module is run again: a program runs it once, so what this run makes is what the earlier one has made.
         """
         state = frame.state
-        if state.get((number, EXISTS)) is None or (frame.root is self.world and number not in frame.allocated):
+        if not is_there(state.get((number, EXISTS))) or (frame.root is self.world and number not in frame.allocated):
             return
         older = self.objects.older(number)
         mapping = {number: older}
         exists_older = state.get((older, EXISTS)) is not None
         for key, value in _visible(state).items():
             if key[0] == number:
+                state.heap[key] = UNBOUND
+                if key[1] == EXISTS:
+                    continue
                 moved = (older, key[1])
                 known = state.get(moved) if exists_older else None
                 renamed = rename(value, mapping)
                 state.set(moved, renamed if known is None else join(known, renamed))
-                if key[1] != EXISTS:
-                    state.heap[key] = UNBOUND
             elif names_object(value, number):
                 state.set(key, rename(value, mapping))
         state.set((older, EXISTS), FALSE)
@@ -70,6 +81,7 @@ class AbstractHeap:
         for name, value in state.locals.items():
             if names_object(value, number):
                 state.locals[name] = rename(value, mapping)
+        frame.rename(number, mapping)
 
     def fields_here(self, frame: Frame, number: ObjectId) -> dict[str, Value]:
         """The fields of an object that this call has made."""

@@ -8,7 +8,7 @@ then is `NOT_RECORDED`: no summary fits that, and one that has read it is not th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Hashable, Mapping, Set
 from typing import Final, Protocol
 
 from terra_refactor.analysis.engine import Engine
@@ -53,8 +53,8 @@ class AsRecorded(Naming):
 
     __slots__ = ()
 
-    def __init__(self, names: LevelNames) -> None:
-        super().__init__({}, names)
+    def __init__(self, names: LevelNames, callee: Hashable) -> None:
+        super().__init__({}, names, callee)
 
     def inward(self, value: Value) -> Value:
         """The value as it is."""
@@ -94,7 +94,7 @@ def run_alone(engine: Runner, summary: Summary) -> Summary | None:
     engine.expecting_errors, engine.one_of_several = int(expecting), int(several)
     engine.alone += 1
     outside = RecordedState(log.reads, summary.absent, engine.world.settled)
-    naming = AsRecorded(engine.objects.level_names)
+    naming = AsRecorded(engine.objects.level_names, log.key[0])
     try:
         return engine.run_context(log.key, outside, dict(summary.parameters), summary.entry, naming, general=general)
     except NotAloneError:

@@ -6,7 +6,7 @@ call. Needs: the summary of the callee. Gives: functions for the interpreter; wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from terra_refactor.analysis.boundary import less_known
@@ -17,10 +17,10 @@ from terra_refactor.analysis.frames import Frame, Summary
 from terra_refactor.analysis.freezing import MAX_FREEZE_DEPTH
 from terra_refactor.domain.effect import EffectSite
 from terra_refactor.domain.lattice import join, references, rename, widen
-from terra_refactor.domain.state import ANY_NAME, CLASS, EXISTS, Naming, written_to_any
+from terra_refactor.domain.state import ANY_NAME, CLASS, EXISTS, HeapKey, Naming, written_to_any
 from terra_refactor.domain.traced import seen_outside
-from terra_refactor.domain.value import ObjectId, UnknownValue, Value
-from terra_refactor.ir.ids import OpId
+from terra_refactor.domain.value import FALSE, ObjectId, UnknownValue, Value
+from terra_refactor.ir.ids import FunctionId, OpId
 
 MAX_ARRIVALS: Final = 24
 """Maximum number of distinct values kept per argument, function and caller."""
@@ -43,6 +43,24 @@ def stand_ins(engine: Heap, bound: Mapping[str, Value]) -> dict[ObjectId, Object
                 if is_open:
                     engine.note_open_instance(inner)
     return inward
+
+
+def entry_naming(engine: Heap, callee: FunctionId) -> Naming:
+    """How a function that no call enters names what it meets: by the names outside, but for what it has made itself before."""
+    return Naming({}, engine.objects.level_names, callee)
+
+
+def writes_of_entry(engine: Heap, summary: Summary) -> Iterator[tuple[HeapKey, Value]]:
+    """What an entry wrote, in the names of the program's state. What it made keeps its name: in the program one entry makes it."""
+    naming = entry_naming(engine, summary.function.id)
+
+    def outside(number: ObjectId) -> ObjectId:
+        outer = naming.outward_object(number)
+        return number if outer is None else outer
+
+    for (number, name), value in summary.writes.items():
+        mapping = {inner: outside(inner) for inner in references(value)}
+        yield (outside(number), name), rename(value, mapping)
 
 
 def outward(value: Value, naming: Naming, mapping: Mapping[ObjectId, ObjectId]) -> Value:
@@ -78,9 +96,11 @@ def apply_summary(site: Site, summary: Summary, bound: Mapping[str, Value], nami
         for inner in engine.objects.ordered(surviving):
             outer = engine.objects.derive(call, inner)
             mapping[inner] = outer
-            engine.make_room(frame, outer)
-            frame.allocated.add(outer)
-    collapsed = len(set(mapping.values())) < len(mapping)
+            if engine.objects.stands_for_several(outer):
+                _add_to_several(engine, frame, outer)
+            else:
+                engine.make_room(frame, outer)
+                frame.note_made(site.op, outer)
     for number, value in [(number, value) for (number, name), value in summary.writes.items() if name == ANY_NAME]:
         # the callee has changed the objects that it saw: those are further writes
         given = naming.outward_object(number)
@@ -98,9 +118,11 @@ def apply_summary(site: Site, summary: Summary, bound: Mapping[str, Value], nami
         # a recursive call happens in another state than the one that the summary was made in
         recursive = summary.identity < 0 and name not in (EXISTS, CLASS)
         renamed = outward(less_known(value) if recursive else value, naming, mapping)
-        if collapsed and number in mapping and name != EXISTS:
-            # several objects collapsed into one: keep what the others wrote
-            known = frame.state.heap.get(key)
+        if number in mapping and engine.objects.stands_for_several(target):
+            if name == EXISTS:
+                continue
+            # the others of that name keep what they hold
+            known = frame.state.get(key)
             renamed = renamed if known is None else join(known, renamed)
         frame.state.set(key, renamed)
     # of what the callee takes apart, the parts are used as tensors
@@ -112,6 +134,14 @@ def apply_summary(site: Site, summary: Summary, bound: Mapping[str, Value], nami
     if summary.state_reads:
         _note_reads(frame, site.op, summary, naming)
     return outward(summary.returns, naming, mapping)
+
+
+def _add_to_several(engine: Heap, frame: Frame, number: ObjectId) -> None:
+    """An object joins those that have one name: it is this call's own unless the name came from outside."""
+    exists = (number, EXISTS)
+    if frame.state.get(exists) is None:
+        frame.state.set(exists, FALSE)
+        frame.allocated.add(number)
 
 
 def _note_reads(frame: Frame, op: OpId, summary: Summary, naming: Naming) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.domain.lattice import references, widen
-from terra_refactor.domain.state import HeapKey
+from terra_refactor.domain.state import EXISTS, HeapKey, is_there
 from terra_refactor.domain.value import (
     UNKNOWN,
     Bottom,
@@ -70,7 +70,12 @@ def surviving_writes(frame: Frame, returns: Value) -> dict[HeapKey, Value]:
         kept.add(number)
         for key in fields[number]:
             pending.extend(references(heap[key]))
-    return {key: value for key, value in heap.items() if key[0] in kept and type(value) is not Bottom}
+    gone = {key[0] for key, value in heap.items() if key[1] == EXISTS and not is_there(value)}
+    return {
+        key: value
+        for key, value in heap.items()
+        if key[0] in kept and type(value) is not Bottom and not (key[0] in gone and key[0] in allocated)
+    }
 
 
 def is_restored(frame: Frame, key: HeapKey) -> bool:

@@ -7,6 +7,7 @@ the journal. Gives: `Contexts`, which the interpreter, `reuse` and `driver` shar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from terra_refactor.analysis.facts import EntryKind
@@ -39,6 +40,8 @@ class Contexts:
         self.summaries: dict[int, Summary] = {}
         """By identity, in the order in which they were made."""
         self.next_identity = next_identity
+        self.dropped: dict[int, None] = {}
+        """Those of the summaries that do not hold, since what they rest on has changed."""
         self.round = 0
         """Of the driver: what is not reached in its last one is not part of the facts."""
         self._by_key: dict[Key, list[Summary]] = {}
@@ -150,7 +153,7 @@ class Contexts:
     # --- which of them count ----------------------------------------------------------------------------------------------------
 
     def touch(self, summary: Summary) -> None:
-        """Marks a summary, and what it calls, as reached in this round."""
+        """Marks a summary, and what it calls or enters, as reached in this round."""
         before = summary.round
         if before == self.round:
             return
@@ -159,6 +162,8 @@ class Contexts:
         for record in summary.calls.values():
             for callee in record.callees:
                 self.touch(self.summaries[callee])
+        for nested in summary.entered:
+            self.touch(self.summaries[nested])
 
     def is_reached(self, identity: FunctionId) -> bool:
         """Whether some context of the function was reached in this round."""
@@ -169,6 +174,30 @@ class Contexts:
         for summary in self._of.get(identity, ()):
             if summary.entry in (EntryKind.UNCALLED, EntryKind.FRAMEWORK):
                 summary.round = -1
+
+    def forget_entry(self, identity: int) -> None:
+        """Drops one context in which a function was entered, unless it is reached again; can be undone."""
+        summary = self.summaries[identity]
+        before, summary.round = summary.round, -1
+        self._journal.done(partial(setattr, summary, "round", before))
+
+    def drop(self, dropped: Sequence[tuple[Key, Summary]]) -> None:
+        """Takes out contexts that do not hold: none is found again, or part of the facts. Can be undone."""
+        gone = {summary.identity for _, summary in dropped}
+        places: list[list[Summary]] = []
+        for key, summary in dropped:
+            identity, _, closure, _ = key
+            for place in (self._by_key.get(key), self._of.get(identity), self._of_closure.get((identity, closure))):
+                if place is not None and not any(place is other for other in places):
+                    places.append(place)
+            self._journal.put(self.dropped, summary.identity, None)
+            before = summary.round
+            summary.round = -1
+            self._journal.done(partial(setattr, summary, "round", before))
+        for place in places:
+            kept = list(place)
+            place[:] = [summary for summary in kept if summary.identity not in gone]
+            self._journal.done(partial(place.__setitem__, slice(None), kept))
 
     def forget(self) -> None:
         """From now on none of the summaries so far is found again."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from terra_refactor.analysis.application import writes_of_entry
 from terra_refactor.analysis.assembly import assemble_facts
 from terra_refactor.analysis.classes import CLASS_METHOD, STATIC_METHOD, resolution_order
 from terra_refactor.analysis.declarations import read_declarations
@@ -249,7 +250,7 @@ class _Analysis:
     def merge_into_world(self, summary: Summary) -> None:
         """Adds what an entry wrote to the state of the program."""
         world = self.interpreter.world
-        for key, value in summary.writes.items():
+        for key, value in writes_of_entry(self.interpreter, summary):
             known = world.get(key)
             if known is None:
                 if key[1] == EXISTS or world.get((key[0], EXISTS)) is not None or key[0] in summary.allocated:

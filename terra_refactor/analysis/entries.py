@@ -17,6 +17,7 @@ from typing import Final
 
 from terra_refactor.analysis import classes
 from terra_refactor.analysis.annotations import annotated_value
+from terra_refactor.analysis.application import entry_naming, writes_of_entry
 from terra_refactor.analysis.engine import Engine, Heap
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import Frame, Summary
@@ -201,7 +202,7 @@ def instance_for_entry(engine: Engine, cls: Reference) -> Value:
     parameters, _, _ = entry_parameters(engine, engine.program.function(identity), function, instance)
     summary = engine.summarize(engine.world, identity, function.closure, parameters, EntryKind.UNCALLED, in_graph=False)
     if isinstance(summary, Summary):
-        for key, value in summary.writes.items():
+        for key, value in writes_of_entry(engine, summary):
             known = engine.world.get(key)
             engine.world.set(key, value if known is None else join(known, value))
     return instance
@@ -216,13 +217,28 @@ def enter_nested(engine: Engine, frame: Frame, made: FunctionValue) -> None:
     identity = FunctionId(*made.function)
     if engine.is_called(identity):
         return
-    parameters, _, kind = entry_parameters(engine, engine.program.function(identity), made, None)
+    used = engine.usage_of(identity)
+    summary = _enter_nested_once(engine, frame, made, identity)
+    if isinstance(summary, Summary) and summary.identity >= 0 and not engine.usage_of(identity) <= used:
+        # the body, or what it calls, hands parameters to operations that take tensors: they are tensors
+        engine.forget_entry(summary.identity)
+        summary = _enter_nested_once(engine, frame, made, identity)
+    if isinstance(summary, Summary) and summary.identity >= 0:
+        frame.entered[summary.identity] = None
+
+
+def _enter_nested_once(engine: Engine, frame: Frame, made: FunctionValue, identity: FunctionId) -> Summary | Value:
+    code = engine.program.function(identity)
+    parameters, _, kind = entry_parameters(engine, code, made, None)
     wrapped = engine.wrapping_of(identity)
     eager = wrapped is None or wrapped[0] is None or engine.functions_run_eagerly(frame.root)
     in_graph = frame.in_graph or not eager
     if wrapped is not None and not eager:
-        parameters = as_signed(frame.root, engine.program.function(identity), wrapped[0], parameters)
-    engine.summarize(frame.root, identity, made.closure, parameters, kind, in_graph)
+        parameters = as_signed(frame.root, code, wrapped[0], parameters)
+    naming = entry_naming(engine, identity)
+    closure = tuple((name, naming.inward_object(cell)) for name, cell in made.closure)
+    given = {name: naming.inward(value) for name, value in parameters.items()}
+    return engine.summarize(frame.root, identity, closure, given, kind, in_graph, naming)
 
 
 def _unknown(name: str, *, may_be_tensor: bool = True) -> UnknownValue:

@@ -15,7 +15,7 @@ from terra_refactor.analysis.facts import BranchFact, EntryKind, FailureFact, Ob
 from terra_refactor.analysis.log import Log
 from terra_refactor.domain.dim import Dim, OpenDim
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
-from terra_refactor.domain.lattice import join_all
+from terra_refactor.domain.lattice import join_all, names_object, rename
 from terra_refactor.domain.state import HeapKey, Naming, State, Suspect
 from terra_refactor.domain.value import BOTTOM, FunctionValue, ObjectId, Value
 from terra_refactor.ir.function import Function
@@ -146,6 +146,8 @@ class Summary:
     """The arguments that its calls pass to each function."""
     values: tuple[Value | None, ...]
     calls: Mapping[OpId, RecordedCall]
+    entered: tuple[int, ...]
+    """The contexts in which nested functions were entered that nobody calls."""
     branches: Mapping[OpId, BranchFact]
     failures: Mapping[OpId, FailureFact]
     guarded_failures: Mapping[OpId, FailureFact]
@@ -178,6 +180,7 @@ class Frame:
         "doubt",
         "earlier_values",
         "effects",
+        "entered",
         "entry",
         "exits",
         "failures",
@@ -192,6 +195,7 @@ class Frame:
         "loop_lengths",
         "loops",
         "made",
+        "makers",
         "max_steps",
         "module_object",
         "parameters",
@@ -266,6 +270,8 @@ class Frame:
         self.uncertainty = 0
         """How many enclosing branches and loops there are of which it is not known whether, or how often, they run."""
         self.allocated: set[ObjectId] = set()
+        self.makers: dict[OpId, dict[ObjectId, tuple[int, ...]]] = {}
+        """The objects that each operation has made, and in which iteration."""
         self.arrivals: dict[FunctionId, dict[str, dict[Value, None]]] = {}
         """The arguments that its calls pass to each function."""
         self.effects: dict[tuple[object, ...], Effect] = {}
@@ -280,6 +286,8 @@ class Frame:
         """By which operations state is written, and where: here or in what they call."""
         self.made: list[FunctionValue] = []
         """The nested functions that it defines."""
+        self.entered: dict[int, None] = {}
+        """The contexts in which these were entered, if nobody calls them."""
         self.abstract = False
         """It raises NotImplementedError somewhere: what it returns is up to a subclass."""
         self.problem: str | None = None
@@ -289,6 +297,24 @@ class Frame:
         """The places of operations, as far as they were asked for."""
         self.steps = 0
         self.max_steps = max(MAX_STEPS, STEPS_OF_LONG_CODE * function.op_count)
+
+    def note_made(self, op: OpId, number: ObjectId) -> None:
+        """Records that an operation of this call has made an object."""
+        self.allocated.add(number)
+        self.makers.setdefault(op, {})[number] = self.iteration
+
+    def rename(self, number: ObjectId, mapping: Mapping[ObjectId, ObjectId]) -> None:
+        """Gives an object another name in what operations of this path have given and collected so far."""
+        values = self.values
+        for op, value in enumerate(values):
+            if value is not None and names_object(value, number):
+                values[op] = rename(value, mapping)
+        for collector in self.collectors:
+            collector.elements = [
+                (None if key is None else rename(key, mapping), rename(value, mapping))
+                for key, value in collector.elements
+            ]
+        self.yields = rename(self.yields, mapping)
 
     @contextmanager
     def apart(self, index: int) -> Iterator[None]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from terra_refactor.analysis import entries
@@ -26,12 +26,13 @@ from terra_refactor.analysis.annotations import ABSTRACT, as_declared
 from terra_refactor.analysis.application import (
     DEPTH_OF_ARRIVALS,
     apply_summary,
+    entry_naming,
     note_arrival,
     outward,
     stand_ins,
 )
 from terra_refactor.analysis.binding import bind_arguments
-from terra_refactor.analysis.boundary import as_parameter, less_known, surviving_writes, widened_parameters
+from terra_refactor.analysis.boundary import as_parameter, surviving_writes, widened_parameters
 from terra_refactor.analysis.code_names import CodeNamesTable
 from terra_refactor.analysis.contexts import Contexts, unsettled
 from terra_refactor.analysis.declarations import Declaration
@@ -51,6 +52,7 @@ from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.freezing import freeze_in
 from terra_refactor.analysis.log import Called, Closure, Flags, Joined, Key, Log
 from terra_refactor.analysis.notes import Notes
+from terra_refactor.analysis.recursion import Recursions, Running
 from terra_refactor.analysis.reuse import Adoption
 from terra_refactor.analysis.sharing import Sharing
 from terra_refactor.analysis.signatures import as_signed
@@ -60,8 +62,8 @@ from terra_refactor.analysis.weight_dtypes import weights_are_default
 from terra_refactor.analysis.yields import count_of_yields
 from terra_refactor.domain.dtype import FLOAT32, DType
 from terra_refactor.domain.effect import Effect, EffectKind
-from terra_refactor.domain.lattice import join, references, widen
-from terra_refactor.domain.state import CELL, CLASS, EXISTS, Naming, State, same_reads
+from terra_refactor.domain.lattice import join, references
+from terra_refactor.domain.state import CELL, EXISTS, Naming, State
 from terra_refactor.domain.traced import as_given, without_marks
 from terra_refactor.domain.value import (
     BOTTOM,
@@ -94,19 +96,7 @@ MAX_DEPTH: Final = 80
 """Calls nest at most this deep."""
 MAX_NAMESAKES: Final = 24
 """And so many of them may be methods of one name: each that hands on to its base class is another context for every class below."""
-MAX_ROUNDS_OF_RECURSION: Final = 5
 _ABSTRACT: Final = ("abstractmethod", "abstractproperty")
-
-
-@dataclass(slots=True)
-class _Running:
-    """A context that is being interpreted."""
-
-    boundary: State | None = None
-    """Its reads so far identify the state it runs in."""
-    last: Summary | None = None
-    """The result of its last round: the result of the recursive calls in it."""
-    recursed: bool = False
 
 
 class Interpreter(AbstractHeap, Notes):
@@ -164,8 +154,7 @@ class Interpreter(AbstractHeap, Notes):
         self._execution = self.objects.setting("tensorflow.config")
         self.world.set((self._execution, EXISTS), TRUE)
         self.set_functions_run_eagerly(self.world, FALSE)
-        self._active: dict[Key, list[_Running]] = {}
-        """The contexts that are being interpreted, innermost last: of one key there may be several, in different states."""
+        self._recursions = Recursions(self.contexts)
         self._depth = 0
         self.alone = 0
         """In how many contexts it is that are run from what earlier runs of them have read, one in another."""
@@ -187,7 +176,7 @@ class Interpreter(AbstractHeap, Notes):
     def run_block(self, frame: Frame, block: Block) -> bool:
         """Runs the operations in order; whether control reaches the end."""
         handlers = self.handlers
-        values = frame.values
+        values, makers = frame.values, frame.makers
         self.steps.charge(frame, len(block))
         if frame.steps > frame.max_steps or self.steps.left <= 0:
             frame.problem = "budget"
@@ -195,6 +184,8 @@ class Interpreter(AbstractHeap, Notes):
         site = Site(self, frame, 0)  # moved along: one for each operation takes longer
         for op in block:
             site.op = op.id
+            if op.id in makers:
+                self.make_room_again(frame, op.id)
             result = handlers[type(op)](site, op)
             if result is None:
                 continue
@@ -292,7 +283,7 @@ class Interpreter(AbstractHeap, Notes):
             seen = arrivals.setdefault(name, {})
             arriving = value if not references(value) else freeze_in(frame.state, value, DEPTH_OF_ARRIVALS)
             note_arrival(seen, without_marks(arriving))
-        naming = Naming(stand_ins(self, bound), self.objects.level_names)
+        naming = Naming(stand_ins(self, bound), self.objects.level_names, identity)
         # what is called as a graph of its own gets what it is given as a graph has it; others, as their caller does
         inward = naming.named if graph else naming.inward
 
@@ -324,6 +315,12 @@ class Interpreter(AbstractHeap, Notes):
         if self.log is not None:
             self.log.steps += steps
 
+    def forget_entry(self, context: int) -> None:
+        """Drops a context in which a function was entered: it is about to be entered with better knowledge."""
+        self.contexts.forget_entry(context)
+        if self.log is not None:
+            self.log.tell(Interpreter.forget_entry, context)
+
     def note_open_instance(self, number: ObjectId) -> None:
         """Records that an instance stands for any object of a class or of a subclass."""
         self.journal.put(self.open_instances, number, None)
@@ -342,6 +339,8 @@ class Interpreter(AbstractHeap, Notes):
     ) -> Summary | Value:
         """The summary of a call, computed if none fits; a plain value where there can be none (recursion, budget)."""
         parameters = as_given(parameters)
+        if naming is None:
+            naming = entry_naming(self, identity)
         key = (identity, tuple(parameters.values()), closure, in_graph)
         found = self.contexts.find(key, state, naming)
         if found is not None:
@@ -417,6 +416,7 @@ class Interpreter(AbstractHeap, Notes):
         `deep`: the call is so deep in a recursion that no finished summary was looked for.
         """
         log, inner = self.log, summary.log
+        self._recursions.use(summary)
         if log is None:
             return summary
         if inner is None:
@@ -501,16 +501,15 @@ class Interpreter(AbstractHeap, Notes):
 
         It is one only in the same state: another object under the same name (the child of a tree's node) is another context, up to a depth.
         """
-        running = self._active.get(key)
+        running = self._recursions.of(key)
         if not running:
             return None
         self._note_recursion(identity, key)
         self.note_recursive(identity)
         for context in reversed(running):
-            boundary = context.boundary
-            if boundary is not None and same_reads(state, boundary.reads or {}, frozenset(boundary.absent), naming):
-                context.recursed = True
-                return context.last if context.last is not None else BOTTOM
+            if context.runs_in(state, naming):
+                last = self._recursions.recurse(context)
+                return last if last is not None else BOTTOM
         if len(running) < MAX_ACTIVE:
             return None
         return UnknownValue(reason="recursion")
@@ -530,8 +529,7 @@ class Interpreter(AbstractHeap, Notes):
     ) -> Summary:
         identity = key[0]
         active = self._active_of.setdefault(identity, [])
-        running = _Running()
-        self._active.setdefault(key, []).append(running)
+        running = self._recursions.enter(key)
         self._depth += 1
         name = self._name_of_method(identity)
         if name is not None:
@@ -543,35 +541,10 @@ class Interpreter(AbstractHeap, Notes):
         self.log = self.objects.log = log
         self.running.append(identity)
         try:
-            for _ in range(MAX_ROUNDS_OF_RECURSION):
-                running.recursed = False
-                summary = self._run(key, state, parameters, entry, naming, running)
-                if not running.recursed:
-                    break
-                last = running.last
-                if last is not None:
-                    summary.returns = widen(last.returns, summary.returns)
-                    summary.writes = {
-                        field: widen(last.writes[field], value) if field in last.writes else value
-                        for field, value in summary.writes.items()
-                    }
-                    if summary.returns == last.returns and summary.writes == last.writes:
-                        break
-                if type(summary.returns) is Bottom:
-                    # nothing comes back from a recursion that nothing ends, or whose end was not seen: never the former for sure
-                    summary.returns = UnknownValue(reason="recursion")
-                running.last = summary
-            else:
-                summary.returns = UnknownValue(reason="recursion")
-                summary.writes = {
-                    field: value if field[1] in (EXISTS, CLASS) else less_known(value)
-                    for field, value in summary.writes.items()
-                }
+            run = partial(self._run, key, state, parameters, entry, naming, running)
+            summary = self._recursions.run_in_rounds(running, log, run)
         finally:
-            same_key = self._active[key]
-            same_key.pop()
-            if not same_key:
-                del self._active[key]
+            self._recursions.leave(key, running)
             self._depth -= 1
             if name is not None:
                 self._methods_running[name] -= 1
@@ -582,7 +555,7 @@ class Interpreter(AbstractHeap, Notes):
                 self._logs.pop()
         if log is not None and self.adoption is not None and not log.spoiled:
             assert running.boundary is not None
-            log.reads, log.fixed = summary.reads, frozenset(running.boundary.fixed)
+            log.reads, log.fixed = summary.reads, log.fixed.union(running.fixed, running.boundary.fixed)
             log.within = next(
                 (outside for each, outside in zip(self.running, self._logs, strict=True) if each in log.functions), None
             )
@@ -592,6 +565,7 @@ class Interpreter(AbstractHeap, Notes):
             if taken is not None:
                 summary.identity = taken
         self.contexts.add(key, summary)
+        self._recursions.finish(key, running, summary)
         if self.alone and self.adoption is not None:
             self.adoption.keep(summary)
         return summary
@@ -603,7 +577,7 @@ class Interpreter(AbstractHeap, Notes):
         parameters: dict[str, Value],
         entry: EntryKind,
         naming: Naming | None,
-        running: _Running,
+        running: Running,
     ) -> Summary:
         identity, _, closure, in_graph = key
         code = self.program.function(identity)
@@ -656,6 +630,7 @@ class Interpreter(AbstractHeap, Notes):
         for name in code.cells:
             cell = self.allocate(frame, 0, ObjectKind.CELL, name, tag=("cell", name))
             frame.cells[name] = cell
+        frame.makers.clear()  # cells are made by no operation
         cells = frame.cells
         for name, value in frame.parameters.items():
             if name in cells:

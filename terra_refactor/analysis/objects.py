@@ -36,7 +36,10 @@ class ObjectTable:
         self.facts: list[ObjectFacts] = []
         self._numbers: dict[Hashable, ObjectId] = {}
         self._depths: list[int] = []
-        self.level_names = LevelNames(self._shifted)
+        self._collapsed: set[ObjectId] = set()
+        self._makers: dict[ObjectId, FunctionId] = {}
+        """Of each object that a function's operations make, or its calls: that function."""
+        self.level_names = LevelNames(self._shifted, self._further_out)
         """The numbers by which callees know what they are given."""
 
     def begin(self) -> None:
@@ -46,13 +49,21 @@ class ObjectTable:
     def kept(self) -> tuple[object, ...]:
         """All of it as data. Distinguishing parts are in the order of the numbers."""
         names = self.level_names
-        return self.facts, list(self._numbers), self._depths, names.all, names.unshifted
+        relative = (
+            names.all,
+            names.unshifted,
+            names.closer,
+            {function: sorted(own) for function, own in names.own.items()},
+        )
+        return self.facts, list(self._numbers), self._depths, self._collapsed, self._makers, relative
 
     def restore(self, kept: tuple[Any, ...]) -> None:
         """Becomes what was kept."""
-        self.facts, keys, self._depths, names_all, unshifted = kept
+        self.facts, keys, self._depths, self._collapsed, self._makers, relative = kept
         self._numbers = {key: number for number, key in enumerate(keys)}
-        self.level_names.all, self.level_names.unshifted = names_all, unshifted
+        names = self.level_names
+        names.all, names.unshifted, names.closer, own = relative
+        names.own = {function: set(numbers) for function, numbers in own.items()}
 
     def renumber(self, renumbering: Renumbering) -> None:
         """Finds each object again by the number that the operation which makes it has now."""
@@ -90,19 +101,30 @@ class ObjectTable:
         A class is `known_by` its body and not by the operation: code that is added in front of it leaves it the same.
         """
         place = (function, op) if known_by is None else known_by
-        return self._intern(("site", kind, place, tag), kind, name, function, op, 0)
+        number = self._intern(("site", kind, place, tag), kind, name, function, op, 0)
+        if known_by is None:
+            self._note_maker(function, number)
+        return number
 
     def setting(self, name: str) -> ObjectId:
         """The object that holds a setting of a library, of which there is one in a program."""
         return self._intern(("setting", name), ObjectKind.INSTANCE, name, None, None, 0)
 
-    def derive(self, call: Hashable, inner: ObjectId) -> ObjectId:
+    def derive(self, call: tuple[FunctionId, OpId, tuple[int, ...]], inner: ObjectId) -> ObjectId:
         """The object that `inner`, known under that number in a callee, is for the caller whose call is `call`."""
         facts, depth = self.facts[inner], self._depths[inner] + 1
         if depth > MAX_DERIVATIONS:
             key: Hashable = ("collapsed", facts.kind, facts.function, facts.op)
-            return self._intern(key, facts.kind, facts.name, facts.function, facts.op, MAX_DERIVATIONS)
-        return self._intern(("call", call, inner), facts.kind, facts.name, facts.function, facts.op, depth)
+            number = self._intern(key, facts.kind, facts.name, facts.function, facts.op, MAX_DERIVATIONS)
+            self._collapsed.add(number)
+            return number
+        number = self._intern(("call", call, inner), facts.kind, facts.name, facts.function, facts.op, depth)
+        self._note_maker(call[0], number)
+        return number
+
+    def stands_for_several(self, number: ObjectId) -> bool:
+        """Whether all objects that were made at one place and handed through too many calls have that name, whoever made them."""
+        return number in self._collapsed
 
     def stand_in(self, position: int, actual: ObjectId, *, open_instance: bool) -> ObjectId:
         """The callee's name of the object at `position`: one name for all objects of that kind."""
@@ -120,7 +142,22 @@ class ObjectTable:
         """The object that stands for all earlier ones that were made at the place where `recent` is now made again."""
         facts = self.facts[recent]
         key: Hashable = ("older", recent)
-        return self._intern(key, facts.kind, facts.name, facts.function, facts.op, self._depths[recent])
+        number = self._intern(key, facts.kind, facts.name, facts.function, facts.op, self._depths[recent])
+        maker = self._makers.get(recent)
+        if maker is not None:
+            self._note_maker(maker, number)
+        return number
+
+    def _further_out(self, number: ObjectId) -> ObjectId:
+        facts = self.facts[number]
+        key: Hashable = ("further out", number)
+        return self._intern(key, facts.kind, facts.name, facts.function, facts.op, self._depths[number])
+
+    def _note_maker(self, function: FunctionId, number: ObjectId) -> None:
+        """An object has a name that means another one in each call of a function. Classes are what they are, whoever speaks of them."""
+        if number not in self._makers and self.facts[number].kind not in (ObjectKind.CLASS, ObjectKind.MODULE):
+            self._makers[number] = function
+            self.level_names.own.setdefault(function, set()).add(number)
 
     def _intern(
         self, key: Hashable, kind: ObjectKind, name: str, function: FunctionId | None, op: OpId | None, depth: int

@@ -100,10 +100,11 @@ class SummaryStore:
 
     def keep(self, engine: Engine, adoption: Adoption | None, program: Program) -> None:
         """Keeps what a finished run has made."""
-        self._keep(engine.contexts.summaries.values())
+        contexts = engine.contexts
+        self._keep(summary for identity, summary in contexts.summaries.items() if identity not in contexts.dropped)
         self.settled = engine.world.settled
         self.functions = {function.id: function for module in program.modules.values() for function in module.functions}
-        self.next_identity = engine.contexts.next_identity
+        self.next_identity = contexts.next_identity
         self.taken_over = 0 if adoption is None else adoption.taken_over
         self.first_size = self.first_size or len(self.objects.facts)
 
@@ -254,7 +255,10 @@ class Adoption:
         is_looked_for = not event.deep or event.joined is not None
         if is_looked_for and contexts.has_another(inner.key, summary):
             outside = RecordedState(inner.reads, summary.absent, self.engine.world.settled)
-            if contexts.find(inner.key, outside, AsRecorded(self.engine.objects.level_names)) is not known:
+            if (
+                contexts.find(inner.key, outside, AsRecorded(self.engine.objects.level_names, inner.key[0]))
+                is not known
+            ):
                 return False
         if known is not None:
             contexts.touch(known)

@@ -44,6 +44,7 @@ def summary_of(engine: Engine, frame: Frame, returns: Value, writes: Mapping[Hea
         },
         values=frame.final_values(),
         calls=sharing.calls(frame.calls),
+        entered=tuple(frame.entered),
         branches=frame.branches,
         failures=frame.failures,
         guarded_failures=frame.guarded_failures,

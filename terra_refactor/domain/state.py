@@ -10,18 +10,19 @@ and what tells whether the summary holds in another state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from typing import TypeAlias
 
 from terra_refactor.domain.lattice import join, references, rename, widen, without_unbound
 from terra_refactor.domain.traced import seen_inside
-from terra_refactor.domain.value import BOTTOM, UNBOUND, Constant, FrozenDict, ObjectId, Value, members
+from terra_refactor.domain.value import BOTTOM, UNBOUND, Constant, FrozenDict, ObjectId, Unbound, Value, members
 
 HeapKey: TypeAlias = tuple[ObjectId, str]
 """An object and one of its fields: an attribute's name, or one of the marks below."""
 
 EXISTS = "@"
-"""Field that every object has from its allocation: `TRUE` while it stands for one object, `FALSE` once it may stand for several."""
+"""Field that every object has from its allocation: `TRUE` while it stands for one object, `FALSE` once it may stand for several, `UNBOUND`
+while it stands for none, since what it stood for has another name now."""
 CLASS = "__class__"
 ITEMS = "[]"
 DEFAULT_FACTORY = "default_factory"
@@ -59,16 +60,18 @@ class Naming:
     """The callee's names for the objects that it meets, so that its summary is also valid for other objects.
 
     Objects that it receives are named by stand-ins (`given`). A name of that kind that its caller uses itself, and that it
-    meets through the heap, is shifted by one level, so that the two are never taken for each other; all other objects
-    keep their names.
+    meets through the heap, is shifted by one level, so that the two are never taken for each other. So is the name of what
+    its own operations made, in a call of it further out (`callee`); all other objects keep their names.
     """
 
-    __slots__ = ("given", "names", "outer")
+    __slots__ = ("given", "names", "outer", "own")
 
-    def __init__(self, given: Mapping[ObjectId, ObjectId], names: LevelNames) -> None:
+    def __init__(self, given: Mapping[ObjectId, ObjectId], names: LevelNames, callee: Hashable) -> None:
         self.given = given
         self.names = names
         self.outer = {inner: actual for actual, inner in given.items()}
+        self.own = names.own.setdefault(callee, set())
+        """The names of what the callee's operations make."""
 
     def inward(self, value: Value) -> Value:
         """A caller's value, in the callee's names and as it sees it."""
@@ -77,7 +80,9 @@ class Naming:
     def named(self, value: Value) -> Value:
         """A caller's value, in the callee's names."""
         found = references(value)
-        if not found or (found.isdisjoint(self.given) and found.isdisjoint(self.names.all)):
+        if not found or (
+            found.isdisjoint(self.given) and found.isdisjoint(self.names.all) and found.isdisjoint(self.own)
+        ):
             return value
         return rename(value, {number: self.inward_object(number) for number in found})
 
@@ -86,34 +91,52 @@ class Naming:
         inner = self.given.get(number)
         if inner is not None:
             return inner
-        return self.names.shifted(number) if number in self.names.all else number
+        if number in self.names.all:
+            return self.names.shifted(number)
+        return self.names.further_out(number, self.own) if number in self.own else number
 
     def outward_object(self, number: ObjectId) -> ObjectId | None:
-        """The caller's name of an object of its callee; None for a stand-in of something that this call does not give."""
+        """The caller's name of an object of its callee; None for a stand-in of something that this call does not give, and for what the
+        callee makes itself."""
         actual = self.outer.get(number)
         if actual is not None:
             return actual
         if number in self.names.all:
             return self.names.unshifted.get(number)
-        return number
+        return self.names.closer.get(number) if number in self.own else number
+
+    def is_own(self, number: ObjectId) -> bool:
+        """Whether the callee makes the object of that name itself: none outside has it."""
+        return number in self.own and number not in self.names.closer
 
 
 class LevelNames:
-    """The names that are relative to a call: stand-ins, and these shifted by one or more levels."""
+    """The names that are relative to a call: stand-ins, and these shifted by one or more levels; and what a function's operations make."""
 
-    __slots__ = ("all", "make", "unshifted")
+    __slots__ = ("all", "closer", "make", "make_further", "own", "unshifted")
 
-    def __init__(self, make: Callable[[ObjectId], ObjectId]) -> None:
-        self.make = make
-        """Makes the number of a name shifted by one level."""
+    def __init__(self, make: Callable[[ObjectId], ObjectId], make_further: Callable[[ObjectId], ObjectId]) -> None:
+        self.make, self.make_further = make, make_further
+        """Each makes the number of a name shifted by one level."""
         self.all: set[ObjectId] = set()
         self.unshifted: dict[ObjectId, ObjectId] = {}
+        self.own: dict[Hashable, set[ObjectId]] = {}
+        """The names of what each function's operations make, in whatever call of it."""
+        self.closer: dict[ObjectId, ObjectId] = {}
+        """Of those that a call further out has made: their names one call of that function further out."""
 
     def shifted(self, number: ObjectId) -> ObjectId:
         """The name, seen from one call further in."""
         further = self.make(number)
         self.all.add(further)
         self.unshifted[further] = number
+        return further
+
+    def further_out(self, number: ObjectId, own: set[ObjectId]) -> ObjectId:
+        """The name of what a function's operations made, seen from a call of that function further in."""
+        further = self.make_further(number)
+        own.add(further)
+        self.closer[further] = number
         return further
 
 
@@ -190,6 +213,8 @@ class State:
         existence = (key[0], EXISTS)
         if existence in self.absent:
             return None
+        if self.naming is not None and self.naming.is_own(key[0]):
+            return None
         value = None
         if self.parent is not None:
             value = read_across(self.parent, key, self.naming)
@@ -241,14 +266,13 @@ class State:
                 value = branch.heap.get(key)
                 if value is None:
                     value = self.get(key)
-                if value is None:
+                if value is None or type(value) is Unbound:
                     # an object that does not exist on that path says nothing about its fields
-                    if key[1] == EXISTS or branch.get((key[0], EXISTS)) is None:
+                    if key[1] == EXISTS or not is_there(branch.get((key[0], EXISTS))):
                         continue
                     value = UNBOUND
                 merged = value if merged is None else combine(merged, value)
-            if merged is not None:
-                merged_heap[key] = merged
+            merged_heap[key] = UNBOUND if merged is None else merged
         self.heap.update(merged_heap)
         first = branches[0].locals
         variables: dict[str, Value] = {}
@@ -273,6 +297,11 @@ class State:
             if old is not value and (old is None or join(old, value) != old):
                 return False
         return True
+
+
+def is_there(exists: Value | None) -> bool:
+    """Whether what `EXISTS` of an object holds says that it stands for some object."""
+    return exists is not None and type(exists) is not Unbound
 
 
 def written_to_any(content: Value) -> Iterator[tuple[str, Value]]:

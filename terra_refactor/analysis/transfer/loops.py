@@ -33,7 +33,7 @@ from terra_refactor.domain.dim import add
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.lattice import join_all, list_element
 from terra_refactor.domain.roots import EVERYWHERE
-from terra_refactor.domain.state import ITEMS, State
+from terra_refactor.domain.state import EXISTS, ITEMS, State
 from terra_refactor.domain.traced import with_content_open
 from terra_refactor.domain.value import (
     BOTTOM,
@@ -336,6 +336,8 @@ def _give_up_on_changes(old: State, new: State) -> None:
         if old.locals.get(name) != value:
             new.locals[name] = UnknownValue(reason="loop")
     for key, value in new.heap.items():
+        if key[1] == EXISTS:
+            continue
         if old.heap.get(key) != value and key[1] != ITEMS:
             new.heap[key] = UnknownValue(reason="loop")
         elif old.heap.get(key) != value:

@@ -1,0 +1,217 @@
+"""Contexts that are being interpreted, and calls of them from inside: recursion.
+
+Computes: what a recursive call gives, and which finished contexts rest on that. Needs: the contexts. Gives: `Recursions`, `Running`.
+
+A context that calls itself is run in rounds. A recursive call gives what the last round gave (nothing, in the first one), until a round
+gives and reads nothing new. What was analysed in between in one round rests on what the last one gave: it is forgotten when the next one
+begins, and with the last round it is finished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from terra_refactor.analysis.boundary import less_known
+from terra_refactor.analysis.contexts import Contexts
+from terra_refactor.analysis.frames import Summary
+from terra_refactor.analysis.log import Called, Event, Key, Log
+from terra_refactor.domain.lattice import widen
+from terra_refactor.domain.state import CLASS, EXISTS, HeapKey, Naming, State, same_reads
+from terra_refactor.domain.value import Bottom, UnknownValue, Value
+
+MAX_ROUNDS: Final = 5
+"""What a recursion gives is unknown if it still changes then."""
+
+
+@dataclass(slots=True, eq=False)
+class Running:
+    """A context that is being interpreted."""
+
+    depth: int
+    boundary: State | None = None
+    """Its reads so far identify the state it runs in."""
+    reads: dict[HeapKey, Value | None] = field(default_factory=dict)
+    """So do those of its earlier rounds."""
+    absent: dict[HeapKey, None] = field(default_factory=dict)
+    fixed: dict[HeapKey, None] = field(default_factory=dict)
+    """The settled fields that earlier rounds read."""
+    last: Summary | None = None
+    """What its last round gave: the result of the recursive calls in it."""
+    recursed: bool = False
+    rests: dict[Running, None] = field(default_factory=dict)
+    """The contexts further out of which it uses what their last rounds gave."""
+    pending: list[tuple[Key, Summary]] = field(default_factory=list)
+    """Finished contexts that rest on this one, and on no other further in."""
+
+    def runs_in(self, state: State, naming: Naming | None) -> bool:
+        """Whether a state is the one that it runs in, as far as it has read that."""
+        boundary = self.boundary
+        if boundary is None or not same_reads(state, boundary.reads or {}, frozenset(boundary.absent), naming):
+            return False
+        return not self.reads or same_reads(state, self.reads, frozenset(self.absent), naming)
+
+    def note_reads(self) -> bool:
+        """Adds what the round that has ended read; whether that is more than the earlier ones have."""
+        assert self.boundary is not None and self.boundary.reads is not None
+        before = len(self.reads), len(self.absent)
+        self.reads.update(self.boundary.reads)
+        self.absent.update(self.boundary.absent)
+        self.fixed.update(self.boundary.fixed)
+        return (len(self.reads), len(self.absent)) != before
+
+
+class Recursions:
+    """The contexts that are being interpreted, outermost first, and what is finished as far as it rests on them."""
+
+    def __init__(self, contexts: Contexts) -> None:
+        self._contexts = contexts
+        self._stack: list[Running] = []
+        self._of: dict[Key, list[Running]] = {}
+        """Of one key there may be several, in different states; the innermost is last."""
+        self._rests: dict[int, dict[Running, None]] = {}
+        """On what finished contexts rest."""
+
+    def enter(self, key: Key) -> Running:
+        """A context begins."""
+        running = Running(len(self._stack))
+        self._stack.append(running)
+        self._of.setdefault(key, []).append(running)
+        return running
+
+    def leave(self, key: Key, running: Running) -> None:
+        """It ends, in whatever way."""
+        self._stack.pop()
+        same_key = self._of[key]
+        same_key.pop()
+        if not same_key:
+            del self._of[key]
+        rests = running.rests
+        for each, summary in running.pending:
+            on = {**self._rests.pop(summary.identity, {}), **rests}
+            on.pop(running, None)
+            self._note(each, summary, on)
+
+    def of(self, key: Key) -> list[Running]:
+        """The contexts of that key that are being interpreted."""
+        return self._of.get(key, [])
+
+    def finish(self, key: Key, running: Running, summary: Summary) -> None:
+        """What came of a context that has ended is among the contexts now."""
+        if running.rests:
+            self._note(key, summary, running.rests)
+            self._rest_on(running.rests)
+
+    def use(self, summary: Summary) -> None:
+        """A call finds a finished context."""
+        rests = self._rests.get(summary.identity)
+        if rests:
+            self._rest_on(rests)
+
+    def recurse(self, running: Running) -> Summary | None:
+        """What a call of a running context in its own state gives; None if nothing."""
+        running.recursed = True
+        self._rest_on((running,))
+        return running.last
+
+    def run_in_rounds(self, running: Running, log: Log | None, run: Callable[[], Summary]) -> Summary:
+        """Runs a context until what it gives, also to its own recursive calls, does not change."""
+        for rounds in range(MAX_ROUNDS + 1):
+            self._begin_round(running, log)
+            last = running.last
+            summary = run()
+            if not running.recursed and last is None:
+                return summary
+            grown = running.note_reads()
+            if not running.recursed:
+                break
+            if rounds == MAX_ROUNDS:
+                # what was analysed in this round rests on what was given up in the one before
+                _give_up(summary, last)
+                break
+            if last is not None and _is_no_more_than(summary, last) and not grown:
+                break
+            _see_no_end(summary)
+            if rounds == MAX_ROUNDS - 1:
+                _give_up(summary, last)
+            running.last = summary
+        summary.reads, summary.absent = running.reads, frozenset(running.absent)
+        return summary
+
+    def _begin_round(self, running: Running, log: Log | None) -> None:
+        """Forgets what rests on what the context gave before."""
+        dropped, running.pending = running.pending, []
+        if dropped:
+            for _, summary in dropped:
+                self._rests.pop(summary.identity, None)
+            self._contexts.drop(dropped)
+            if log is not None:
+                _take_in(log, [summary for _, summary in dropped])
+        running.recursed = False
+
+    def _rest_on(self, rests: Iterable[Running]) -> None:
+        if self._stack:
+            innermost = self._stack[-1]
+            innermost.rests.update((each, None) for each in rests if each is not innermost)
+
+    def _note(self, key: Key, summary: Summary, rests: Mapping[Running, None]) -> None:
+        if rests:
+            self._rests[summary.identity] = dict(rests)
+            max(rests, key=lambda each: each.depth).pending.append((key, summary))
+
+
+def _is_no_more_than(summary: Summary, last: Summary) -> bool:
+    """Whether a round gave no more than the last one, which is added to it."""
+    summary.returns = widen(last.returns, summary.returns)
+    writes = dict(last.writes)
+    for place, value in summary.writes.items():
+        writes[place] = widen(writes[place], value) if place in writes else value
+    summary.writes = writes
+    return summary.returns == last.returns and writes == last.writes
+
+
+def _see_no_end(summary: Summary) -> None:
+    """Nothing comes back from a recursion that nothing ends, or whose end was not seen: never the former for sure."""
+    if type(summary.returns) is Bottom:
+        summary.returns = UnknownValue(reason="recursion")
+
+
+def _give_up(summary: Summary, last: Summary | None) -> None:
+    """Makes what still changes unknown, and all that was written."""
+    if last is not None:
+        _is_no_more_than(summary, last)
+    summary.returns = UnknownValue(reason="recursion")
+    summary.writes = {
+        place: value if place[1] in (EXISTS, CLASS) else less_known(value) for place, value in summary.writes.items()
+    }
+
+
+def _take_in(log: Log, dropped: Iterable[Summary]) -> None:
+    """Puts what forgotten contexts told and asked into the log of the one that called them."""
+    events: dict[int, list[Event]] = {}
+    for summary in dropped:
+        inner = summary.log
+        if inner is None:
+            log.spoiled = True
+            return
+        events[summary.identity] = _expanded(inner, events)
+        log.bodies |= inner.bodies
+        log.codes |= inner.codes
+        log.recursive |= inner.recursive
+        log.fixed |= inner.fixed
+        log.spoiled = log.spoiled or inner.spoiled
+    log.events = _expanded(log, events)
+    if any(type(event) is Called and event.identity in events for event in log.events):
+        log.spoiled = True
+
+
+def _expanded(log: Log, events: Mapping[int, list[Event]]) -> list[Event]:
+    """The events of a log, with those of forgotten contexts in place of the calls that found them first."""
+    result: list[Event] = []
+    for event in log.events:
+        if type(event) is Called and event.joined is None and event.identity in events:
+            result.extend(events[event.identity])
+        else:
+            result.append(event)
+    return result
