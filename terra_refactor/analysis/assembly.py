@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import Final, TypeVar
 
 from terra_refactor.analysis.assembled import Assembled, AssembledPart
+from terra_refactor.analysis.contexts import is_of_object
 from terra_refactor.analysis.engine import Code, Engine, Recorder
 from terra_refactor.analysis.facts import (
     CallerFact,
@@ -348,7 +349,8 @@ def _live_summaries(engine: Engine) -> tuple[list[Summary], frozenset[int]]:
             if following.identity in reached:
                 continue
             reached[following.identity] = following
-            entered.add(following.function.id)
+            if is_of_object(following):
+                entered.add(following.function.id)
             pending.extend(
                 engine.contexts.summaries[callee] for record in following.calls.values() for callee in record.callees
             )

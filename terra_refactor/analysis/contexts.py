@@ -17,7 +17,7 @@ from terra_refactor.analysis.log import Closure, Key
 from terra_refactor.domain.lattice import widen
 from terra_refactor.domain.state import HeapKey, Naming, SettledHeap, State, marks_of, same_reads
 from terra_refactor.domain.traced import without_marks
-from terra_refactor.domain.value import BOTTOM, Value
+from terra_refactor.domain.value import BOTTOM, UnknownValue, Value
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
@@ -166,8 +166,8 @@ class Contexts:
             self.touch(self.summaries[nested])
 
     def is_reached(self, identity: FunctionId) -> bool:
-        """Whether some context of the function was reached in this round."""
-        return any(summary.round == self.round for summary in self._of.get(identity, ()))
+        """Whether some context of the function was reached in this round; of a method, one that is called of a known object."""
+        return any(summary.round == self.round and is_of_object(summary) for summary in self._of.get(identity, ()))
 
     def forget_entries(self, identity: FunctionId) -> None:
         """Drops the contexts in which a function was entered so far: it is about to be entered with better knowledge."""
@@ -235,3 +235,10 @@ def unsettled(reads: Mapping[HeapKey, Value | None], settled: SettledHeap) -> Ma
         for field, value in reads.items()
         if field not in settled.fields and field[0] not in settled.objects
     }
+
+
+def is_of_object(summary: Summary) -> bool:
+    """Whether it is no method, or one that is called of a known object. A decorator's wrapper that nobody calls hands on unknown ones."""
+    if summary.function.kind is not FunctionKind.METHOD:
+        return True
+    return not isinstance(next(iter(summary.parameters.values()), None), UnknownValue)
