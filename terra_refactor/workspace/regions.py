@@ -38,6 +38,7 @@ from terra_refactor.refactor.regions.outline import Outliner, Placement
 from terra_refactor.refactor.regions.region import Region
 from terra_refactor.refactor.result import Outcome
 from terra_refactor.rules.host_effects.stale_host_state import RULE as STALE_STATE
+from terra_refactor.rules.misuse.variable_created_in_graph import RULE as VARIABLE_CREATED
 from terra_refactor.syntax.edit import Edit, minimal_edits
 from terra_refactor.syntax.lines import LineIndex
 from terra_refactor.syntax.location import Span
@@ -201,7 +202,8 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
         return
     trial.last = (trial.region, decision)
     others = _other_objects(trial, decision)
-    if decision.action is Action.ADD_TF_FUNCTION and others:
+    hazards = {hazard.rule for hazard in decision.hazards if not hazard.assumed}
+    if others and (decision.action is Action.ADD_TF_FUNCTION or hazards == {VARIABLE_CREATED.id}):
         # variables that an optimizer makes in a second trace are an error
         once = "each iteration of a loop" if trial.candidate.loops else "each call of the function around"
         trial.reason = f"`{min(others)}` is another object in {once}"

@@ -178,10 +178,10 @@ def test_values_have_classes() -> None:
 
 
 def test_functions_in_classes_are_bound_in_three_ways() -> None:
-    assert registry.binding("tensorflow.Tensor.numpy") is registry.Binding.INSTANCE
-    assert registry.binding("tensorflow.data.Dataset.from_tensor_slices") is registry.Binding.STATIC
-    assert registry.binding("keras.layers.Layer.from_config") is registry.Binding.CLASS
-    assert registry.binding("keras.layers.Dense.__call__") is registry.Binding.INSTANCE
+    assert registry.binding("tensorflow.Tensor.numpy") is registry.MethodBinding.INSTANCE
+    assert registry.binding("tensorflow.data.Dataset.from_tensor_slices") is registry.MethodBinding.STATIC
+    assert registry.binding("keras.layers.Layer.from_config") is registry.MethodBinding.CLASS
+    assert registry.binding("keras.layers.Dense.__call__") is registry.MethodBinding.INSTANCE
     assert registry.binding("tensorflow.math.add") is None
     assert registry.is_property("tensorflow.Tensor.shape")
     assert not registry.is_property("tensorflow.Tensor.numpy")
