@@ -98,7 +98,7 @@ class Contexts:
         if general is None:
             general = dict(parameters)
             for summary in self._alike(key):
-                # what eager calls bring is no argument of a graph
+                # arguments of eager calls are no arguments of a graph
                 if summary.in_graph == in_graph and summary.parameters.keys() == parameters.keys():
                     general = {name: widen(value, summary.parameters[name]) for name, value in general.items()}
         general = {name: widen(general.get(name, BOTTOM), value) for name, value in parameters.items()}

@@ -117,7 +117,7 @@ def _check_dtypes(view: ContextView, operation: Operation) -> Iterator[LocalHaza
 
 
 def _grows(view: ContextView, write: NameWrite) -> Iterator[LocalHazard]:
-    """An int of Python that a loop of the graph multiplies: there it is a tensor of 32 bits, which wraps around."""
+    """A Python int that a loop of the graph multiplies: an int32 tensor in the graph, which overflows."""
     pending, products = [write.value], False
     while pending:
         made = view.made(pending.pop())
@@ -128,7 +128,7 @@ def _grows(view: ContextView, write: NameWrite) -> Iterator[LocalHazard]:
             if _is_int_in_graph(view, made.op):
                 yield LocalHazard(
                     write.op,
-                    f"`{write.name}` is multiplied by itself or others again and again: a Python int has no limit, an int32 tensor wraps",
+                    f"`{write.name}` is multiplied in a loop: a Python int does not overflow, and an int32 tensor wraps around",
                     f"`{write.name}` stays below 2**31",
                 )
                 return
