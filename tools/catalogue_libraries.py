@@ -30,7 +30,7 @@ KERAS_ROOT = frozenset(
 
 PYTHON_MODULES = words(
     "abc argparse array ast atexit base64 bisect builtins calendar cmath codecs collections collections.abc "
-    "concurrent.futures configparser contextlib copy csv ctypes dataclasses datetime decimal difflib enum "
+    "concurrent.futures configparser contextlib contextvars copy csv ctypes dataclasses datetime decimal difflib enum "
     "errno fnmatch fractions ftplib functools gc getpass glob gzip hashlib heapq html http importlib "
     "importlib.metadata importlib.resources importlib.util inspect io itertools json keyword linecache locale "
     "logging logging.handlers math multiprocessing multiprocessing.pool numbers operator os os.path pathlib "

@@ -25,6 +25,7 @@ from terra_refactor.domain.value import (
     FrozenDict,
     FunctionValue,
     LibraryValue,
+    ModuleValue,
     PartialValue,
     Reference,
     TupleValue,
@@ -183,11 +184,11 @@ def bind(site: Site, attribute: Value, receiver: Value, cls: Value) -> Value:
     return attribute
 
 
-def owner_of_attributes(value: Value | None) -> Reference | None:
-    """The instance of which a value is the `__dict__`; None for anything else."""
+def owner_of_attributes(value: Value | None) -> Reference | ModuleValue | None:
+    """The instance or module of which a value is the `__dict__`; None for anything else."""
     if isinstance(value, PartialValue) and value.function == ATTRIBUTES:
         owner = value.arguments[0]
-        return owner if isinstance(owner, Reference) else None
+        return owner if isinstance(owner, Reference | ModuleValue) else None
     return None
 
 

@@ -114,6 +114,7 @@ MUTATING_METHODS: Final[Mapping[str, frozenset[str]]] = {
     "collections.Counter": words("clear pop popitem setdefault update subtract __setitem__ __delitem__"),
     "collections.ChainMap": words("clear pop popitem setdefault update __setitem__ __delitem__"),
     "collections.UserDict": words("clear pop popitem setdefault update __setitem__ __delitem__"),
+    "contextvars.ContextVar": words("set reset"),
     "array.array": words(
         "append extend insert remove pop byteswap fromlist frombytes fromfile reverse __setitem__ __delitem__"
     ),

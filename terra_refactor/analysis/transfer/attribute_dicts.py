@@ -1,7 +1,8 @@
-"""Attributes by computed names: `setattr`, and `object.__dict__` or `vars(object)`, the attributes of an instance as a dict.
+"""Attributes by computed names: `setattr`, and `object.__dict__`, `vars(object)` or `globals()`, attributes as a dict.
 
-Computes: what they read and write of an instance. Needs: attribute access. Gives: functions for the handlers of `setattr`, of items and of
-the methods of dicts. Ignores: the order and the length of such a dict, and that what is removed from it is unbound.
+Computes: what they read and write of an instance or a module. Needs: attribute access. Gives: functions for the handlers of `setattr`,
+of items and of the methods of dicts. Ignores: the order and the length of such a dict, and that what is removed from it is unbound.
+Approximates: a name that a module's body computes is taken for one that the module does not bind otherwise.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from terra_refactor.analysis.transfer.mappings import dict_content
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, without_unbound
 from terra_refactor.domain.state import ANY_NAME
-from terra_refactor.domain.value import UNBOUND, UNKNOWN, Constant, Reference, Value, members
+from terra_refactor.domain.value import UNBOUND, UNKNOWN, Constant, ModuleValue, ObjectId, Reference, Value, members
 from terra_refactor.ir import ops
+from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 
 
@@ -37,13 +39,19 @@ def set_named(site: Site, target: Value, name: Value, value: Value, written: str
             set_attribute(site, target, member.value, held)
             continue
         for owner in members(target):
-            if isinstance(owner, Reference):
+            number = owner.object if isinstance(owner, Reference) else _module_object(site, owner)
+            if number is not None:
                 beginning = "" if named_by is None else _beginning(site, named_by)
-                site.engine.write_any_name(frame, owner.object, beginning, given)
-                write_effect(site, owner.object, f".{ANY_NAME}", written)
+                if isinstance(owner, Reference) or frame.function.kind is not FunctionKind.MODULE:
+                    site.engine.write_any_name(frame, number, beginning, given)
+                write_effect(site, number, f".{ANY_NAME}", written)
             else:
                 place = unknown_target(owner)
                 frame.add_effect(Effect(EffectKind.STATE_WRITE, place, written, site.place(), assumed=True))
+
+
+def _module_object(site: Site, owner: Value) -> ObjectId | None:
+    return site.engine.loader.object_of(owner.name) if isinstance(owner, ModuleValue) else None
 
 
 def _beginning(site: Site, number: OpId) -> str:
@@ -68,14 +76,14 @@ def _beginning(site: Site, number: OpId) -> str:
     return ""
 
 
-def item_of_attributes(site: Site, owner: Reference, index: Value) -> Value:
+def item_of_attributes(site: Site, owner: Reference | ModuleValue, index: Value) -> Value:
     """`owner.__dict__[index]`."""
     if isinstance(index, Constant) and isinstance(index.value, str):
         return attribute_of(site, owner, index.value)
     return UNKNOWN
 
 
-def change_attributes(site: Site, owner: Reference, arguments: CallArguments) -> Value:
+def change_attributes(site: Site, owner: Reference | ModuleValue, arguments: CallArguments) -> Value:
     """A method of the dict that changes it: whatever it is given by name is set, and otherwise any attribute may change."""
     written = site.written(site.op)
     for argument in arguments.positional:

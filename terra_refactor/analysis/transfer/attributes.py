@@ -84,6 +84,8 @@ def attribute_of(site: Site, value: Value, name: str) -> Value:
     match value:
         case Reference():
             return _object_attribute(site, value, name)
+        case ModuleValue() if name == "__dict__":
+            return PartialValue(ATTRIBUTES, (value,), ())
         case ModuleValue():
             engine.loader.ensure_run(value.name)
             frame.note_read(site.op, (engine.loader.object_of(value.name), name))

@@ -36,6 +36,7 @@ from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.state import CLASS, DEFAULT_FACTORY, ITEMS
 from terra_refactor.domain.value import (
+    ATTRIBUTES,
     BOTTOM,
     FALSE,
     NONE,
@@ -485,7 +486,7 @@ def object_setattr(site: Site, arguments: CallArguments, receiver: Value | None)
 
 def module_globals(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     _note_namespace(site, "globals()")
-    return UnknownValue()
+    return PartialValue(ATTRIBUTES, (ModuleValue(site.frame.function.id.module),), ())
 
 
 def vars_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -494,6 +495,8 @@ def vars_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
     owner = arguments.positional[0]
     if isinstance(owner, Reference) and site.engine.objects.facts[owner.object].kind is ObjectKind.INSTANCE:
         return attribute_of(site, owner, "__dict__")
+    if isinstance(owner, ModuleValue):
+        return PartialValue(ATTRIBUTES, (owner,), ())
     _note_namespace(site, "vars(...)")
     return UnknownValue()
 

@@ -5,6 +5,8 @@ Computes: items of sequences, dicts, tensors and shapes; changed contents. Needs
 
 from __future__ import annotations
 
+from typing import Final
+
 from terra_refactor.analysis.classes import find_in_class, find_method, owner_of_attributes
 from terra_refactor.analysis.effects import external_effect, unknown_target, write_effect
 from terra_refactor.analysis.engine import Site
@@ -39,6 +41,7 @@ from terra_refactor.domain.value import (
     FrozenDict,
     FrozenList,
     LibraryValue,
+    ModuleValue,
     Origin,
     PartialValue,
     PythonType,
@@ -58,21 +61,36 @@ from terra_refactor.domain.value import (
     speaks_of_release,
 )
 from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.ops import Op
 from terra_refactor.tf_model.numpy_api.files import LOADED, array_in
 from terra_refactor.tf_model.numpy_api.index_objects import index_object
 from terra_refactor.tf_model.ops.operators import index_rule
+
+_MODULES: Final = LibraryValue("sys.modules")
 
 
 def load_item(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.LoadItem)
     frame = site.frame
     container, index = frame.value(op.object), frame.value(op.index)
+    if container == _MODULES and (module := _imported(site, op.index)) is not None:
+        return module
     window = moving_window(site, op.index)
     if window is not None and isinstance(container, TensorValue) and window.fits(container):
         container, index = inside(container), with_window(index, window)
     combinations = [(member, part) for member in members(container) for part in members(index)]
     return over_combinations(site, "[]", combinations, lambda pair: item_of(site, pair[0], pair[1]))
+
+
+def _imported(site: Site, index: OpId) -> ModuleValue | None:
+    """The module of the repository that `sys.modules[index]` is: `__name__` is the name of the module that the code is in."""
+    written, value, loader = site.operation(index), site.frame.value(index), site.engine.loader
+    if isinstance(written, ops.LoadName) and written.name == "__name__" and written.scope is ops.Scope.GLOBAL:
+        return ModuleValue(site.frame.function.id.module)
+    if isinstance(value, Constant) and isinstance(value.value, str) and loader.is_module(value.value):
+        return ModuleValue(value.value)
+    return None
 
 
 def item_of(site: Site, container: Value, index: Value) -> Value:
