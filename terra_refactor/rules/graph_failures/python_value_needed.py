@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from string import Formatter
 from typing import Final
 
+from terra_refactor.analysis.facts import ContextId
 from terra_refactor.domain.dtype import FLOATING, INT64, INTEGER, DType
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import (
@@ -118,20 +119,43 @@ def _check_dtypes(view: ContextView, operation: Operation) -> Iterator[LocalHaza
 
 def _grows(view: ContextView, write: NameWrite) -> Iterator[LocalHazard]:
     """A Python int that a loop of the graph multiplies: an int32 tensor in the graph, which overflows."""
-    pending, products = [write.value], False
+    for read, is_factor in _computed_from(view, write.value, set()):
+        if is_factor and read.name == write.name and read.op < write.op and _is_int_in_graph(view, read.op):
+            yield LocalHazard(
+                write.op,
+                f"`{write.name}` is multiplied in a loop: a Python int does not overflow, and an int32 tensor wraps around",
+                f"`{write.name}` stays below 2**31",
+            )
+            return
+
+
+def _computed_from(
+    view: ContextView, number: OpId, seen: set[tuple[ContextId, OpId, bool]], *, is_factor: bool = False
+) -> Iterator[tuple[NameRead, bool]]:
+    """The variables that a number is computed from, through calls and other variables; whether each is a factor of a product."""
+    pending = [(number, is_factor)]
     while pending:
-        made = view.made(pending.pop())
-        if isinstance(made, Operation) and made.is_arithmetic:
-            products |= made.symbol in _PRODUCTS
-            pending.extend(made.sides)
-        elif products and isinstance(made, NameRead) and made.name == write.name:
-            if _is_int_in_graph(view, made.op):
-                yield LocalHazard(
-                    write.op,
-                    f"`{write.name}` is multiplied in a loop: a Python int does not overflow, and an int32 tensor wraps around",
-                    f"`{write.name}` stays below 2**31",
-                )
-                return
+        number, is_factor = pending.pop()
+        if (view.context.id, number, is_factor) in seen:
+            continue
+        seen.add((view.context.id, number, is_factor))
+        made = view.made(number)
+        match made:
+            case Operation(symbol=symbol, sides=sides, is_arithmetic=True):
+                pending.extend((side, is_factor or symbol in _PRODUCTS) for side in sides)
+            case NameRead():
+                yield made, is_factor
+                if made.is_own:
+                    pending.extend((write.value, is_factor) for write in view.code.given_to(made))
+            case Call():
+                call = view.calls.get(number)
+                for callee in () if call is None else call.callees:
+                    inner = view.of(callee)
+                    for _, returned in inner.returns():
+                        for read, inside in _computed_from(inner, returned, seen, is_factor=is_factor):
+                            given = view.given_for(made, inner.function, read.name)
+                            if given is not None:
+                                pending.append((given, inside))
 
 
 def _is_int_in_graph(view: ContextView, number: OpId) -> bool:
