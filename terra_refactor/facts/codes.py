@@ -1,17 +1,17 @@
 """The facts of all functions of a program, each made when it is first asked for.
 
-Computes: look-ups over functions: who reads an attribute, which classes have a name. Needs: the program. Gives: `Codes`.
+Computes: look-ups over functions: who reads or writes an attribute, which classes have a name. Needs: the program. Gives: `Codes`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from terra_refactor.facts.budget import LookBudget
 from terra_refactor.facts.class_families import ClassFamilies
 from terra_refactor.facts.code import CodeFacts, code_facts
-from terra_refactor.facts.records import AttributeRead, Call, ClassMade, Literal, NameRead
+from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, ClassMade, Literal, NameRead
 from terra_refactor.ir.control import Flow, flow_of
 from terra_refactor.ir.dataflow import Names, live_names
 from terra_refactor.ir.function import Function, FunctionKind
@@ -70,6 +70,10 @@ def _attributes_read(code: CodeFacts) -> Iterator[str]:
                 yield _ANY_ATTRIBUTE
 
 
+def _attributes_written(code: CodeFacts) -> Iterator[str]:
+    return (write.name for write in code.of_kind(AttributeWrite))
+
+
 class Codes:
     """The facts of the functions of a program, each made when it is first asked for.
 
@@ -85,6 +89,7 @@ class Codes:
         self._outlines: dict[str, tuple[ClassOutline, ...]] | None = None
         self.budget = LookBudget()
         self._readers: dict[str, tuple[FunctionId, ...]] | None = None
+        self._writers: dict[str, tuple[FunctionId, ...]] | None = None
         self._readers_of: dict[tuple[str, bool], tuple[FunctionId, ...]] = {}
         self._families = ClassFamilies(program, self.of)
 
@@ -103,19 +108,29 @@ class Codes:
             )
         return found
 
+    def writers_of(self, attribute: str) -> tuple[FunctionId, ...]:
+        """The functions in which an assignment to an attribute of that name is written, of whatever object."""
+        if self._writers is None:
+            self._writers = self._by_name(_attributes_written)
+        return self._writers.get(attribute, ())
+
     def are_related(self, one: str, other: str) -> bool:
         """Whether an object of a class of one of these names may be of the other, too."""
         return self._families.are_related(one, other)
 
     def _all_readers(self) -> dict[str, tuple[FunctionId, ...]]:
         if self._readers is None:
-            found: dict[str, dict[FunctionId, None]] = {}
-            for module in self.program.modules.values():
-                for function in module.functions:
-                    for name in _attributes_read(self.of(function.id)):
-                        found.setdefault(name, {})[function.id] = None
-            self._readers = {name: tuple(functions) for name, functions in found.items()}
+            self._readers = self._by_name(_attributes_read)
         return self._readers
+
+    def _by_name(self, names: Callable[[CodeFacts], Iterator[str]]) -> dict[str, tuple[FunctionId, ...]]:
+        """The functions of the program by the names that the code of each gives."""
+        found: dict[str, dict[FunctionId, None]] = {}
+        for module in self.program.modules.values():
+            for function in module.functions:
+                for name in names(self.of(function.id)):
+                    found.setdefault(name, {})[function.id] = None
+        return {name: tuple(functions) for name, functions in found.items()}
 
     def classes_named(self, name: str) -> tuple[ClassOutline, ...]:
         """The classes of the program that have that name."""

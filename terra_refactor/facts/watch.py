@@ -20,8 +20,8 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.program import Program
 
 Look: TypeAlias = "tuple[str, object]"
-"""Kind of dependency: `context`, `function` (its facts), `code`, `module`, `path` (of a module), `object`, `classes` (of a name), `place`
-(the function of a context) or `value` (of an operation), and which; None for all of them."""
+"""Kind of dependency: `context`, `function` (its facts), `code`, `module`, `path` (of a module), `object`, `classes` (of a name), `readers`
+and `writers` (of an attribute), `place` (the function of a context) or `value` (of an operation), and which; None for all of them."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -147,6 +147,10 @@ class _Codes(Codes):
         self._notes.add(("readers", attribute))
         return self._inner.readers_of(attribute, by_name=by_name)
 
+    def writers_of(self, attribute: str) -> tuple[FunctionId, ...]:
+        self._notes.add(("writers", attribute))
+        return self._inner.writers_of(attribute)
+
     def classes_named(self, name: str) -> tuple[ClassOutline, ...]:
         self._notes.add(("classes", name))
         return self._inner.classes_named(name)
@@ -157,7 +161,7 @@ def changed_looks(
 ) -> frozenset[Look] | None:
     """The looks that do not meet in one state of a program what they met in an earlier one; None if they cannot be compared.
 
-    Of `classes`, `readers`, `place` and `value` it says only for those that are given.
+    Of `classes`, `readers`, `writers`, `place` and `value` it says only for those that are given.
     """
     if tuple(before.program.modules) != tuple(now.program.modules):
         return None
@@ -200,6 +204,8 @@ def changed_looks(
                 before.readers_of(name, by_name=by_name) != now.readers_of(name, by_name=by_name)
                 for by_name in (False, True)
             ):
+                changed.add(look)
+            case "writers", str(name) if before.writers_of(name) != now.writers_of(name):
                 changed.add(look)
             case "value", (FunctionId() as function, int(op)) if _may_differ(changed, facts_before, function):
                 if ("code", function) in changed or facts_before.values_of(function, op) != facts_now.values_of(

@@ -59,11 +59,12 @@ def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
     reads = [read for read in view.reached(AttributeRead) if read.name in _LISTS]
     if not reads or view.function.name in _OF_FIT:
         return
-    setting = [context.id for context in view.facts.contexts if _freezes(view, context)]
+    setters = (context for writer in view.codes.writers_of("trainable") for context in view.facts.contexts_of(writer))
+    setting = [context.id for context in setters if _freezes(view, context)]
     if not setting:
         return
     freezing, running = _callers_of(view, setting), _callers_of(view, view.function_facts.contexts)
-    if not any(_freezes_between_calls(view, context, freezing, running) for context in view.facts.contexts):
+    if not any(_freezes_between_calls(view, view.facts.contexts[each], freezing, running) for each in running):
         return
     for read in reads:
         written = view.written(read.op)
@@ -85,17 +86,15 @@ def _freezes(view: ContextView, context: ContextFacts) -> bool:
 
 def _callers_of(view: ContextView, contexts: Iterable[ContextId]) -> set[ContextId]:
     """Some contexts, and all that call these, directly or through others."""
-    callers: dict[ContextId, list[ContextId]] = {}
-    for context in view.facts.contexts:
-        for call in context.calls:
-            for callee in call.callees:
-                callers.setdefault(callee, []).append(context.id)
     found = set(contexts)
     pending = list(found)
     while pending:
-        further = [caller for caller in callers.get(pending.pop(), ()) if caller not in found]
-        found.update(further)
-        pending += further
+        called = pending.pop()
+        callers = view.facts.functions[view.facts.function_of(called)].callers
+        for number in dict.fromkeys(caller.context for caller in callers):
+            if number not in found and any(called in call.callees for call in view.facts.contexts[number].calls):
+                found.add(number)
+                pending.append(number)
     return found
 
 
@@ -103,8 +102,6 @@ def _freezes_between_calls(
     view: ContextView, around: ContextFacts, freezing: set[ContextId], running: set[ContextId]
 ) -> bool:
     """Whether a function or module body sets some `trainable`, or calls what does, between two calls that run the view's function."""
-    if around.id not in running:
-        return False
     code = view.codes.of(around.function)
     calls = {call.op for call in around.calls if not running.isdisjoint(call.callees)}
     sets: dict[str, list[OpId]] = {}

@@ -80,7 +80,8 @@ def _is_built_elsewhere(view: ContextView) -> bool:
     """Whether some optimizer is built explicitly: then it may have its variables."""
     return any(
         has_trait(name, Trait.TAKES_VARIABLES) and name.endswith(".build")
-        for context in view.facts.contexts
+        for function in view.codes.readers_of("build")
+        for context in view.facts.contexts_of(function)
         for fact in context.calls
         for name in fact.library
     )
