@@ -1,9 +1,9 @@
 """Reads of containers as a whole.
 
 Computes: which state is read when a container goes to what looks at all of it: a library function, an operator, a text, a `**`; to
-the caller; and when a data class is taken apart into its fields. Needs: the heap. Gives: `note_contents`, `note_arguments`,
-`note_returned`. Ignores: attributes of other objects of the program, which no library function knows; those that look at them
-(`copy.copy`, `vars`) say so themselves.
+the caller; when a data class is taken apart into its fields; and when a layer of Keras is called. Needs: the heap. Gives:
+`note_contents`, `note_arguments`, `note_settings`, `note_returned`. Ignores: attributes of other objects of the program, which no library
+function knows; those that look at them (`copy.copy`, `vars`) say so themselves.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import CLASS, ITEMS
 from terra_refactor.domain.value import Constant, LibraryValue, ObjectId, Reference, TupleValue, Value
+from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.name_table import words
 from terra_refactor.tf_model.python_effects import MUTATING_METHODS
 
@@ -35,6 +36,8 @@ _NOT_LOOKED_INTO: Final = frozenset(
     )
 )
 """Functions that ask what an object is, or keep it, whatever is in it."""
+_READ_BY_CALLS: Final = words("activation epsilon momentum rate stddev")
+"""Settings of Keras layers that every call reads, and that programs change between calls. A layer's weights keep the others."""
 _TAKE_APART: Final = frozenset(f"dataclasses.{name}" for name in ("asdict", "astuple", "replace"))
 
 
@@ -55,6 +58,15 @@ def note_arguments(site: Site, name: str, arguments: CallArguments, receiver: Va
     for rest in (arguments.open_positional, arguments.open_keywords):
         if rest is not None:
             note_contents(site, rest)
+
+
+def note_settings(site: Site, name: str, layer: Value) -> None:
+    """Records that a call of a layer of the library class `name` reads its settings."""
+    entity = registry.lookup(name)
+    settings = [each.name for each in (entity and entity.parameters) or () if each.name in _READ_BY_CALLS]
+    for number in sorted(references(layer)) if settings else ():
+        for setting in settings:
+            site.frame.note_read(site.op, (number, setting))
 
 
 def note_returned(site: Site, value: Value) -> None:

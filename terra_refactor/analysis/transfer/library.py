@@ -41,7 +41,7 @@ from terra_refactor.analysis.transfer.allocation import thaw
 from terra_refactor.analysis.transfer.arrays import changed_by_call
 from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
 from terra_refactor.analysis.transfer.command_line import COMMAND_LINE
-from terra_refactor.analysis.transfer.contents import note_arguments
+from terra_refactor.analysis.transfer.contents import note_arguments, note_settings
 from terra_refactor.analysis.transfer.deferred_tensors import DEFERRED_TENSORS, defer, note_array_conversion
 from terra_refactor.analysis.transfer.execution_mode import EXECUTION_MODE
 from terra_refactor.analysis.transfer.host_callbacks import HOST_CALLBACKS
@@ -141,6 +141,7 @@ def call_library(
         return _call_declared(site, name, declared, arguments, receiver)
     if receiver is not None and name.endswith(".__call__"):
         note_input(site, receiver, arguments)
+        note_settings(site, name.removesuffix(".__call__"), receiver)
     leaf = name.rpartition(".")[2]
     protocol = KERAS_PROTOCOL.get(leaf) or KERAS_TRAINING.get(leaf) if receiver is not None else None
     if protocol is not None and receiver is not None:
