@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from kept_answers import UNKEPT
 from processor_time import SETTING as TIMES
 from processor_time import ProcessorTime
-from running_time import place_of, unit_of
+from running_time import is_left_out, place_of, unit_of
 from warm_children import Warm
 
 # A run that fails must fail again tomorrow: the examples are the same in each run, and a busy machine fails none.
@@ -24,15 +23,12 @@ settings.register_profile("repeatable", derandomize=True, database=None, deadlin
 settings.register_profile("explore", derandomize=False, deadline=None, suppress_health_check=_BUSY)
 settings.load_profile(os.environ.get("TERRA_REFACTOR_HYPOTHESIS", "repeatable"))
 
-_ALL_NEED_TENSORFLOW = re.compile(r"^pytestmark = .*\bpytest\.mark\.tensorflow\b", re.MULTILINE)
-
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Modules of which each test needs TensorFlow are not imported where such tests are left out: that alone takes five seconds."""
-    chosen = config.getoption("markexpr")
-    if "not tensorflow" not in chosen or " or " in chosen or not collection_path.name.startswith("test_"):
+    """Modules of which each test has a mark are not imported where such tests are left out: importing TensorFlow takes five seconds."""
+    if not collection_path.name.startswith("test_"):
         return None
-    return bool(_ALL_NEED_TENSORFLOW.search(collection_path.read_text(encoding="utf-8"))) or None
+    return is_left_out(collection_path.read_text(encoding="utf-8"), config.getoption("markexpr")) or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

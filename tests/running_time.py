@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 
 from kept_answers import SETTING
@@ -51,6 +52,18 @@ def place_of(nodeid: str) -> int:
 def unit_of(nodeid: str) -> str:
     """The unit of work of a worker: the module, or the class in it, or the test alone."""
     return nodeid if nodeid.partition("::")[0] in SPREAD else nodeid.rpartition("::")[0]
+
+
+_MARKS_OF_ALL = re.compile(r"^pytestmark = (\[[^\]]*\]|.*)", re.MULTILINE)
+
+
+def is_left_out(module: str, marks: str) -> bool:
+    """Whether the expression of `-m` leaves out every test of a module (its text) because of a mark that all of them have."""
+    of_all = _MARKS_OF_ALL.search(module)
+    if of_all is None or " or " in marks:
+        return False
+    present = re.findall(r"\bpytest\.mark\.(\w+)", of_all[1])
+    return any(name in present for name in re.findall(r"\bnot (\w+)", marks))
 
 
 def runs_everything() -> bool:

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import networkx
@@ -50,9 +51,26 @@ nothing of this project but itself."""
 LSP_MAY_IMPORT = {"workspace", "ide", "rules", "report", "syntax", "errors", "config", "isolation"}
 
 
+@cache
+def parts_of(path: Path) -> tuple[tuple[ast.Import | ast.ImportFrom, ...], tuple[tuple[str, int], ...]]:
+    """The imports of a file and its texts with their lines, those inside functions included; each file is parsed once."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    imports = tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
+    constants = (node for node in nodes if isinstance(node, ast.Constant))
+    return imports, tuple((node.value, node.lineno) for node in constants if isinstance(node.value, str))
+
+
+def imports_of(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    return parts_of(path)[0]
+
+
+def texts_of(path: Path) -> tuple[tuple[str, int], ...]:
+    return parts_of(path)[1]
+
+
 def imported_rooms(path: Path) -> Iterator[tuple[str, int]]:
     """The rooms of `terra_refactor` that a file imports, with the line; imports inside functions count, too."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in imports_of(path):
         names: list[str] = []
         match node:
             case ast.Import():
@@ -61,8 +79,6 @@ def imported_rooms(path: Path) -> Iterator[tuple[str, int]]:
                 names = [f"{node.module}.{alias.name}" for alias in node.names]
             case ast.ImportFrom():
                 raise AssertionError(f"{path}:{node.lineno}: relative import")
-            case _:
-                continue
         for name in names:
             package, *rest = name.split(".")
             if package == "terra_refactor" and rest and rest[0] != "__version__":
@@ -134,7 +150,7 @@ def test_no_room_imports_tensorflow() -> None:
     for path in ALL_FILES:
         if room_of(path) == "runtime" or any(child in path.parents for child in CHILDREN):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in imports_of(path):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.module:
                 names = [node.module]
@@ -144,7 +160,7 @@ def test_no_room_imports_tensorflow() -> None:
 def test_what_runs_under_the_users_interpreter_stands_alone() -> None:
     for path in sorted(path for child in CHILDREN for path in child.glob("*.py")):
         own = f"terra_refactor.{room_of(path)}.child"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in imports_of(path):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.module:
                 names = [node.module]
@@ -162,8 +178,7 @@ def test_rules_and_decisions_ask_for_facts_and_look_at_no_operations(room: str) 
     looking = {
         str(path.relative_to(ROOT))
         for path in files_of(room)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ImportFrom | ast.Import)
+        for node in imports_of(path)
         for name in imported_names(node)
         if name.startswith(OPERATIONS)
     }
@@ -172,11 +187,11 @@ def test_rules_and_decisions_ask_for_facts_and_look_at_no_operations(room: str) 
 
 def test_a_rules_id_stands_in_its_file_only() -> None:
     named = {
-        f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
+        f"{path.relative_to(ROOT)}:{line}: {text}"
         for path in ALL_FILES
         if room_of(path) != "rules"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"TR\d{3}", node.value)
+        for text, line in texts_of(path)
+        if re.fullmatch(r"TR\d{3}", text)
     }
     assert not named, "import the `RULE` of the rule's file, or ask for what it says of itself"
 
@@ -187,11 +202,10 @@ LIBRARIES = r"(tensorflow|keras|numpy|builtins|collections|functools|itertools|c
 @pytest.mark.parametrize("room", ["facts", "rules", "classify"])
 def test_library_names_stand_in_the_model_of_libraries_only(room: str) -> None:
     named = {
-        f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
+        f"{path.relative_to(ROOT)}:{line}: {text}"
         for path in files_of(room)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        if "." in node.value and re.fullmatch(LIBRARIES, node.value)
+        for text, line in texts_of(path)
+        if "." in text and re.fullmatch(LIBRARIES, text)
     }
     assert not named, "what rules ask of a library function is a trait of it (tf_model/graph_traits.py)"
 
@@ -216,11 +230,11 @@ def test_importing_loads_no_other_room(module: str) -> None:
 
 def files_imported(path: Path, files: Mapping[str, Path]) -> Iterator[str]:
     """The modules of this project that a file imports, by name: for type checkers only and inside functions, too."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in imports_of(path):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+        elif node.module is not None:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         for name in names:
             parts = name.split(".")

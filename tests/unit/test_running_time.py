@@ -12,7 +12,7 @@ from pathlib import Path
 import processor_time
 import pytest
 from kept_answers import SETTING
-from running_time import LONGEST_FIRST, SPREAD, examples, unit_of
+from running_time import LONGEST_FIRST, SPREAD, examples, is_left_out, unit_of
 
 
 def test_the_longest_modules_are_there() -> None:
@@ -33,6 +33,22 @@ def test_a_worker_takes_a_module_or_a_test_of_one_that_is_spread() -> None:
     assert unit_of(f"{spread}::test_a[b]") == f"{spread}::test_a[b]"
     assert unit_of("tests/unit/test_a.py::test_b") == unit_of("tests/unit/test_a.py::test_c") == "tests/unit/test_a.py"
     assert unit_of("tests/unit/test_a.py::TestB::test_c") == "tests/unit/test_a.py::TestB"
+
+
+@pytest.mark.parametrize(
+    ("text", "marks", "expected"),
+    [
+        ("pytestmark = pytest.mark.slow\n", "not slow and not tensorflow", True),
+        ("pytestmark = [\n    pytest.mark.usefixtures('a'),\n    pytest.mark.tensorflow,\n]\n", "not tensorflow", True),
+        ("pytestmark = pytest.mark.slow\n", "not tensorflow", False),
+        ("pytestmark = pytest.mark.slow\n", "slow", False),
+        ("pytestmark = pytest.mark.slow\n", "not slow or tensorflow", False),
+        ("@pytest.mark.slow\ndef test_a(): ...\n", "not slow", False),
+        ("pytestmark = pytest.mark.slow\n", "", False),
+    ],
+)
+def test_a_module_without_a_test_that_is_wanted_is_not_imported(text: str, marks: str, expected: bool) -> None:
+    assert is_left_out(text, marks) is expected
 
 
 def test_what_each_test_takes_is_added_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

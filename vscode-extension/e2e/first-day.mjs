@@ -6,43 +6,31 @@
 // FOLDER is copied. INTERPRETER has TensorFlow. Screenshots go to e2e/results; what each step took is printed.
 
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { emptyResults, options } from "./options.mjs";
 import { PATIENCE, until, Workbench } from "./workbench.mjs";
 
-const here = path.dirname(fileURLToPath(import.meta.url));
-const { values } = parseArgs({
-    options: {
-        "code-server": { type: "string", default: path.join(here, "../../.code-server") },
-        python: { type: "string", default: path.join(here, "../../.venv/bin/python") },
-        vsix: { type: "string", default: path.join(here, "../terra-refactor.vsix") },
-        project: { type: "string" },
-        file: { type: "string" },
-        function: { type: "string" },
-    },
-});
-const results = path.join(here, "results");
-rmSync(results, { recursive: true, force: true });
-mkdirSync(results, { recursive: true });
+const values = options({ required: ["project", "file", "function"] });
+const results = emptyResults();
 const project = mkdtempSync(path.join(tmpdir(), "first-day-"));
 cpSync(path.resolve(values.project), project, { recursive: true });
 const text = () => readFileSync(path.join(project, values.file), "utf-8");
-const line = text().split("\n").findIndex((each) => each.includes(`def ${values.function}(`)) + 1;
+const before = text();
+const line = before.split("\n").findIndex((each) => each.includes(`def ${values.function}(`)) + 1;
 assert.ok(line > 0, `there is no function ${values.function}`);
-const column = text().split("\n")[line - 1].indexOf(values.function) + 2;
+const column = before.split("\n")[line - 1].indexOf(values.function) + 2;
 const bench = new Workbench({
-    codeServer: path.resolve(values["code-server"]),
+    codeServer: values["code-server"],
     project,
     results,
-    settings: { "terra-refactor.interpreter": path.resolve(values.python), "terra-refactor.importStrategy": "useBundled" },
+    settings: { "terra-refactor.interpreter": values.python, "terra-refactor.importStrategy": "useBundled" },
 });
 
 const steps = {
     "install and open the folder": async () => {
-        bench.install(path.resolve(values.vsix));
+        bench.install(values.vsix);
         await bench.start();
     },
     "the first line above a function": async () => {
@@ -64,18 +52,21 @@ const steps = {
         await bench.shot("proven");
         const said = await bench.page.locator(".notification-list-item-message").allInnerTexts();
         console.log(`        ${said.join("; ")}`);
+        const same = said.some((each) => each.includes(`${values.function}: the same with and without the change`));
+        await until(() => !same || text() !== before, "the proven change was not made");
+        assert.ok(same || text() === before, "a change that is not proven was made");
+    },
+    "read the comparison": async () => {
+        await bench.page.locator(".notification-list-item .monaco-button:has-text('Show Comparison')").first().click();
+        const page = await bench.pageWith([values.function, "No file of yours was changed"], "the comparison is not shown");
+        console.log(page.replaceAll(/^\s*/gm, "        | "));
+        await bench.shot("comparison");
+        await bench.run("View: Close Editor");
         await bench.run("Notifications: Clear All Notifications");
     },
     "the whole project": async () => {
         await bench.run("terra-refactor: Show Report");
-        await until(async () => {
-            for (const frame of bench.page.frames()) {
-                if ((await frame.locator("body").innerText({ timeout: 1000 }).catch(() => "")).includes("Call graph")) {
-                    return true;
-                }
-            }
-            return false;
-        }, "there is no report");
+        await bench.pageWith(["Call graph", values.function], "there is no report");
         await bench.shot("report");
     },
     uninstall: async () => {

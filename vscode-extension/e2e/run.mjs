@@ -7,34 +7,23 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { emptyResults, here, options } from "./options.mjs";
 import { PATIENCE, until, within, Workbench } from "./workbench.mjs";
 
-const here = path.dirname(fileURLToPath(import.meta.url));
-const { values } = parseArgs({
-    options: {
-        "code-server": { type: "string", default: path.join(here, "../../.code-server") },
-        python: { type: "string", default: path.join(here, "../../.venv/bin/python") },
-        vsix: { type: "string", default: path.join(here, "../terra-refactor.vsix") },
-        only: { type: "string", default: "" }, // steps whose names have this in them; most need those before them
-    },
-});
-const results = path.join(here, "results");
-rmSync(results, { recursive: true, force: true });
-mkdirSync(results, { recursive: true });
+const values = options({ optional: { only: "" } }); // --only: steps whose names have this in them; most need those before them
+const results = emptyResults();
 const project = mkdtempSync(path.join(tmpdir(), "terra-project-"));
 cpSync(path.join(here, "project"), project, { recursive: true });
 const onDisk = (name) => readFileSync(path.join(project, name), "utf-8");
 
 const bench = new Workbench({
-    codeServer: path.resolve(values["code-server"]),
+    codeServer: values["code-server"],
     project,
     results,
-    settings: { "terra-refactor.interpreter": path.resolve(values.python) },
+    settings: { "terra-refactor.interpreter": values.python },
 });
 
 const steps = [
@@ -178,15 +167,7 @@ async function proving() {
     await until(() => /@tf\.function[^\n]*\ndef smooth/.test(onDisk("scale.py")), "the proven change was not made");
     await bench.shot("proven");
     await bench.notification("smooth: the same").locator(".monaco-button:has-text('Show Comparison')").click();
-    await until(async () => {
-        for (const frame of bench.page.frames()) {
-            const text = await frame.locator("body").innerText({ timeout: 1000 }).catch(() => "");
-            if (text.includes("median of a call") && text.includes("No file of yours was changed")) {
-                return true;
-            }
-        }
-        return false;
-    }, "the comparison is not shown");
+    await bench.pageWith(["median of a call", "No file of yours was changed"], "the comparison is not shown");
     await bench.shot("proof");
     await bench.run("View: Close Editor");
 }
@@ -307,15 +288,8 @@ async function notebook() {
 async function report() {
     await bench.run("terra-refactor: Show Report");
     await bench.page.locator(".tab.active:has-text('terra-refactor report')").waitFor();
-    await until(async () => {
-        for (const frame of bench.page.frames()) {
-            const text = await frame.locator("body").innerText({ timeout: 1000 }).catch(() => "");
-            if (text.includes("Tower.forward") && text.includes("Call graph") && text.includes("shapes.ipynb, cell 2, line 1")) {
-                return true;
-            }
-        }
-        return false;
-    }, "the report does not name the functions with their places");
+    const named = ["Tower.forward", "Call graph", "shapes.ipynb, cell 2, line 1"];
+    await bench.pageWith(named, "the report does not name the functions with their places");
     await bench.shot("report");
 }
 
@@ -457,7 +431,7 @@ for (const ending of ["SIGINT", "SIGTERM"]) {
     });
 }
 try {
-    bench.install(path.resolve(values.vsix));
+    bench.install(values.vsix);
     await bench.start();
     for (const [index, [name, step]] of steps.filter(([name]) => name.includes(values.only)).entries()) {
         doing = `step ${index + 1}: ${name}`;

@@ -5,20 +5,10 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { options } from "./options.mjs";
 import { Workbench } from "./workbench.mjs";
 
-const here = path.dirname(fileURLToPath(import.meta.url));
-const { values } = parseArgs({
-    options: {
-        "code-server": { type: "string", default: path.join(here, "../../.code-server") },
-        python: { type: "string", default: path.join(here, "../../.venv/bin/python") },
-        vsix: { type: "string", default: path.join(here, "../terra-refactor.vsix") },
-        project: { type: "string" },
-        output: { type: "string" },
-    },
-});
+const values = options({ required: ["project", "output"] });
 const FILE = "src/bnnsurv/models.py";
 const output = path.resolve(values.output);
 mkdirSync(output, { recursive: true });
@@ -26,10 +16,10 @@ const lines = readFileSync(path.join(values.project, FILE), "utf-8").split("\n")
 const tape = lines.findIndex((line) => line.includes("tf.GradientTape")) + 1;
 assert.ok(tape > 0, `${FILE} has no tape`);
 const bench = new Workbench({
-    codeServer: path.resolve(values["code-server"]),
+    codeServer: values["code-server"],
     project: path.resolve(values.project),
     results: output,
-    settings: { "terra-refactor.interpreter": path.resolve(values.python), "editor.fontSize": 13, "editor.stickyScroll.enabled": false, "files.autoSave": "off" },
+    settings: { "terra-refactor.interpreter": values.python, "editor.fontSize": 13, "editor.stickyScroll.enabled": false, "files.autoSave": "off" },
 });
 
 /** The editor without what is around it. */
@@ -40,7 +30,7 @@ async function picture(name) {
 
 let failed = 0;
 try {
-    bench.install(path.resolve(values.vsix));
+    bench.install(values.vsix);
     await bench.start();
     await bench.page.setViewportSize({ width: 960, height: 500 });
     await bench.open(FILE);

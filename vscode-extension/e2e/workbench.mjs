@@ -236,6 +236,22 @@ export class Workbench {
         await menu.waitFor({ state: "hidden" });
     }
 
+    /** The text of the page in an editor (a webview) that has all of these in it, once there is one. */
+    async pageWith(parts, failure) {
+        let found = "";
+        await until(async () => {
+            for (const frame of this.page.frames()) {
+                const text = await frame.locator("body").innerText({ timeout: 1000 }).catch(() => "");
+                if (parts.every((part) => text.includes(part))) {
+                    found = text;
+                    return true;
+                }
+            }
+            return false;
+        }, failure);
+        return found;
+    }
+
     /** A message in the corner. */
     notification(text) {
         return this.page.locator(`.notification-list-item:has-text("${text}")`).first();
