@@ -81,7 +81,7 @@ async def _news(
     known: Mapping[str, str],
     generation: int,
 ) -> AsyncIterator[list[types.WorkspaceFullDocumentDiagnosticReport]]:
-    """What differs from what the client knows, a component at a time; at last what is not to be shown any more.
+    """Changed diagnostics, a component at a time, then empty reports for files that no longer have any.
 
     Raises:
         StaleError: a text has changed.

@@ -45,7 +45,7 @@ class AbstractHeap:
         return number
 
     def make_room_again(self, frame: Frame, op: OpId) -> None:
-        """What an operation that is about to run made before, on this path, is older than all that it makes now.
+        """Age the objects that an operation made earlier on this path, before it runs again: they are older than all that it makes now.
 
         Before it looks at its operands: one may lead to what it made, or be it.
         """

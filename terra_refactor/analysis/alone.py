@@ -2,8 +2,8 @@
 
 Computes: nothing. Needs: a summary that `reuse` keeps. Gives: `run_alone`, `RecordedState`, `AsRecorded`, `NotAloneError`.
 
-Whether a changed function still gives its callers what it gave is so known before any of them runs. What it reads now and did not read
-then is `NOT_RECORDED`: no summary fits that, and one that has read it is not the same as before.
+So the analysis knows before any caller runs whether a changed function still returns the same to its callers. A new read, which the old
+run did not have, is `NOT_RECORDED`: no summary fits it, and a summary that has read it differs from the old one.
 """
 
 from __future__ import annotations

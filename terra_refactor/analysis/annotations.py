@@ -130,7 +130,7 @@ def _generic(engine: Engine, name: str, arguments: tuple[Value, ...], module: st
 
 
 def as_declared(engine: Engine, code: Function, function: FunctionValue, returned: Value) -> Value:
-    """What a call gives: what a model or stub says where it is not known, and the annotation of a method that subclasses define."""
+    """The result of a call: if it is unknown, the type of a model or stub, or the annotation of a method that subclasses define."""
     if type(returned) is not UnknownValue:
         return returned
     declared = engine.declarations.get(f"{code.id.module}.{code.qualname}")

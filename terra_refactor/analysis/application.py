@@ -51,7 +51,7 @@ def entry_naming(engine: Heap, callee: FunctionId) -> Naming:
 
 
 def writes_of_entry(engine: Heap, summary: Summary) -> Iterator[tuple[HeapKey, Value]]:
-    """What an entry wrote, in the names of the program's state. What it made keeps its name: in the program one entry makes it."""
+    """The writes of an entry, in the names of the program's state. Objects keep their names: in the program one entry makes each."""
     naming = entry_naming(engine, summary.function.id)
 
     def outside(number: ObjectId) -> ObjectId:

@@ -2,9 +2,9 @@
 
 Computes: what a recursive call gives, and which finished contexts rest on that. Needs: the contexts. Gives: `Recursions`, `Running`.
 
-A context that calls itself is run in rounds. A recursive call gives what the last round gave (nothing, in the first one), until a round
-gives and reads nothing new. What was analysed in between in one round rests on what the last one gave: it is forgotten when the next one
-begins, and with the last round it is finished.
+A context that calls itself is run in rounds. A recursive call returns the result of the last round (nothing, in the first one), until a
+round returns and reads nothing new. Contexts that were analysed within a round depend on the result of the round before: they are
+discarded when the next round begins, and finished with the last one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from terra_refactor.domain.state import CLASS, EXISTS, HeapKey, Naming, State, s
 from terra_refactor.domain.value import Bottom, UnknownValue, Value
 
 MAX_ROUNDS: Final = 5
-"""What a recursion gives is unknown if it still changes then."""
+"""A recursion whose result still changes after these rounds returns an unknown value."""
 
 
 @dataclass(slots=True, eq=False)
@@ -98,7 +98,7 @@ class Recursions:
         return self._of.get(key, [])
 
     def finish(self, key: Key, running: Running, summary: Summary) -> None:
-        """What came of a context that has ended is among the contexts now."""
+        """Add the summary of a context that has ended to the contexts."""
         if running.rests:
             self._note(key, summary, running.rests)
             self._rest_on(running.rests)

@@ -3,18 +3,18 @@
 Computes: which summaries of an earlier run are what a run from nothing would make now. Needs: an interpreter that writes logs. Gives:
 `SummaryStore` (which outlives a run), `Adoption` (of one run).
 
-What a context does depends on its key and on the state that it reads, which its summary has, and on what it asks of the analysis itself:
+The behaviour of a context depends on its key, on the state that it reads (recorded in its summary), and on its queries to the analysis:
 which summaries its calls find, what was noted about parameters, which tables its names are looked up in. The log of a context has these
 questions with their answers, and what it told the analysis, in order. A summary is taken over where its reads hold, its code and that
 of all it calls is the same, and going through the log finds every answer the same; what the context reported is replayed on the way. If an
 answer differs, all that is taken back, and the context is run.
 
-A context that is run again and gives its callers what it gave before takes the place of the old one, and callers stay as they are. That
-is found out before callers are run: where going through the log of a caller meets a context that does not hold, this one is run alone,
-from what it has read (`alone`), at the very point at which a run of the caller would come to it. What comes of it is known then, whether
+A context that is run again and returns to its callers what it returned before replaces the old one, and callers stay as they are. The
+analysis finds this out before callers are run: if going through the log of a caller meets a context that does not hold, this one is run
+alone, from what it has read (`alone`), at the very point at which a run of the caller would come to it. So its result is known, whether
 the caller holds or is run.
 
-What recursion brings forth holds only inside of the outermost context of the recursion: it is taken over with that one, and not alone.
+Contexts within a recursion hold only inside of its outermost context: they are reused together with that one, never alone.
 
 Ignores (such contexts are run again): what runs out of a budget, functions that import a module first.
 """

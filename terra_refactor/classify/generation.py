@@ -2,7 +2,7 @@
 
 Computes: the modules that build graphs and run them in sessions; those of programs that run with TensorFlow 1, or without eager execution.
 Needs: facts. Gives: `tensorflow_1_modules`, `programs_of_tensorflow_1`, `imported_modules`.
-What a name means is the same for both generations as far as it goes (`tf_model.aliases` knows the old ones); what differs is
+Names mean the same in both generations, as far as they exist (`tf_model.aliases` knows the old ones), except
 `==` of tensors, which is identity in graphs of TensorFlow 1. Ignores: single names of `tf.compat.v1` that programs of TensorFlow 2
 keep using, such as `tf.compat.v1.where`.
 """

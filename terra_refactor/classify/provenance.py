@@ -1,8 +1,7 @@
 """Where values come from, by data flow.
 
 A value is *proven* to be a tensor (or an array) if data flow leads back from it to a call of TensorFlow, Keras or NumPy that gives one.
-That says nothing about its shape and its dtype, which such a call makes of what it is given: they are proven where all tensors are that it
-was made from (`whole`).
+Its shape and dtype follow from the arguments of that call: they are proven only if all tensors that it was made from are (`whole`).
 
 Computes: whether a value, or a parameter, is proven. Needs: facts. Gives: `Provenance`, `is_array`.
 """

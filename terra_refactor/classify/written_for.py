@@ -40,7 +40,7 @@ def written_for(hazards: HazardMap) -> dict[str, tuple[Releases, str]]:
 
 
 def _names_of_older_keras(hazards: HazardMap, context: ContextFacts) -> Iterator[str]:
-    """What of Keras is used that Keras 3 does not have: parameters, methods of models, and of Keras imported by itself also members.
+    """Names of Keras that Keras 3 does not have: parameters, methods of models, and of Keras imported by itself also members.
 
     Imports and members do not count where something around asks whether they are there.
     """
@@ -80,7 +80,7 @@ def _is_asked_for(around: Iterable[Region]) -> bool:
 def in_releases(finding: Finding, releases: Releases, why: str) -> Finding | None:
     """The finding as it is where these releases run the code; None if none of them has what it says.
 
-    `why` says what shows which releases these are. What is certain of the newest release only is an error as long as that is one of them.
+    `why` says what shows which releases these are. A failure that is certain in the newest release only is an error if that is one of them.
     """
     behaviour = finding.release
     if behaviour is None:

@@ -351,8 +351,8 @@ def same_reads(
 ) -> bool:
     """Whether every recorded read gives the same value in `state`, for a call that names objects so, and what was absent still is.
 
-    What a summary says of an object that this call does not give is about another call's object, and does not matter.
-    What was looked at in vain is not recorded as read: nothing depends on a summary that does not hold. `marks` are those of the state,
+    Reads of an object that this call does not pass are about another call's object, and do not matter.
+    A failed comparison records no reads: nothing depends on a summary that does not hold. `marks` are those of the state,
     where the caller has them: they are the same again after a comparison that failed.
     """
     if absent and _is_one_here(state, absent):

@@ -318,8 +318,8 @@ class UnknownValue:
 
 
 NAMED_LIKE_A_TENSOR = "named like a tensor"
-"""As the reason of an unknown value: it is a parameter of such a name, or computed from one. That is no evidence of what it is, but of what
-a computation with it costs."""
+"""As the reason of an unknown value: it is a parameter of such a name, or computed from one. The name is no evidence of its type, but of
+the cost of a computation with it."""
 RECORDED_AS_A_TENSOR = "a tensor in recorded runs"
 """The same of a parameter that was a tensor in recorded runs."""
 SUGGESTED = frozenset({NAMED_LIKE_A_TENSOR, RECORDED_AS_A_TENSOR})
@@ -374,7 +374,7 @@ UNKNOWN_STR = Scalar(PythonType.STR)
 
 
 def as_symbolic(value: Value) -> Value:
-    """A Python number or text that a tensor's content decides: see `Scalar.symbolic`. What is neither stays what it is."""
+    """A Python number or text that a tensor's content decides: see `Scalar.symbolic`. Other values are returned as they are."""
     match value:
         case Constant(bool()):
             return Scalar(PythonType.BOOL, None, symbolic=True)

@@ -25,7 +25,7 @@ class ClassFamilies:
         self._setters: dict[str, frozenset[str] | None] | None = None
 
     def may_read(self, reader: FunctionId, attribute: str, *, by_name: bool = False) -> bool:
-        """Whether an object on which the attribute is set may be of the reader's class, too. What is no method may with `by_name` not."""
+        """Whether an object on which the attribute is set may be of the reader's class, too. With `by_name`, only methods may."""
         if self._setters is None:
             self._setters = self._classes_that_set()
         setting, own = self._setters.get(attribute), self._class_of(reader)

@@ -29,8 +29,8 @@ _Value = TypeVar("_Value")
 
 @dataclass(slots=True)
 class Looks:
-    """Recent looks at the program, in order. What notes it does not lead back to a program: what is out of date is gone at once,
-    without a search."""
+    """Recent looks at the program, in order. It holds no reference to a program, so an invalidated one is freed at once, without a
+    search for cycles."""
 
     looks: dict[Look, object] = field(default_factory=dict)
 

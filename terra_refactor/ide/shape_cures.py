@@ -3,10 +3,10 @@ where exactly one is right.
 
 Computes: the edit of one argument. Needs: a snapshot and a finding. Gives: `shape_cure`, `ShapeCure`.
 
-Each candidate is tried by the operation's own rule, with the argument as it would be, in every context in which the operation fails. What
-leaves one candidate is offered; what leaves several, or none, is the author's to decide. What the call itself says (`axis=`, the sizes of
-`tf.reshape`) is changed where it says such a thing, else an operand. Of operands, candidates that give the shape of one of them, or at
-least no more axes than they have, come before those that broadcast both.
+Each candidate is tried by the operation's own rule, with the changed argument, in every context in which the operation fails. A cure is
+offered if exactly one candidate is left; otherwise the author decides. The cure changes the call's own arguments (`axis=`, the sizes of
+`tf.reshape`) if it has such, else an operand. Of operands, candidates whose result has the shape of one of them, or at least no more axes
+than they have, come before those that broadcast both.
 """
 
 from __future__ import annotations

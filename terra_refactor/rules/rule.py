@@ -88,7 +88,7 @@ class Nature(Enum):
     UNCONVERTED = "unconverted"
     """It is one since AutoGraph leaves the code as it is."""
     UNKNOWABLE = "unknowable"
-    """What it would take for it to be none is no assumption that anybody makes."""
+    """Nobody could state an assumption under which it is no hazard."""
 
 
 @dataclass(frozen=True, slots=True)

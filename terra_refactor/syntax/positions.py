@@ -161,8 +161,8 @@ def _align(written: str, text: str, path: str) -> Sequence[int]:
     """For each offset of the written tree, the offset in the text.
 
     LibCST drops some whitespace of unusual files (a form feed before the first line, a blank line of spaces among others), and comments
-    (indented ones at the end). All else is the same in both, so each character finds its place by going through both at once. That is
-    all that edits need: they change the text between positions, and what lies at none is not touched.
+    (indented ones at the end). All else is the same in both, so each character finds its place by going through both at once. Edits need
+    no more: they change the text between positions, and never touch text without a position.
     """
     moved = array("L", bytes(array("L").itemsize * (len(written) + 1)))
     comments = dict(comments_of(text))

@@ -3,9 +3,9 @@
 Computes: whether Python reads both texts as the same statements, and the way from a place of the old text to that of the new one. Needs:
 both texts. Gives: `Relocation`, `relocation`.
 
-Python's grammar is one over tokens, so texts with equal tokens are equal programs. What stands between tokens (comments, blanks, line
-ends inside of brackets, the width of an indentation) is left out of the comparison, and so is a string that is a statement (a
-docstring), unless it is the last statement of its block.
+Python's grammar is one over tokens, so texts with equal tokens are equal programs. The comparison ignores the text between tokens
+(comments, blanks, line ends inside of brackets, the width of an indentation), and a string that is a statement (a docstring), unless it
+is the last statement of its block.
 """
 
 from __future__ import annotations

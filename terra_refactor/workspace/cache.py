@@ -281,7 +281,7 @@ def _why_unused(folder: Path) -> str | None:
 
 
 def _files(folder: Path) -> list[Path]:
-    """What we may have written: a folder that was named by mistake holds other things, too."""
+    """Files that this tool may have written: a folder that was named by mistake holds other files, too."""
     return sorted(
         entry
         for entry in folder.glob("*/*/*")

@@ -75,7 +75,7 @@ class Trial:
 
 
 def hoistable(trial: Trial, decision: Decision, hazard: Hazard, found: Sequence[Hoisted]) -> tuple[Hoisted, ...]:
-    """What a hazard at the tape says should come before the run, besides what was found."""
+    """Expressions that should be evaluated before the run, by a hazard at the tape, in addition to `found`."""
     assert trial.region is not None
     candidate = trial.candidate
     if hazard.rule == UNHASHABLE_ARGUMENT.id:
@@ -97,7 +97,7 @@ def hoistable(trial: Trial, decision: Decision, hazard: Hazard, found: Sequence[
 
 
 def tensors(decision: Decision) -> frozenset[str]:
-    """What the function gets of which the dtype of a tensor is known."""
+    """The parameters that are tensors of a known dtype."""
     return frozenset(
         parameter.name
         for parameter in decision.parameters

@@ -4,8 +4,8 @@ Computes: for each candidate of `refactor.regions` the longest run of statements
 graph. Needs: a program, the sources of its files, the decisions about its functions, and the judge that made them. Gives:
 `judge_regions`.
 
-What the decision holds against a function is what the next attempt leaves outside of it: statements with hazards (a print, a log, a
-number taken out of a tensor), and those that use a Python number that differs from call to call. So the rules say what host code is.
+The next attempt leaves out of the function what the decision objected to: statements with hazards (a print, a log, a number taken out of
+a tensor), and those that use a Python number that differs from call to call. So the rules define what host code is.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ Decide: TypeAlias = Callable[[Program, Names], Sequence[Decision]]
 MAX_ROUNDS: Final = 12
 """So often a program is judged with other runs of statements as functions."""
 MAX_CANDIDATES: Final = 40
-"""Of a component. What has more tapes outside of functions than that is a collection of examples."""
+"""The most candidates of a component. One with more tapes outside of functions is a collection of examples."""
 
 
 def judge_regions(

@@ -73,8 +73,8 @@ class _Git:
     """Queries to git about the repository of the current folder.
 
     A repository's own configuration can name programs that git runs: filters, hooks, a file system monitor, an editor of differences, a
-    transport for objects that are missing. So the repository itself is only asked for names. What reads contents works in a repository
-    that was made just now, has the user's configuration and no other, and borrows the objects.
+    transport for objects that are missing. So the repository itself is only asked for names. Contents are read through a new
+    repository that has the user's configuration and no other, and borrows the objects.
     """
 
     def __init__(self, program: str, folder: Path) -> None:

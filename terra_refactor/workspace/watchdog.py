@@ -4,8 +4,8 @@ Computes: the result of a function, unless that takes more processor time or mem
 comes near, since what exceeds them depends on the machine. Gives: `watched`, `Limits`, `OverLimitError`.
 Ignores: native code that never returns to Python (the parser: `pool.py` gives it processes that can be killed).
 
-A second thread looks at the clock and the memory, and raises an exception in the thread that works. That is no `Exception`, so that no
-handler on the way takes it for a fault of one function.
+A second thread looks at the clock and the memory, and raises an exception in the thread that works. It is not derived from `Exception`,
+so that no handler on the way takes it for a fault of one function.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Computes: the chain from paths to results: discover, read, parse, lower, analyse
 Gives: `analyze`, `lint`, `fix`, `verify`, `fix_verified`.
 Ignores: how results are shown, and whether anything is written (`refactor.apply`).
 
-What only some runs need (the analysis, LibCST, refactoring, running programs) is imported where it is needed: a run that finds
+Modules that only some runs need (the analysis, LibCST, refactoring, running programs) are imported where they are used: a run that finds
 everything in the cache spends most of its time with imports.
 """
 

@@ -46,7 +46,7 @@ _GIVE_VIEWS: Final = frozenset(
         *(f"numpy.{name}" for name in ("asarray", "asanyarray", "atleast_1d", "atleast_2d", "expand_dims", "moveaxis")),
     )
 )
-"""What gives another view of the same elements, where it can."""
+"""Calls that return another view of the same elements, where they can."""
 _VIEW_ATTRIBUTES: Final = frozenset({"T", "flat", "imag", "mT", "real"})
 _MAX_VIEWS: Final = 8
 

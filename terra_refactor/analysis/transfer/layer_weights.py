@@ -41,7 +41,7 @@ _BIAS: Final = "bias"
 def note_input(site: Site, receiver: Value, arguments: CallArguments) -> None:
     """Keeps what a layer is called on, and calls what the program gave it for its weights.
 
-    What was kept before is not read: a summary does not depend on whether it was known.
+    It does not read an earlier value, so a summary does not depend on whether one was known.
     """
     frame = site.frame
     if not isinstance(receiver, Reference) or not arguments.positional:

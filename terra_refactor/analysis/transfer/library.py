@@ -180,7 +180,7 @@ _LAYER_LISTS: Final = frozenset({"add_loss", "add_update"})
 def _set_floats(site: Site, arguments: CallArguments) -> None:
     """`set_floatx` and `set_global_policy`.
 
-    What they do is known in a program of one module, before the first layer: Keras keeps the policy that its first layer finds.
+    Their effect is known in a program of one module, before the first layer: Keras keeps the policy that its first layer finds.
     """
     engine, frame = site.engine, site.frame
     given = arguments.positional[0] if arguments.positional else UNKNOWN

@@ -316,7 +316,7 @@ def _deletes_names(statement: ast.stmt) -> bool:
 def _last_deletion(block: Block, start: int, end: int) -> int:
     """The place after the last `del` behind a run that deletes what the run binds; 0 if there is none that may be left out.
 
-    What stands between comes behind the run as it is, so it must neither leave the block nor be a step of its own.
+    The statements between move behind the run unchanged, so they must neither leave the block nor be a step of their own.
     """
     bound = set(usage_of(block[start:end]).binds)
     found = 0
@@ -408,7 +408,7 @@ def may_be_deferred(statement: ast.stmt, before: Block, behind: Block, numbers: 
     """Whether a statement may run after those behind it: it shows or keeps numbers of this iteration, which nothing changes.
 
     It reads results of the statements `before`, which are tensors, and names that `numbers` has; no variables, which the update changes.
-    What it calls prints, or converts a result of the statements `before`; tensors do not change, so that it shows the same later. It may
+    Its calls print, or convert a result of the statements `before`; tensors do not change, so they show the same later. It may
     add to a list that the others do not use.
     """
     usage, others = usage_of([statement]), usage_of(behind)

@@ -12,11 +12,11 @@ Ignores: whether a graph keeps the meaning with the argument; the function that 
                                                            self.train_step(x, self.action, np.random.normal(size=n))
 
 A graph keeps the value that `self.action` had when it was traced; as an argument it is that of each call. Nothing in the run may change
-what is read: no statement of it writes an attribute of that name, or binds a name that the expression needs. What the run calls might;
+what is read: no statement of it writes an attribute of that name, or binds a name that the expression needs. A callee might;
 then the function writes Python state, and is no graph at all. Calls that draw numbers stay in their order, since they are arguments in it.
 
-What NumPy makes of arrays that the run is given needs arrays: `np.sqrt(rate) * x`, `table[rows]`, `tf.constant(x)`. It is evaluated
-before, as far as it is made of nothing else, so that NumPy computes what it did.
+NumPy expressions of the run's array arguments need arrays: `np.sqrt(rate) * x`, `table[rows]`, `tf.constant(x)`. If they use nothing
+else, they are evaluated before the run, so that NumPy still computes them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LATER: Final = (
     *(ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.IfExp, ast.BoolOp, ast.JoinedStr),
     *(ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom),
 )
-"""What is in these need not be evaluated, or not once, or has no place in the text."""
+"""Parts of these need not be evaluated, or not once, or have no place in the text."""
 
 
 @dataclass(frozen=True, eq=False)

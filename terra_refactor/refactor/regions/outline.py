@@ -203,7 +203,7 @@ class Outliner:
 
     @staticmethod
     def _ordered(candidate: Candidate, names: set[str]) -> tuple[str, ...]:
-        """What the loops bind in the order in which they do, after what is the same for all of them, in the order of its use."""
+        """The names in the order of the parameters: loop constants by their first use, then loop variables in the order of binding."""
         bound = (
             usage_of([candidate.path[candidate.loops[0]][0][candidate.path[candidate.loops[0]][1]]]).binds
             if (candidate.loops)
@@ -338,7 +338,7 @@ class Outliner:
 
     @staticmethod
     def _still_deleted(candidate: Candidate, outputs: Sequence[str]) -> list[str]:
-        """What the run deletes and code around the call has: what comes from before it, or is returned."""
+        """Names that the run deletes and the code around the call still has: bound before it, or returned by it."""
         there = candidate.scope.flow.bound_before(candidate.block, candidate.start) | set(outputs)
         found: dict[str, None] = {}
         for statement in candidate.block[candidate.start : candidate.end]:

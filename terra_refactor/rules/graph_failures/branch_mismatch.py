@@ -221,7 +221,7 @@ def _pair(view: ContextView, first: Value, second: Value) -> str | None:
 
 
 def _none_inside(value: Value) -> str | None:
-    """That a structure holds None: no branch of a graph gives that."""
+    """A message if a structure holds None, which no branch of a graph may return; else None."""
     match value:
         case TupleValue(elements=elements) | FrozenList(elements=tuple() as elements):
             parts: Iterable[Value] = elements

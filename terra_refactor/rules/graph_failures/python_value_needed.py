@@ -1,4 +1,4 @@
-"""TR319: a symbolic tensor where Python, or the making of the graph, needs a value."""
+"""TR319: a symbolic tensor where Python, or the construction of the graph, needs a value."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _formatted(view: ContextView, at: OpId, given: Iterable[OpId], *, every: bool = False) -> Iterator[LocalHazard]:
-    """The value that a number format is applied to and that is a tensor in a graph; the first of it, or `every`."""
+    """The formatted values that are tensors in a graph: the first one, or `every` one."""
     for number in given:
         is_tensor, parameter = view.becomes_tensor(number)
         if is_tensor:
@@ -87,7 +87,7 @@ def _formatted(view: ContextView, at: OpId, given: Iterable[OpId], *, every: boo
 
 
 def _check_dtypes(view: ContextView, operation: Operation) -> Iterator[LocalHazard]:
-    """Numbers that a graph makes tensors of, beside tensors of another dtype and floats of Python."""
+    """Numbers that are tensors in a graph, in operations with tensors of another dtype or with Python floats."""
     for number, other in operation.pairs:
         made, own = _made_of_number(view, number), _dtype(view, other)
         is_int = made is None and _is_int_in_graph(view, number)
@@ -118,7 +118,7 @@ def _check_dtypes(view: ContextView, operation: Operation) -> Iterator[LocalHaza
 
 
 def _grows(view: ContextView, write: NameWrite) -> Iterator[LocalHazard]:
-    """A Python int that a loop of the graph multiplies: an int32 tensor in the graph, which overflows."""
+    """A Python int that a loop of the graph multiplies: in the graph it is an int32 tensor and overflows."""
     for read, is_factor in _computed_from(view, write.value, set()):
         if is_factor and read.name == write.name and read.op < write.op and _is_int_in_graph(view, read.op):
             yield LocalHazard(
@@ -159,7 +159,7 @@ def _computed_from(
 
 
 def _is_int_in_graph(view: ContextView, number: OpId) -> bool:
-    """Whether a Python int is, on some path, a number that is an integer tensor in a graph."""
+    """Whether a Python int is, on some path, an integer tensor in a graph."""
     return (
         view.any_of(number, is_symbolic_number)
         and view.all_of(number, lambda member: python_type(member) is PythonType.INT)
@@ -168,7 +168,7 @@ def _is_int_in_graph(view: ContextView, number: OpId) -> bool:
 
 
 def _is_python_float(value: Value) -> bool:
-    """Whether it is a float of Python in a graph, too."""
+    """Whether the value stays a Python float in a graph."""
     return python_type(value) is PythonType.FLOAT and not is_symbolic_number(value)
 
 
@@ -177,7 +177,7 @@ def _is_size_of_data_set(view: ContextView, call: Call) -> bool:
 
 
 def _made_of_number(view: ContextView, number: OpId) -> DType | None:
-    """The dtype of what AutoGraph makes of `int(tensor)`, `float(tensor)` or `len(dataset)`; None for anything else."""
+    """The dtype of the tensor into which AutoGraph converts `int(tensor)`, `float(tensor)` or `len(dataset)`; None for other calls."""
     call = view.made(_behind_name(view, number))
     if not isinstance(call, Call) or len(call.arguments) != 1:
         return None
@@ -207,7 +207,7 @@ def _behind_name(view: ContextView, number: OpId) -> OpId:
 
 
 def _dtype(view: ContextView, number: OpId) -> DType | None:
-    """The dtype of what certainly is a tensor."""
+    """The dtype of a value that is a tensor in every case; else None."""
     found = {
         member.type.dtype if isinstance(member, TensorValue) and is_tensorflow_tensor(member) else None
         for member in members(view.value(number))
@@ -337,7 +337,7 @@ def _formatted_as_numbers(view: ContextView, text: str, given: OpId) -> Iterator
 
 
 def _check_hashes(view: ContextView) -> Iterator[LocalHazard]:
-    """Numbers of tensors in sets, and as keys of dicts."""
+    """Numbers that are tensors in a graph, as members of sets and keys of dicts."""
     hashed = [(display.op, number) for display in view.code.of_kind(Display) for number in display.hashed]
     for call, _ in view.calls_with(Trait.HASHES_ELEMENTS):
         given = None if call.first is None else view.origin(call.first)
@@ -346,7 +346,7 @@ def _check_hashes(view: ContextView) -> Iterator[LocalHazard]:
         elif isinstance(given, Display) and given.is_comprehension:
             hashed += [(call.op, number) for number in given.hashed]
     for at, number in hashed:
-        # a tensor itself is not hashed eagerly, either
+        # a tensor itself cannot be hashed eagerly either
         if view.all_of(number, is_symbolic_number) and view.is_symbolic(number):
             yield LocalHazard(at, f"`{view.written(number)}` is hashed: in a graph it has no value, and this raises")
 

@@ -1,4 +1,4 @@
-"""TR603: variables that are made inside a graph."""
+"""TR603: variables that are created while a graph is traced."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    """Optimizers that calls bring: each makes its variables when it is first applied, which only the first trace may do."""
+    """Optimizers that callers pass: each creates its variables when it is first applied, which only the first trace may do."""
     several = dict(_several_given(view))
     if not several or _is_built_elsewhere(view):
         return
-    # a context may stand for all that calls bring, and has one object for these
+    # a context may stand for the arguments of all calls, and has one object for them
     given = {
         each: read.name
         for read in view.reached(NameRead)
@@ -41,7 +41,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                         number,
                         f"calls bring several optimizers as `{parameter}`: each makes its variables when it is first applied, which a "
                         "graph may do only in its first trace",
-                        # without momentum there is nothing to make
+                        # without momentum there is nothing to create
                         f"the optimizers that are given as `{parameter}` make no variables"
                         if several[parameter]
                         else None,
@@ -50,7 +50,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _several_given(view: ContextView) -> Iterator[tuple[str, bool]]:
-    """The parameters for which calls bring several objects, what a loop makes for each call included; with whether one is an `SGD`."""
+    """The parameters for which calls pass several objects (a loop may make one for each call), and whether one is an `SGD`."""
     own = 1 if view.function.kind is FunctionKind.METHOD else 0
     for parameter in view.function_facts.parameters[own:]:
         found = {
@@ -77,7 +77,7 @@ def _is_made_for_each_call(view: ContextView, value: Reference) -> bool:
 
 
 def _is_built_elsewhere(view: ContextView) -> bool:
-    """Whether some optimizer is built explicitly: then it may have its variables."""
+    """Whether the program builds an optimizer explicitly (`optimizer.build`), so that its variables may exist already."""
     return any(
         has_trait(name, Trait.TAKES_VARIABLES) and name.endswith(".build")
         for function in view.codes.readers_of("build")

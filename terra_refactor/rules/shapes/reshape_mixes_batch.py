@@ -78,7 +78,7 @@ def _mixed(value: Value, target: tuple[int, ...]) -> str | None:
 
 
 def _moved(view: ContextView, data: OpId, wanted: OpId) -> str | None:
-    """What is wrong with a reshape that puts an axis of the tensor behind what it stood before; None if it may be meant."""
+    """A message about a reshape that moves an axis of the tensor behind one that it preceded; None if the order may be meant."""
     written = view.made(wanted)
     found = members(view.value(data))
     if not isinstance(written, Display) or not written.is_sequence or any(item.starred for item in written.items):

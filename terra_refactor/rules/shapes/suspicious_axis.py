@@ -1,7 +1,7 @@
-"""TR407: an axis along which something is normalised, chosen or averaged that is not the axis along which the result is used.
+"""TR407: a normalisation, choice or mean along one axis, whose result is used along another.
 
-Each finding has two places of evidence: where the axis is given, and what uses the result along another one, or what says that the axis
-is the batch. Ignores: einsum, results that other functions use.
+Each finding has two places of evidence: the axis argument, and the code that uses the result along another axis or shows that the axis is
+the batch. Ignores: einsum, results that other functions use.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from terra_refactor.tf_model.along_axes import (
 )
 
 _MAX_CALLERS: Final = 3
-"""How many calls are followed to where a parameter comes from."""
+"""The most calls that are followed from a parameter to its origin."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -49,7 +49,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _products(view: ContextView) -> Iterator[tuple[OpId, OpId, OpId, tuple[bool, bool]]]:
-    """Matrix products: number, operands, whether each is transposed."""
+    """Matrix products: operation, operands, whether each is transposed."""
     for operation in view.reached(Operation):
         if operation.symbol == "@" and operation.right is not None:
             yield operation.op, operation.left, operation.right, (False, False)
@@ -65,7 +65,7 @@ def _products(view: ContextView) -> Iterator[tuple[OpId, OpId, OpId, tuple[bool,
 
 
 def _normalised(view: ContextView, number: OpId) -> tuple[Call, Normalising, int, tuple[Dim, ...]] | None:
-    """The call that normalises what is used, how, along which axis (negative), and the shape; None if that is not known."""
+    """The call that normalises an operand, its kind, its axis (negative) and the shape; None if one of them is unknown."""
     call = _given(view, number)
     if not isinstance(call, Call):
         return None
@@ -83,13 +83,13 @@ def _normalised(view: ContextView, number: OpId) -> tuple[Call, Normalising, int
 
 
 def _contracted(view: ContextView, op: OpId, operand: OpId, contracted: int, *, first: bool) -> Iterator[LocalHazard]:
-    """What is normalised along one axis, and multiplied and added along another."""
+    """Operands of a matrix product that are normalised along an axis other than the contracted one."""
     found = _normalised(view, operand)
     if found is None:
         return
     call, how, axis, shape = found
     if axis == contracted or (how.weights and not (first and len(shape) > 2)):
-        # the rows of a matrix of weights are one thing of many that a product of two matrices means
+        # normalised rows of a weight matrix may be meant: a product of two matrices has many uses
         return
     yield LocalHazard(
         call.op,
@@ -99,7 +99,7 @@ def _contracted(view: ContextView, op: OpId, operand: OpId, contracted: int, *, 
 
 
 def _classes(view: ContextView, call: Call, name: str, parameter: str) -> Iterator[LocalHazard]:
-    """Probabilities for a loss that takes the last axis for the classes, made along another axis."""
+    """Probabilities that are normalised along another axis than the last, which the loss takes for the classes."""
     given = view.library_argument(call, name, parameter)
     if given is None or view.library_argument(call, name, "axis") is not None:
         return
@@ -114,7 +114,7 @@ def _classes(view: ContextView, call: Call, name: str, parameter: str) -> Iterat
 
 
 def _masked_mean(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
-    """The mean along an axis of what a mask of padding multiplies: padding counts."""
+    """The mean of a product with a padding mask, along the masked axis: padding counts as elements."""
     data, given = view.library_argument(call, name, "input_tensor", "x"), view.library_argument(call, name, "axis")
     if data is None or given is None or view.value(given) == NONE:
         return
@@ -133,7 +133,7 @@ def _masked_mean(view: ContextView, call: Call, name: str) -> Iterator[LocalHaza
 
 
 def _is_mask_of_padding(view: ContextView, number: OpId) -> bool:
-    """Whether a factor is 0 where ids are padding: a comparison of integers with 0, or a sequence mask, as a number."""
+    """Whether a factor is a padding mask: a comparison of integer ids with 0, or a sequence mask, cast to a number."""
 
     def parts(fact: Fact) -> Iterable[OpId]:
         match fact:
@@ -165,7 +165,7 @@ def _is_integer(view: ContextView, number: OpId) -> bool:
 
 
 def _over_batch(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
-    """A choice along the axis of the examples of what a layer or model gives."""
+    """An `argmax` or the like along the batch axis of a layer's or model's output."""
     choice = choice_of(name)
     assert choice is not None
     data = view.library_argument(call, name, choice.parameter)
@@ -186,7 +186,7 @@ def _over_batch(view: ContextView, call: Call, name: str) -> Iterator[LocalHazar
 
 
 def _layer_behind(view: ContextView, number: OpId, calls: int) -> str | None:
-    """The layer or model that gives a result, examples first, as it is written; in each call of the function, if it is a parameter."""
+    """The source of the layer or model whose output has the batch first; of a parameter, the arguments of all calls."""
     for _ in range(8):
         fact = view.origin(number)
         match fact:
@@ -211,7 +211,7 @@ def _layer_behind(view: ContextView, number: OpId, calls: int) -> str | None:
 
 
 def _given(view: ContextView, number: OpId) -> Fact | None:
-    """What gives a result, also through a parameter that is set once: `a = normalize(a)`."""
+    """The operation that computes a result, also through a parameter that is set once: `a = normalize(a)`."""
     fact = view.origin(number)
     if isinstance(fact, NameRead):
         writes = view.code.given_to(fact)
@@ -230,7 +230,7 @@ def _axis_of(view: ContextView, number: OpId) -> int | None:
 
 
 def _shape(view: ContextView, number: OpId) -> Shape:
-    """The shape of the only tensor that a result may be."""
+    """The shape of a result that is one tensor in every case; else None."""
     found = members(view.value(number))
     if len(found) != 1 or not isinstance(found[0], TensorValue) or found[0].kind is TensorKind.RAGGED:
         return None

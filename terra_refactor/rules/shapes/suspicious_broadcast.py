@@ -81,7 +81,7 @@ def _elementwise(view: ContextView) -> Iterator[tuple[OpId, str, OpId, OpId]]:
 
 
 def _outer(view: ContextView, operator: str, left: OpId, right: OpId) -> str | None:
-    """What is wrong where a vector meets a column of the same length; None if nothing is."""
+    """A message if a vector is broadcast against a column of the same length; else None."""
     first, second = _sole_tensor(view.value(left)), _sole_tensor(view.value(right))
     if first is None or second is None or TensorKind.TENSOR not in (first.kind, second.kind):
         return None
@@ -180,7 +180,7 @@ def _choice(view: ContextView, call: Call, name: str, choice: AxisChoice) -> str
 
 
 def _labels_without_classes(view: ContextView, call: Call, name: str) -> str | None:
-    """What is wrong where labels have all axes of the logits but the last: the examples of the one meet the classes of the other."""
+    """A message if labels have all axes of the logits but the last, so that examples are broadcast against classes; else None."""
     given = [view.library_argument(call, name, parameter) for parameter in ("labels", "logits")]
     if None in given or view.library_argument(call, name, "axis", "dim") is not None:
         return None
