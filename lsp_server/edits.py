@@ -31,7 +31,7 @@ def workspace_edit(
         identifier = f"{new.path}: {new.title}"
         if client.annotates_changes and asks:
             description = "; ".join(new.assumptions) if new.assumptions else "safe: nothing is assumed"
-            label = f"{new.title} (assumes what is listed)" if new.assumptions else new.title
+            label = f"{new.title}, assuming" if new.assumptions else new.title
             annotations[identifier] = types.ChangeAnnotation(label, needs_confirmation=True, description=description)
         for uri, edits in server.documents.text_edits(snapshot.sources[new.path], new.text).items():
             plain.setdefault(uri, []).extend(edits)

@@ -108,7 +108,7 @@ def register(server: TerraServer) -> None:
     async def prove_change(uri: str, qualname: str, line: int, how: dict[str, Any]) -> dict[str, Any] | None:
         """Runs the program with and without a change, and makes the change if both are the same. `how` may name the interpreter that has
         TensorFlow (`python`) and a command to run instead of generated calls (`run`). Without a name it is the innermost function around
-        the line."""
+        the line. A change that assumes something is left to a client that shows the comparison first (`review`)."""
         path = server.documents.path_of(uri)
         snapshot = await server.snapshot(path)
         if snapshot is None:
@@ -134,10 +134,20 @@ def register(server: TerraServer) -> None:
             else:
                 server.tell(result.reason)
         for proof in shown:  # none if it was cancelled or nothing could be run
-            applied = proof.holds and await _apply(server, request)
             if not server.client.asks_reason:
                 server.window_show_message(types.ShowMessageParams(types.MessageType.Info, proof.sentence))
-            return {"status": proof.status.value, "applied": applied, "sentence": proof.sentence, "page": proof.page}
+            new = perform(snapshot, request)
+            # whoever can show the comparison does so before a person is to confirm what the change assumes
+            review = proof.holds and server.client.asks_reason and isinstance(new, NewText) and bool(new.assumptions)
+            return {
+                "status": proof.status.value,
+                "applied": proof.holds and not review and await _apply(server, request),
+                "review": review,
+                "sentence": proof.sentence,
+                "page": proof.page,
+                "qualname": request.qualname,
+                "line": request.line,
+            }
         return None
 
     @server.command(SUPPRESS)

@@ -28,6 +28,11 @@ const bench = new Workbench({
     settings: { "terra-refactor.interpreter": values.python, "terra-refactor.importStrategy": "useBundled" },
 });
 
+const COMPARISON = "Show Comparison";
+const REVIEW = "Review and Apply";
+const message = (button) => bench.page.locator(`.notification-list-item .monaco-button:has-text('${button}')`).first();
+let same = false; // what the proof gave
+
 const steps = {
     "install and open the folder": async () => {
         bench.install(values.vsix);
@@ -45,23 +50,36 @@ const steps = {
         await bench.shot("card");
         await bench.page.keyboard.press("Escape");
     },
-    "prove and apply": async () => {
+    prove: async () => {
         await bench.run("terra-refactor: Prove and Apply the Change of This Function (Runs the Program)");
         await bench.page.locator(".monaco-dialog-box .monaco-button:has-text('Run It')").click();
-        await bench.page.locator(".notification-list-item:has-text('Show Comparison')").first().waitFor({ timeout: 3 * PATIENCE });
+        await message(COMPARISON).waitFor({ timeout: 3 * PATIENCE });
         await bench.shot("proven");
         const said = await bench.page.locator(".notification-list-item-message").allInnerTexts();
         console.log(`        ${said.join("; ")}`);
-        const same = said.some((each) => each.includes(`${values.function}: the same with and without the change`));
-        await until(() => !same || text() !== before, "the proven change was not made");
-        assert.ok(same || text() === before, "a change that is not proven was made");
+        same = said.some((each) => each.includes(`${values.function}: the same with and without the change`));
     },
     "read the comparison": async () => {
-        await bench.page.locator(".notification-list-item .monaco-button:has-text('Show Comparison')").first().click();
+        await message(COMPARISON).click();
         const page = await bench.pageWith([values.function, "No file of yours was changed"], "the comparison is not shown");
         console.log(page.replaceAll(/^\s*/gm, "        | "));
         await bench.shot("comparison");
         await bench.run("View: Close Editor");
+    },
+    apply: async () => {
+        if (!same) {
+            assert.equal(text(), before, "a change that is not proven was made");
+            return;
+        }
+        if (await message(REVIEW).isVisible()) {
+            assert.equal(text(), before, "the change was made before its assumptions were confirmed");
+            await message(REVIEW).click();
+            await bench.page.locator(".bulk-edit-panel .monaco-list-row").first().waitFor();
+            await bench.shot("assumptions");
+            await bench.confirm();
+        }
+        await until(() => text() !== before, "the proven change was not made");
+        await bench.shot("applied");
         await bench.run("Notifications: Clear All Notifications");
     },
     "the whole project": async () => {

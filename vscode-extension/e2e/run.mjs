@@ -151,7 +151,7 @@ async function speculative() {
     await bench.page.locator(".bulk-edit-panel .monaco-list-row:has-text('loader.normalise')").first().waitFor();
     await bench.shot("speculative-confirmation");
     assert.equal(onDisk("guess.py"), before, "the file was changed before anybody confirmed");
-    await confirm();
+    await bench.confirm();
     await until(() => /@tf\.function[^\n]*\ndef train_step/.test(onDisk("guess.py")), "the confirmed change was not made");
 }
 
@@ -195,17 +195,6 @@ async function proposals() {
     await row.locator(".action-label.codicon-check").click();
     await until(() => /@tf\.function[^\n]*\ndef listed/.test(onDisk("listed.py")), "the listed change was not made");
     await row.waitFor({ state: "detached" });
-}
-
-/** Ticks every change of the preview and applies it. */
-async function confirm() {
-    const boxes = bench.page.locator(".bulk-edit-panel .monaco-list-row .edit-checkbox");
-    for (let index = 0; index < (await boxes.count()); index += 1) {
-        if (!(await boxes.nth(index).isChecked())) {
-            await boxes.nth(index).check({ force: true });
-        }
-    }
-    await bench.page.locator(".bulk-edit-panel .monaco-button:has-text('Apply')").first().click();
 }
 
 async function allSafe() {
@@ -256,7 +245,7 @@ async function cureHazard() {
     await bench.choose("Print with tf.print");
     await bench.page.locator(".bulk-edit-panel .monaco-list-row:has-text('standard error')").first().waitFor();
     await bench.shot("cure-confirmation");
-    await confirm();
+    await bench.confirm();
     await until(() => onDisk("report.py").includes('    tf.print("values", values)'), "the cure was not made");
     await lens("Add @tf.function");
     await bench.shot("cured");

@@ -252,6 +252,18 @@ export class Workbench {
         return found;
     }
 
+    /** Ticks every change of the preview and applies it. */
+    async confirm() {
+        await this.page.locator(".bulk-edit-panel .monaco-list-row").first().waitFor();
+        const boxes = this.page.locator(".bulk-edit-panel .monaco-list-row .edit-checkbox");
+        for (let index = 0; index < (await boxes.count()); index += 1) {
+            if (!(await boxes.nth(index).isChecked())) {
+                await boxes.nth(index).check({ force: true });
+            }
+        }
+        await this.page.locator(".bulk-edit-panel .monaco-button:has-text('Apply')").first().click();
+    }
+
     /** A message in the corner. */
     notification(text) {
         return this.page.locator(`.notification-list-item:has-text("${text}")`).first();

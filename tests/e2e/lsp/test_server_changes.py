@@ -197,6 +197,44 @@ def test_a_change_is_made_if_running_both_versions_shows_the_same(folder: Path) 
     converse(folder, modern(), scenario, options={"asksReason": True}, patience=120)
 
 
+REGISTERED = """\
+import tensorflow as tf
+
+
+@tf.keras.utils.register_keras_serializable(package="own")
+def scaled(x: tf.Tensor) -> tf.Tensor:
+    for _ in range(20):
+        x = tf.nn.relu(x * 0.5 + tf.roll(x, 1, axis=0))
+    return x
+
+
+for _ in range(10):
+    scaled(tf.ones([4, 4]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_what_a_proven_change_assumes_is_confirmed_after_the_comparison(folder: Path) -> None:
+    (folder / "registered.py").write_text(REGISTERED)
+
+    async def scenario(talk: Conversation) -> None:
+        proof = await talk.command(
+            "terra-refactor.prove", talk.open("registered.py"), "", 6, {"run": "python registered.py"}
+        )
+        assert proof is not None, talk.shown
+        assert (proof["status"], proof["applied"], proof["review"]) == ("same", False, True), proof["sentence"]
+        assert talk.applied == []
+        assert await talk.command(
+            "terra-refactor.applyFunction", talk.uri("registered.py"), proof["qualname"], proof["line"]
+        )
+        (edit,) = talk.applied
+        (annotation,) = edit.edit.change_annotations.values()
+        assert annotation.needs_confirmation and "register_keras_serializable" in annotation.description
+
+    converse(folder, modern(), scenario, options={"asksReason": True}, patience=120)
+
+
 def test_nothing_is_run_for_a_client_that_does_not_say_yes(folder: Path) -> None:
     (folder / "main.py").write_text(f"{MAIN}open('ran', 'w')\n")
 

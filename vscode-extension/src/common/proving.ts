@@ -10,12 +10,17 @@ const AGREED = "terra-refactor.runsCode";
 const RUN = vscode.l10n.t("Run It");
 const COMPARISON = vscode.l10n.t("Show Comparison");
 const ANYWAY = vscode.l10n.t("Apply Anyway");
+const REVIEW = vscode.l10n.t("Review and Apply");
 
 interface Proof {
     readonly status: string;
     readonly applied: boolean;
+    /** The change assumes something: it is made once that has been confirmed. */
+    readonly review: boolean;
     readonly sentence: string;
     readonly page: string;
+    readonly qualname: string;
+    readonly line: number;
 }
 
 /** Proves and makes changes; holds the pages that show the last comparisons. */
@@ -52,13 +57,19 @@ export class Proving implements vscode.Disposable {
         const place = `/proof ${this.pages.size + 1}.md`;
         this.pages.set(place, proof.page);
         const show = proof.status === "same" ? vscode.window.showInformationMessage : vscode.window.showWarningMessage;
-        const choices = proof.applied || qualname === "" ? [COMPARISON] : [COMPARISON, ANYWAY];
-        const made = proof.applied ? vscode.l10n.t("The change is made.") : vscode.l10n.t("Nothing is changed.");
-        const choice = await show(`${proof.sentence}. ${made}`, ...choices);
+        const made = proof.applied
+            ? vscode.l10n.t("The change is made.")
+            : proof.review
+              ? vscode.l10n.t("Nothing is changed yet: confirm what the change assumes.")
+              : vscode.l10n.t("Nothing is changed.");
+        const further = proof.applied ? [] : [proof.review ? REVIEW : ANYWAY];
+        let choice = await show(`${proof.sentence}. ${made}`, COMPARISON, ...further);
         if (choice === COMPARISON) {
             await vscode.commands.executeCommand("markdown.showPreview", vscode.Uri.from({ scheme: SCHEME, path: place }));
-        } else if (choice === ANYWAY) {
-            await this.ask("applyFunction", uri, qualname, line);
+            choice = further.length === 0 ? undefined : await show(`${proof.sentence}. ${made}`, ...further);
+        }
+        if (choice === REVIEW || choice === ANYWAY) {
+            await this.ask("applyFunction", uri, proof.qualname, proof.line);
         }
     }
 
