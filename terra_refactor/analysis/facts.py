@@ -10,7 +10,7 @@ Ignores: contexts of earlier rounds of the fixpoint; only those that the last ro
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
@@ -207,6 +207,8 @@ class Contexts:
     """The contexts of a program in source order of their functions, by number."""
 
     by_number: Mapping[ContextId, ContextFacts]
+    library: frozenset[str] | None = field(default=None, init=False, repr=False)
+    """For `ProgramFacts.library_functions`, once it was asked for."""
 
     def __getitem__(self, number: ContextId) -> ContextFacts:
         """KeyError if there is none of that number."""
@@ -238,6 +240,15 @@ class ProgramFacts:
         """The contexts of a function; () for one that was never reached."""
         facts = self.functions.get(function)
         return () if facts is None else tuple(self.contexts[index] for index in facts.contexts)
+
+    def library_functions(self) -> frozenset[str]:
+        """The canonical names of the library functions that are called in any context."""
+        found = self.contexts.library
+        if found is None:
+            found = self.contexts.library = frozenset(
+                name for context in self.contexts for call in context.calls for name in call.library
+            )
+        return found
 
     def function_of(self, context: ContextId) -> FunctionId:
         """The function that a context is one of."""

@@ -134,10 +134,8 @@ def _converts(codes: Codes, facts: ProgramFacts, decorator: str) -> bool:
     name = decorator.partition("(")[0].rpartition(".")[2].strip()
     return any(
         any(has_trait(name, Trait.CONVERTS_SOURCE) for name in call.library)
-        for module in codes.program.modules.values()
-        for function in module.functions
-        if function.name == name
-        for context in facts.contexts_of(function.id)
+        for function in codes.functions_named(name)
+        for context in facts.contexts_of(function)
         for call in context.calls
     )
 

@@ -26,7 +26,7 @@ from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import AttributeWrite, Call, ItemWrite, NameRead, NameWrite, RegionKind
 from terra_refactor.facts.view import ContextView, has_trait, unconverted_construct
-from terra_refactor.facts.watch import Looks, Watch, changed_looks
+from terra_refactor.facts.watch import SELECTIVE, Looks, Watch, changed_looks
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.program import Program
@@ -112,9 +112,7 @@ class HazardMap:
         changed = None
         if earlier is not None:
             before = earlier.whole_codes, earlier.whole_facts
-            changed = changed_looks(
-                *before, self.whole_codes, facts, self._answers.looked_at("classes", "readers", "place", "value")
-            )
+            changed = changed_looks(*before, self.whole_codes, facts, self._answers.looked_at(*SELECTIVE))
         self._answers.begin(self, self._notes, changed)
         self.moved = None if changed is None or earlier is None else _moved(earlier.whole_program, program)
         """The functions that are not the same as in the earlier state, be it only in their places; None if nothing is known of one."""

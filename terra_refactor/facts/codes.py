@@ -1,6 +1,7 @@
 """The facts of all functions of a program, each made when it is first asked for.
 
-Computes: look-ups over functions: who reads or writes an attribute, which classes have a name. Needs: the program. Gives: `Codes`.
+Computes: look-ups over functions: who reads or writes an attribute, which classes and functions have a name. Needs: the program.
+Gives: `Codes`.
 """
 
 from __future__ import annotations
@@ -91,6 +92,7 @@ class Codes:
         self._readers: dict[str, tuple[FunctionId, ...]] | None = None
         self._writers: dict[str, tuple[FunctionId, ...]] | None = None
         self._readers_of: dict[tuple[str, bool], tuple[FunctionId, ...]] = {}
+        self._named: dict[str, tuple[FunctionId, ...]] | None = None
         self._families = ClassFamilies(program, self.of)
 
     def readers_of(self, attribute: str, *, by_name: bool = False) -> tuple[FunctionId, ...]:
@@ -131,6 +133,16 @@ class Codes:
                 for name in names(self.of(function.id)):
                     found.setdefault(name, {})[function.id] = None
         return {name: tuple(functions) for name, functions in found.items()}
+
+    def functions_named(self, name: str) -> tuple[FunctionId, ...]:
+        """The functions and methods of the program that have that name."""
+        if self._named is None:
+            found: dict[str, list[FunctionId]] = {}
+            for module in self.program.modules.values():
+                for function in module.functions:
+                    found.setdefault(function.name, []).append(function.id)
+            self._named = {each: tuple(functions) for each, functions in found.items()}
+        return self._named.get(name, ())
 
     def classes_named(self, name: str) -> tuple[ClassOutline, ...]:
         """The classes of the program that have that name."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId, Contexts, ProgramFacts
 from terra_refactor.domain.value import Value
@@ -20,8 +20,12 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.program import Program
 
 Look: TypeAlias = "tuple[str, object]"
-"""Kind of dependency: `context`, `function` (its facts), `code`, `module`, `path` (of a module), `object`, `classes` (of a name), `readers`
-and `writers` (of an attribute), `place` (the function of a context) or `value` (of an operation), and which; None for all of them."""
+"""Kind of dependency: `context`, `function` (its facts), `code`, `module`, `path` (of a module), `object`, `classes` and `functions` (of a
+name), `readers` and `writers` (of an attribute), `library` (its functions that are called anywhere), `place` (the function of a context) or
+`value` (of an operation), and which; None for all of them."""
+
+SELECTIVE: Final = ("classes", "functions", "library", "place", "readers", "value", "writers")
+"""The kinds of which `changed_looks` says only what it is asked."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -120,6 +124,10 @@ class _Facts(ProgramFacts):
     inner: ProgramFacts = field(kw_only=True)
     notes: Looks = field(kw_only=True)
 
+    def library_functions(self) -> frozenset[str]:
+        self.notes.add(("library", None))
+        return self.inner.library_functions()
+
     def function_of(self, context: ContextId) -> FunctionId:
         self.notes.add(("place", context))
         return self.inner.function_of(context)
@@ -151,6 +159,10 @@ class _Codes(Codes):
         self._notes.add(("writers", attribute))
         return self._inner.writers_of(attribute)
 
+    def functions_named(self, name: str) -> tuple[FunctionId, ...]:
+        self._notes.add(("functions", name))
+        return self._inner.functions_named(name)
+
     def classes_named(self, name: str) -> tuple[ClassOutline, ...]:
         self._notes.add(("classes", name))
         return self._inner.classes_named(name)
@@ -161,7 +173,7 @@ def changed_looks(
 ) -> frozenset[Look] | None:
     """The looks that do not meet in one state of a program what they met in an earlier one; None if they cannot be compared.
 
-    Of `classes`, `readers`, `writers`, `place` and `value` it says only for those that are given.
+    Of the kinds in `SELECTIVE` it says only for those that are given.
     """
     if tuple(before.program.modules) != tuple(now.program.modules):
         return None
@@ -206,6 +218,10 @@ def changed_looks(
             ):
                 changed.add(look)
             case "writers", str(name) if before.writers_of(name) != now.writers_of(name):
+                changed.add(look)
+            case "functions", str(name) if before.functions_named(name) != now.functions_named(name):
+                changed.add(look)
+            case "library", None if facts_before.library_functions() != facts_now.library_functions():
                 changed.add(look)
             case "value", (FunctionId() as function, int(op)) if _may_differ(changed, facts_before, function):
                 if ("code", function) in changed or facts_before.values_of(function, op) != facts_now.values_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId
@@ -10,6 +10,7 @@ from terra_refactor.domain.effect import EffectKind
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Literal, NameRead
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
+from terra_refactor.facts.whole_program import with_all_callers
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 
@@ -59,12 +60,16 @@ def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
     reads = [read for read in view.reached(AttributeRead) if read.name in _LISTS]
     if not reads or view.function.name in _OF_FIT:
         return
-    setters = (context for writer in view.codes.writers_of("trainable") for context in view.facts.contexts_of(writer))
-    setting = [context.id for context in setters if _freezes(view, context)]
+    setting = [
+        context.id
+        for function in view.codes.writers_of("trainable")
+        for context in view.facts.contexts_of(function)
+        if _freezes(view, context)
+    ]
     if not setting:
         return
-    freezing, running = _callers_of(view, setting), _callers_of(view, view.function_facts.contexts)
-    if not any(_freezes_between_calls(view, view.facts.contexts[each], freezing, running) for each in running):
+    freezing, running = (with_all_callers(view.facts, each) for each in (setting, view.function_facts.contexts))
+    if not any(_freezes_between_calls(view, view.facts.contexts[each], freezing, running) for each in sorted(running)):
         return
     for read in reads:
         written = view.written(read.op)
@@ -82,20 +87,6 @@ def _layers_set(view: ContextView, context: ContextFacts) -> Iterator[AttributeW
 def _freezes(view: ContextView, context: ContextFacts) -> bool:
     """Whether a function sets some `trainable`, and does not make the object that has it."""
     return view.codes.of(context.function).function.name not in _MAKERS and any(_layers_set(view, context))
-
-
-def _callers_of(view: ContextView, contexts: Iterable[ContextId]) -> set[ContextId]:
-    """Some contexts, and all that call these, directly or through others."""
-    found = set(contexts)
-    pending = list(found)
-    while pending:
-        called = pending.pop()
-        callers = view.facts.functions[view.facts.function_of(called)].callers
-        for number in dict.fromkeys(caller.context for caller in callers):
-            if number not in found and any(called in call.callees for call in view.facts.contexts[number].calls):
-                found.add(number)
-                pending.append(number)
-    return found
 
 
 def _freezes_between_calls(

@@ -9,7 +9,8 @@ from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.value import Reference, members
 from terra_refactor.facts.records import Call, NameRead
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
+from terra_refactor.facts.whole_program import calls_anywhere
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
@@ -78,13 +79,7 @@ def _is_made_for_each_call(view: ContextView, value: Reference) -> bool:
 
 def _is_built_elsewhere(view: ContextView) -> bool:
     """Whether the program builds an optimizer explicitly (`optimizer.build`), so that its variables may exist already."""
-    return any(
-        has_trait(name, Trait.TAKES_VARIABLES) and name.endswith(".build")
-        for function in view.codes.readers_of("build")
-        for context in view.facts.contexts_of(function)
-        for fact in context.calls
-        for name in fact.library
-    )
+    return calls_anywhere(view.facts, Trait.TAKES_VARIABLES, ".build")
 
 
 def cure_of_effect(view: ContextView, number: OpId) -> CureHint | None:

@@ -1,0 +1,42 @@
+"""What a rule asks about all of a program, found without going through all of its contexts for each place that asks.
+
+Computes: whether a library function is called anywhere; who leads to some contexts. Needs: the facts. Gives: `calls_anywhere`,
+`with_all_callers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from terra_refactor.analysis.facts import ContextId, ProgramFacts
+from terra_refactor.facts.view import has_trait
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.tf_model.spec import Trait
+
+
+def calls_anywhere(facts: ProgramFacts, trait: Trait, ending: str = "") -> bool:
+    """Whether the program calls a library function that has a trait, and whose name ends so."""
+    return any(name.endswith(ending) and has_trait(name, trait) for name in facts.library_functions())
+
+
+def with_all_callers(facts: ProgramFacts, contexts: Iterable[ContextId]) -> set[ContextId]:
+    """Some contexts, and all that call these, directly or through others."""
+    found = set(contexts)
+    pending = list(found)
+    callers: dict[ContextId, list[ContextId]] = {}
+    seen: set[FunctionId] = set()
+    while pending:
+        called = pending.pop()
+        function = facts.function_of(called)
+        if function not in seen:
+            # each place that calls the function is looked at once, whichever of its contexts it reaches
+            seen.add(function)
+            for place in dict.fromkeys(facts.functions[function].callers):
+                for call in facts.contexts[place.context].calls:
+                    if call.op == place.op:
+                        for callee in call.callees:
+                            callers.setdefault(callee, []).append(place.context)
+        further = {caller for caller in callers.get(called, ()) if caller not in found}
+        found |= further
+        pending += further
+    return found

@@ -1,0 +1,140 @@
+"""What is asked about a whole program: found from what calls a function and what writes an attribute, and found again after an edit of
+another file that changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from analysis_support import FilesByName, analyze_text
+
+from terra_refactor.analysis.driver import AnalysisOptions, analyze_program
+from terra_refactor.config import Config
+from terra_refactor.facts.whole_program import with_all_callers
+from terra_refactor.ir.build.module import lower_module
+from terra_refactor.ir.program import ModuleIR, Program
+from terra_refactor.rules.misuse.one_optimizer_many_models import RULE as MANY_MODELS
+from terra_refactor.syntax.parse import parse_module
+from terra_refactor.syntax.source import source_from_text
+from terra_refactor.workspace.judgement import RepeatedJudge, judge_facts
+
+CALLS = """
+def leaf(x):
+    return x
+
+def one(x):
+    return leaf(x) if x else leaf("text")
+
+def even(n):
+    return leaf(n) if n == 0 else odd(n - 1)
+
+def odd(n):
+    return even(n - 1)
+
+class Thing:
+    def method(self):
+        return one(self) + one(2.0)
+
+def alone():
+    return 3
+
+Thing().method()
+even(7)
+alone()
+"""
+
+
+def test_callers_are_those_that_calls_lead_to() -> None:
+    facts = analyze_text(CALLS).facts
+    for function in facts.functions.values():
+        for start in function.contexts:
+            expected, size = {start}, 0
+            while len(expected) > size:
+                size = len(expected)
+                expected |= {
+                    context.id
+                    for context in facts.contexts
+                    if any(not expected.isdisjoint(call.callees) for call in context.calls)
+                }
+            assert with_all_callers(facts, [start]) == expected
+    leaves = next(each.contexts for each in facts.functions.values() if len(each.contexts) > 2)
+    assert len(with_all_callers(facts, leaves)) > len(leaves) + 3, "the program has calls of calls"
+
+
+def module(name: str, text: str) -> ModuleIR:
+    return lower_module(parse_module(source_from_text(text, f"{name}.py")), name)
+
+
+STEP = """
+import keras
+import tensorflow as tf
+
+layer = keras.layers.Dense(2)
+layer.build([None, 3])
+optimizer = keras.optimizers.Adam(0.1)
+
+def count(x):
+    return tf.reduce_sum(x) * float(len(layer.trainable_variables))
+
+def step(model, x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(x)))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    return loss
+
+def smart(f):
+    return f
+
+@smart
+def converted(x):
+    for _ in range(10):
+        x = tf.tanh(x) * 0.5
+    return x
+"""
+OTHER = """
+import keras
+import tensorflow as tf
+from step import converted, count, layer, optimizer, step
+
+first = keras.Sequential([keras.Input([3]), keras.layers.Dense(1)])
+second = keras.Sequential([keras.Input([3]), keras.layers.Dense(1)])
+for _ in range(300):
+    step(first, tf.ones([2, 3]))
+    step(second, tf.ones([2, 3]))
+    count(tf.ones([3]))
+    print(converted(tf.ones([3])))
+{rest}
+"""
+
+
+def freezes(result: object) -> bool:
+    return "trainable_variables` does not change" in repr(result)
+
+
+def gives_up(result: object) -> bool:
+    return MANY_MODELS.id in repr(result)
+
+
+def is_converted(result: object) -> bool:
+    return "has AutoGraph convert it" in repr(result)
+
+
+@pytest.mark.parametrize(
+    ("added", "shows"),
+    [
+        ("    layer.trainable = False\n", freezes),
+        ("optimizer.build(first.trainable_variables)\n", gives_up),
+        ("def smart(f):\n    return tf.autograph.to_graph(f)\n\nsmart(lambda x: x)\n", is_converted),
+    ],
+)
+def test_an_edit_of_another_file_is_seen(added: str, shows: Callable[[object], bool]) -> None:
+    step, judge = module("step", STEP), RepeatedJudge()
+    seen: list[bool] = []
+    for rest in ("", added, ""):
+        modules = {"step": step, "other": module("other", OTHER.format(rest=rest))}
+        state = Program(modules, FilesByName(frozenset(modules)))
+        _, decisions, findings = judge.judge(state, Config(), None)
+        assert (decisions, findings) == judge_facts(state, analyze_program(state, AnalysisOptions()), Config())
+        seen.append(shows((decisions, findings)))
+    assert seen[0] is seen[2] is not seen[1], "the edit changes nothing: the test compares nothing"
